@@ -1,0 +1,173 @@
+"""Elementwise functions: a line each, `elementwise(function, dy/dx_1, dy/dx_2)` of y = function(x_1, x_2).
+
+Where no derivative exists they give what docs/edges.md lists, beside what JAX and HIPS autograd give: |x| has 0 at 0,
+`maximum` and its kin share a tie equally, x**0 has 0, 0**x has 0, and sqrt has inf at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, elementwise, functions_of, structured
+
+LOG_2 = math.log(2)
+LOG_10 = math.log(10)
+
+
+def power_base(y: Any, a: Any, b: Any) -> Any:
+    """d(a**b)/da, which is 0 where b is 0, also at a = 0."""
+    if isinstance(b, int | float):
+        return b * a ** (b - 1) if b else 0.0
+    # Only where both are 0: elsewhere the derivative of this in b must remain, 1 / a at b = 0.
+    return b * a ** np.where((a == 0) & (b == 0), 1, b - 1)
+
+
+def power_exponent(y: Any, a: Any, b: Any) -> Any:
+    """d(a**b)/db, which is taken to be 0 at a = 0."""
+    return y * np.log(np.where(a == 0, 1.0, a))
+
+
+def selected(y: Any, a: Any, b: Any) -> Any:
+    """How far y = maximum(a, b), say, is `a`: 1, 0, or a half where they are equal."""
+    return np.where(a == b, 0.5, a == y)
+
+
+def selected_second(y: Any, a: Any, b: Any) -> Any:
+    return selected(y, b, a)
+
+
+def log_share(y: Any, a: Any, b: Any, log_2: float) -> Any:
+    """The logarithm of the share of exp(a) in exp(y); two infinite ones that tie have half each."""
+    return np.where(np.isinf(y) & (a == y), np.where(a == b, -log_2, 0.0), a - y)
+
+
+def cosine(leg: Any, hypotenuse: Any) -> Any:
+    """Their ratio, and 0 where both are 0."""
+    return np.where(hypotenuse == 0, 0.0, leg / hypotenuse)
+
+
+def over_square(x: Any, a: Any, b: Any) -> Any:
+    """x / (a**2 + b**2), also where the squares overflow or vanish."""
+    length = np.hypot(a, b)
+    return x / length / length
+
+
+# Arithmetic
+elementwise(np.positive, 1.0)
+elementwise(np.negative, -1.0)
+elementwise(np.add, 1.0, 1.0)
+elementwise(np.subtract, 1.0, -1.0)
+elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a)
+elementwise(np.divide, lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b)
+elementwise(np.remainder, 1.0, lambda y, a, b: -(a // b))
+elementwise(np.fmod, 1.0, lambda y, a, b: -np.rint((a - y) / b))  # a / b may be rounded across an integer
+elementwise(np.reciprocal, lambda y, x: -y * y)
+elementwise(np.conjugate, 1.0)
+
+# Powers and roots
+elementwise(np.power, power_base, power_exponent)
+elementwise(np.float_power, power_base, power_exponent)
+elementwise(np.square, lambda y, x: 2.0 * x)
+elementwise(np.sqrt, lambda y, x: 0.5 / y)
+elementwise(np.cbrt, lambda y, x: 1.0 / (3.0 * y * y))
+elementwise(np.hypot, lambda y, a, b: cosine(a, y), lambda y, a, b: cosine(b, y))
+
+# Exponentials and logarithms
+elementwise(np.exp, lambda y, x: y)
+elementwise(np.exp2, lambda y, x: y * LOG_2)
+elementwise(np.expm1, lambda y, x: y + 1.0)
+elementwise(np.log, lambda y, x: 1.0 / x)
+elementwise(np.log2, lambda y, x: 1.0 / (x * LOG_2))
+elementwise(np.log10, lambda y, x: 1.0 / (x * LOG_10))
+elementwise(np.log1p, lambda y, x: 1.0 / (1.0 + x))
+elementwise(
+    np.logaddexp,
+    lambda y, a, b: np.exp(log_share(y, a, b, LOG_2)),
+    lambda y, a, b: np.exp(log_share(y, b, a, LOG_2)),
+)
+elementwise(
+    np.logaddexp2,
+    lambda y, a, b: np.exp2(log_share(y, a, b, 1.0)),
+    lambda y, a, b: np.exp2(log_share(y, b, a, 1.0)),
+)
+
+# Trigonometric functions and their inverses
+elementwise(np.sin, lambda y, x: np.cos(x))
+elementwise(np.cos, lambda y, x: -np.sin(x))
+elementwise(np.tan, lambda y, x: 1.0 + y * y)
+elementwise(np.arcsin, lambda y, x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)))
+elementwise(np.arccos, lambda y, x: -1.0 / np.sqrt((1.0 - x) * (1.0 + x)))
+elementwise(np.arctan, lambda y, x: 1.0 / (1.0 + x * x))
+elementwise(np.arctan2, lambda y, a, b: over_square(b, a, b), lambda y, a, b: over_square(-a, a, b))
+elementwise(np.degrees, 180 / math.pi)
+elementwise(np.rad2deg, 180 / math.pi)
+elementwise(np.radians, math.pi / 180)
+elementwise(np.deg2rad, math.pi / 180)
+
+# Hyperbolic functions and their inverses
+elementwise(np.sinh, lambda y, x: np.cosh(x))
+elementwise(np.cosh, lambda y, x: np.sinh(x))
+elementwise(np.tanh, lambda y, x: 1.0 - y * y)
+elementwise(np.arcsinh, lambda y, x: 1.0 / np.hypot(x, 1.0))
+elementwise(np.arccosh, lambda y, x: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)))
+elementwise(np.arctanh, lambda y, x: 1.0 / ((1.0 - x) * (1.0 + x)))
+
+# Absolute values, signs and choices
+elementwise(np.absolute, lambda y, x: np.sign(x))
+elementwise(np.fabs, lambda y, x: np.sign(x))
+elementwise(np.copysign, lambda y, a, b: np.sign(a) * np.copysign(1.0, b), None)
+elementwise(np.maximum, selected, selected_second)
+elementwise(np.minimum, selected, selected_second)
+elementwise(np.fmax, selected, selected_second)
+elementwise(np.fmin, selected, selected_second)
+elementwise(np.heaviside, None, lambda y, a, b: np.where(a == 0, 1.0, 0.0))
+
+# Floating point
+elementwise(np.ldexp, lambda y, x, n: np.ldexp(1.0, n), None)
+elementwise(np.nextafter, 1.0, None)
+
+
+@structured(np.frexp)
+def _frexp(x: Any) -> Any:
+    """Mantissa and exponent of two; the exponents are integers, and so constants."""
+    mantissa, exponent = np.frexp(x)
+    scale = np.ldexp(1.0, -exponent)
+    return (mantissa, exponent), (
+        LinearMap(
+            lambda x_dot: (x_dot * scale, np.zeros_like(exponent)),
+            lambda y_bars: y_bars[0] * scale,
+        ),
+    )
+
+
+@structured(np.modf)
+def _modf(x: Any) -> Any:
+    """Fractional and integral part; the latter is a number with a derivative of zero."""
+    shape = shape_of(x)
+    return np.modf(x), (
+        LinearMap(
+            lambda x_dot: (x_dot, np.zeros_like(x_dot)),
+            lambda y_bars: np.broadcast_to(y_bars[0], shape),
+        ),
+    )
+
+
+@composite(np.divmod)
+def _divmod(x1: Any, x2: Any) -> Any:
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+# Zero derivative wherever there is one
+CONSTANT.update(
+    functions_of(
+        *("floor", "ceil", "rint", "trunc", "sign", "signbit", "spacing", "floor_divide"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not"),
+        *("isnan", "isinf", "isfinite", "isnat"),
+        *("round", "around", "fix", "imag", "angle"),
+    )
+)

@@ -1,0 +1,71 @@
+"""Reading parts of an array, and its transpose: adding into parts of an array."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
+
+BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
+
+
+class At(NamedTuple):
+    """A cotangent that is zero outside of the part `index`, where it is `y_bar`."""
+
+    index: Any
+    y_bar: Any
+
+
+def frozen_index(index: Any) -> Any:
+    """`index` as it is now: an array in it may be changed by the program before the way back needs it."""
+    kind = type(index)
+    if kind is int or kind is slice:
+        return index
+    if kind is tuple:
+        return tuple(frozen_index(part) for part in index)
+    if kind is list:
+        return np.array(index) if index else np.array(index, dtype=np.intp)
+    return index.copy() if isinstance(index, np.ndarray) else index
+
+
+def names_each_position_once(index: Any) -> bool:
+    """Whether no position can be in the part `index` twice: it is a slice or a mask."""
+    if isinstance(index, BASIC):
+        return True
+    if type(index) is tuple:
+        return all(isinstance(part, BASIC) for part in index)
+    return isinstance(index, np.ndarray) and index.dtype == np.bool_
+
+
+def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
+    """Add `values` into the part `index` of a plain array; a position that is named twice gets both."""
+    if names_each_position_once(index):
+        array[index] += values
+    else:
+        np.add.at(array, index, values)
+
+
+@dispatched
+def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """The array of zeros with each of `values` added at its index: the sum of all `At(index, value)`."""
+    array = np.zeros(shape, dtype)
+    for index, value in zip(indices, values, strict=True):
+        scatter_into(array, index, value)
+    return array
+
+
+@structured(operator.getitem)
+def _getitem(x: Any, index: Any) -> Any:
+    index = frozen_index(index)
+    return linear(x, lambda x: x[index], lambda y_bar: At(index, y_bar))
+
+
+@structured(scatter)
+def _scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    def part(index: Any) -> LinearMap:
+        return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: y_bar[index])
+
+    return scatter(values, indices, shape, dtype), ([part(index) for index in indices],)

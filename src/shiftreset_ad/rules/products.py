@@ -1,0 +1,220 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import operator
+import string
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
+
+LABELS = string.ascii_uppercase + string.ascii_lowercase  # as NumPy numbers them
+normalize_axes = np.lib.array_utils.normalize_axis_tuple
+
+
+@structured(np.matmul, "a", "b", kept=("a", "b"))
+def _matmul(a: Any, b: Any) -> Any:
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    row, column = len(shape_a) == 1, len(shape_b) == 1
+
+    def as_matrices(x: Any, y: Any, y_bar: Any) -> tuple[Any, Any, Any]:
+        """Both operands and the cotangent with the axes that `matmul` adds to a vector and drops from the answer."""
+        if row:
+            x, y_bar = x[None, :], y_bar[..., None, :] if not column else y_bar[..., None]
+        if column:
+            y, y_bar = y[:, None], y_bar[..., None]
+        return x, y, y_bar
+
+    def pullback_a(y_bar: Any) -> Any:
+        x, y, y_bar = as_matrices(a, b, y_bar)
+        return np.reshape(unbroadcast(np.matmul(y_bar, np.swapaxes(y, -1, -2)), shape_of(x)), shape_a)
+
+    def pullback_b(y_bar: Any) -> Any:
+        x, y, y_bar = as_matrices(a, b, y_bar)
+        return np.reshape(unbroadcast(np.matmul(np.swapaxes(x, -1, -2), y_bar), shape_of(y)), shape_b)
+
+    return np.matmul(a, b), (
+        LinearMap(lambda a_dot: np.matmul(a_dot, b), pullback_a),
+        LinearMap(lambda b_dot: np.matmul(a, b_dot), pullback_b),
+    )
+
+
+Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
+
+
+def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: Any, summed_b: Any) -> Answer:
+    """The rule of a product that sums over these pairs of axes; the answer has the other axes of `a`, then of `b`."""
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    free_a = [i for i in range(ndim_a) if i not in summed_a]
+    free_b = [i for i in range(ndim_b) if i not in summed_b]
+    from_a, from_b = range(len(free_a)), range(len(free_a), len(free_a) + len(free_b))
+
+    def pullback_a(y_bar: Any) -> Any:
+        # Its axes are the free ones of a, and the summed ones of b as they come in b.
+        order = [*free_a, *(summed_a[summed_b.index(i)] for i in sorted(summed_b))]
+        return np.transpose(np.tensordot(y_bar, b, axes=(from_b, free_b)), np.argsort(order))
+
+    def pullback_b(y_bar: Any) -> Any:
+        order = [*(summed_b[summed_a.index(i)] for i in sorted(summed_a)), *free_b]
+        return np.transpose(np.tensordot(a, y_bar, axes=(free_a, from_a)), np.argsort(order))
+
+    return product(a, b), (
+        LinearMap(lambda a_dot: product(a_dot, b), pullback_a),
+        LinearMap(lambda b_dot: product(a, b_dot), pullback_b),
+    )
+
+
+@structured(np.dot, "a", "b", kept=("a", "b"))
+def _dot(a: Any, b: Any) -> Answer:
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if ndim_a == 0 or ndim_b == 0:
+        return contraction(np.dot, a, b, [], [])
+    return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
+
+
+@structured(np.inner, "a", "b", kept=("a", "b"))
+def _inner(a: Any, b: Any) -> Answer:
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if ndim_a == 0 or ndim_b == 0:
+        return contraction(np.inner, a, b, [], [])
+    return contraction(np.inner, a, b, [ndim_a - 1], [ndim_b - 1])
+
+
+@structured(np.tensordot, "a", "b", kept=("a", "b"))
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Answer:
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    try:
+        count = operator.index(axes)
+        summed_a, summed_b = list(range(ndim_a - count, ndim_a)), list(range(count))
+    except TypeError:
+        summed_a, summed_b = (
+            list(normalize_axes(side if np.ndim(side) else int(side), ndim))
+            for side, ndim in zip(axes, (ndim_a, ndim_b), strict=True)
+        )
+    return contraction(lambda a, b: np.tensordot(a, b, axes), a, b, summed_a, summed_b)
+
+
+@composite(np.outer)
+def _outer(a: Any, b: Any) -> Any:
+    return np.multiply(np.ravel(a)[:, None], np.ravel(b)[None, :])
+
+
+@structured(np.trace)
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    shape = shape_of(a)
+
+    def transpose(y_bar: Any) -> Any:
+        axes = normalize_axes((axis1, axis2), len(shape))
+        on_diagonal = np.eye(shape[axes[0]], shape[axes[1]], offset, dtype=bool)
+        return np.moveaxis(np.where(on_diagonal, np.expand_dims(y_bar, (-2, -1)), 0.0), (-2, -1), axes)
+
+    return linear(a, lambda a: np.trace(a, offset, axis1, axis2, dtype), transpose)
+
+
+# Of stacks of vectors and matrices, which newer versions of NumPy have
+
+
+@composite(*functions_of("vecdot"))
+def _vecdot(x1: Any, x2: Any) -> Any:
+    return np.matmul(np.expand_dims(x1, -2), np.expand_dims(x2, -1))[..., 0, 0]
+
+
+@composite(*functions_of("matvec"))
+def _matvec(x1: Any, x2: Any) -> Any:
+    return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
+
+
+@composite(*functions_of("vecmat"))
+def _vecmat(x1: Any, x2: Any) -> Any:
+    return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
+
+
+# Einstein summation
+
+
+@composite(np.einsum)
+def _einsum(*args: Any, optimize: Any = False) -> Any:
+    """Both spellings of `np.einsum`, brought to the one that `contract` takes."""
+    subscripts, operands = _spelled_out(args)
+    inputs, output = _explicit(subscripts, [len(shape_of(x)) for x in operands])
+    for place, labels in enumerate(inputs):
+        for label in dict.fromkeys(labels):
+            while labels.count(label) > 1:  # a label twice in one operand means its diagonal
+                first = labels.index(label)
+                second = labels.index(label, first + 1)
+                sizes = shape_of(operands[place])
+                if sizes[first] != sizes[second]:
+                    raise ValueError(f"einsum: label {label!r} is used for sizes {sizes[first]} and {sizes[second]}")
+                operands[place] = np.diagonal(operands[place], 0, first, second)
+                labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
+        inputs[place] = labels
+    return contract(operands, inputs, output, optimize)
+
+
+@dispatched
+def contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+    """`np.einsum` with explicit subscripts, where no label is twice in one operand."""
+    return np.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=optimize)
+
+
+@structured(contract, kept=("operands",))
+def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+    def part(place: int) -> LinearMap:
+        labels, shape = inputs[place], shape_of(operands[place])
+        others, other_inputs = operands[:place] + operands[place + 1 :], inputs[:place] + inputs[place + 1 :]
+        known = {label for side in (output, *other_inputs) for label in side}
+        found = "".join(label for label in labels if label in known)
+
+        def pullback(y_bar: Any) -> Any:
+            x_bar = contract([y_bar, *others], [output, *other_inputs], found, optimize)
+            # A label of this operand alone was summed over: its cotangent is the same all along.
+            sizes = iter(shape_of(x_bar))
+            kept = tuple(next(sizes) if label in known else 1 for label in labels)
+            full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
+            return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
+
+        def pushforward(x_dot: Any) -> Any:
+            return contract([*operands[:place], x_dot, *operands[place + 1 :]], inputs, output, optimize)
+
+        return LinearMap(pushforward, pullback)
+
+    return contract(operands, inputs, output, optimize), ([part(place) for place in range(len(operands))],)
+
+
+def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """The subscripts as a string, and the operands: `einsum(x, [0, 1], [1])` says `einsum("ab->b", x)`."""
+    if isinstance(args[0], str):
+        return args[0].replace(" ", ""), list(args[1:])
+
+    def word(labels: Any) -> str:
+        return "".join("..." if label is Ellipsis else LABELS[label] for label in labels)
+
+    pairs = len(args) // 2
+    subscripts = ",".join(word(args[2 * i + 1]) for i in range(pairs))
+    if len(args) % 2:
+        subscripts += "->" + word(args[-1])
+    return subscripts, [args[2 * i] for i in range(pairs)]
+
+
+def _explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
+    """The labels of each operand and of the answer, with every ellipsis and an unnamed answer filled in."""
+    left, arrow, output = subscripts.partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(ndims):
+        raise ValueError(f"einsum: the subscripts name {len(inputs)} operands, and {len(ndims)} were given")
+    hidden = [
+        ndim - len(labels.replace("...", "")) if "..." in labels else 0
+        for labels, ndim in zip(inputs, ndims, strict=True)
+    ]
+    spare = "".join(label for label in LABELS if label not in subscripts)[: max(hidden)]
+    named = left.replace("...", "").replace(",", "")
+    if arrow and spare and "..." not in output:
+        raise ValueError("einsum: the output has no ellipsis, and the dimensions of the inputs' need one")
+    if not arrow:
+        output = "..." + "".join(sorted(label for label in set(named) if named.count(label) == 1))
+    filled = [labels.replace("...", spare[len(spare) - count :]) for labels, count in zip(inputs, hidden, strict=True)]
+    return filled, output.replace("...", spare)

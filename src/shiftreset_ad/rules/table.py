@@ -1,0 +1,114 @@
+"""The four forms of a rule, and the tables that they are kept in.
+
+*Elementwise*: one partial derivative per operand. Forward mode multiplies tangents by it, reverse mode cotangents.
+*Structured*: one linear map per operand, with its transpose.
+*Composite*: defined by other functions that have rules.
+*Constant*: the derivative is zero wherever it is defined, so the answer is an ordinary value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+# The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number where it is the same everywhere;
+# None where the operand has none (the exponent of `ldexp`).
+Partial: TypeAlias = Callable[..., Any] | float | None
+
+
+class Elementwise(NamedTuple):
+    """A function applied element by element, with the partial derivative for each operand."""
+
+    function: Callable[..., Any]
+    partials: tuple[Partial, ...]
+
+
+class LinearMap(NamedTuple):
+    """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar."""
+
+    pushforward: Callable[[Any], Any]
+    pullback: Callable[[Any], Any]
+
+
+class Structured(NamedTuple):
+    """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
+
+    `differentiate(*args, **kwargs)` takes the function's own arguments, those that are supported, and returns the
+    answer and for each operand its `LinearMap`, or a list of them where the operand is a list. The maps look at the
+    elements of the parameters that are `kept`, which must not change meanwhile.
+    """
+
+    function: Callable[..., Any]
+    operands: tuple[str, ...]
+    differentiate: Callable[..., tuple[Any, Sequence[Any]]]
+    parameters: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+
+
+ELEMENTWISE: dict[Callable[..., Any], Elementwise] = {}
+STRUCTURED: dict[Callable[..., Any], Structured] = {}
+COMPOSITE: dict[Callable[..., Any], Callable[..., Any]] = {}
+CONSTANT: set[Callable[..., Any]] = set()
+
+
+def elementwise(function: Callable[..., Any], *partials: Partial) -> None:
+    """Enter an elementwise rule into the table."""
+    ELEMENTWISE[function] = Elementwise(function, partials)
+
+
+def structured(
+    function: Callable[..., Any], *operands: str, kept: tuple[str, ...] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated `differentiate` as the rule of `function`; without `operands`, its first parameter is one."""
+
+    def enter(differentiate: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = tuple(inspect.signature(differentiate).parameters)
+        STRUCTURED[function] = Structured(function, operands or parameters[:1], differentiate, parameters, kept)
+        return differentiate
+
+    return enter
+
+
+def composite(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated function as the definition of each of `functions`."""
+
+    def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            COMPOSITE[function] = definition
+        return definition
+
+    return enter
+
+
+def linear(x: Any, function: Callable[[Any], Any], transpose: Callable[[Any], Any]) -> tuple[Any, tuple[LinearMap]]:
+    """A function that is linear in its one operand is its own pushforward, and only declares its transpose."""
+    return function(x), (LinearMap(function, transpose),)
+
+
+def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of ours take numbers in its first argument as NumPy's do, by `__array_function__`."""
+
+    @wraps(function)
+    def dispatch(first: Any, *rest: Any) -> Any:
+        for x in first if isinstance(first, list) else (first,):
+            if hasattr(x, "__array_function__") and not isinstance(x, np.ndarray | np.generic):
+                return x.__array_function__(dispatch, (type(x),), (first, *rest), {})
+        return function(first, *rest)
+
+    return dispatch
+
+
+def functions_of(*names: str) -> list[Callable[..., Any]]:
+    """The functions of these dotted names in numpy, as far as the installed version has them."""
+    found = []
+    for name in names:
+        try:
+            found.append(operator.attrgetter(name)(np))
+        except AttributeError:  # a newer NumPy's function
+            continue
+    return found
