@@ -1,0 +1,100 @@
+"""Checks of what a derivative operator is given and of what the function returns, with errors that name the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad import trees
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.tags import Tag
+
+NUMERIC = (float, int, complex, np.ndarray, np.generic)
+
+
+def named(operator: str, f: Callable[..., Any]) -> str:
+    """The name of a derivative, for errors and tracebacks; TypeError if `f` cannot be called."""
+    if not callable(f):
+        raise TypeError(
+            f"{operator}: the function to differentiate is {f!r:.60}, which cannot be called; write {operator}(f)(x)"
+        )
+    return f"{operator}({getattr(f, '__name__', type(f).__name__)})"
+
+
+def arguments_at(operator: str, argnums: int | Sequence[int], args: tuple[Any, ...]) -> list[int]:
+    """The positions that `argnums` names; TypeError unless each was given, and only once."""
+    positions: list[int] = list(argnums) if isinstance(argnums, Sequence) else [argnums]
+    for i in positions:
+        if not isinstance(i, int) or isinstance(i, bool):
+            raise TypeError(f"{operator}: argnums must be an integer or a tuple of integers, and is {argnums!r:.60}")
+        if not -len(args) <= i < len(args):
+            raise TypeError(
+                f"{operator}: argnums names argument {i}, and {len(args)} positional arguments were given; "
+                "pass the arguments to differentiate by position"
+            )
+    found = [i % len(args) for i in positions]
+    if len(set(found)) < len(found):
+        raise TypeError(f"{operator}: argnums={tuple(positions)} names an argument twice")
+    return found
+
+
+def is_real(answer: Any) -> bool:
+    """Whether the answer of an operation is differentiable: floats are, integers are not, others are an error."""
+    require_plain(answer)
+    kind = dtype_of(answer).kind
+    if kind not in "fiub":
+        raise TypeError(
+            f"the result of an operation has dtype {dtype_of(answer)}, and only real floating-point numbers can be "
+            "differentiated so far. Compute with real and imaginary parts; build arrays of numbers by numpy.stack"
+        )
+    return bool(kind == "f")
+
+
+def require_plain(array: Any) -> None:
+    """Raise TypeError for a matrix or a masked array, which compute otherwise than arrays do."""
+    if isinstance(array, np.ndarray) and not isinstance(array, np.memmap) and type(array) is not np.ndarray:
+        raise TypeError(
+            f"a {type(array).__name__} cannot take part in an operation with a number that is being differentiated; "
+            "convert it: numpy.asarray(x) for a matrix, numpy.where(x.mask, 0.0, x.data) for a masked array"
+        )
+
+
+def scalar_and_aux(operator: str, result: Any, has_aux: bool, tag: Tag) -> tuple[Any, Any]:
+    """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
+    if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(
+            f"{operator}: with has_aux=True the function must return (scalar, aux), and it returned {result!r:.80}"
+        )
+    answer, aux = result if has_aux else (result, None)
+    if isinstance(answer, Number):
+        if answer.tag is not tag and not answer.tag.is_open:
+            answer.tag.closed(None, None)  # the error of any operation on it
+    elif not isinstance(answer, NUMERIC) or dtype_of(answer).kind not in "fiubc":
+        raise TypeError(
+            f"{operator}: the function returned {_described(answer)}, and a gradient is of a scalar; "
+            "return one number, with has_aux=True for more beside it, or use jacobian or vjp"
+        )
+    if shape_of(answer) != ():
+        raise TypeError(
+            f"{operator}: the function returned an array of shape {shape_of(answer)}, and a gradient is of a scalar; "
+            "reduce the result, with numpy.sum say, or use jacobian or vjp"
+        )
+    if dtype_of(answer).kind == "c":
+        raise TypeError(
+            f"{operator}: the function returned a complex number; return its real part, or its absolute value"
+        )
+    return answer, aux
+
+
+def _described(answer: Any) -> str:
+    if answer is None:
+        return "None (is a return statement missing?)"
+    return f"a {type(answer).__name__}" + (f" of dtype {answer.dtype}" if isinstance(answer, np.ndarray) else "")
+
+
+def without_level(tree: Any, tag: Tag) -> Any:
+    """A structure with the numbers of this tag replaced by their primals, as the tag is finished."""
+    return trees.map_leaves(lambda x: x.primal if isinstance(x, Number) and x.tag is tag else x, tree)
