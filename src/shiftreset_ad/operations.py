@@ -1,0 +1,268 @@
+"""The operations on `NumR` that decide the speed: the elementwise ones, made from their partial derivatives, and x[i].
+
+The steps are those of `reverse`: compute the value, capture, come back, accumulate. Where the value is a scalar of the
+outermost level, the pullback calls nothing but the partials (`pull_both`, `pull_a`, `pull_b`, by which operands are
+active). Everything else goes the general way (`pull_both_arrays` ...), by `accumulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy import float64, multiply, ndarray
+
+from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, settle
+from shiftreset_ad.checks import is_real, require_plain
+from shiftreset_ad.constants import frozen
+from shiftreset_ad.control import GreenletError, Operation, here
+from shiftreset_ad.dispatch import value
+from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.reverse import NumR
+from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.indexing import frozen_index
+from shiftreset_ad.tags import capture
+
+FLOAT64 = np.dtype(float64)
+LARGE = 1000  # elements; below it, a new array is quicker to have than the old one to write over
+new = object.__new__
+
+
+def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
+    """The operation for y = function(a, b), of which one operand at least is a `NumR`."""
+    partial_a, partial_b = as_function(partials[0]), as_function(partials[1])
+    sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
+
+    def pull_both(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            p, q, r = a.primal, b.primal, y.primal
+            try:
+                a_bar = partial_a(r, p, q) * y_bar
+                b_bar = partial_b(r, p, q) * y_bar
+            except ArithmeticError:
+                a_bar = ieee(partial_a, r, p, q) * y_bar
+                b_bar = ieee(partial_b, r, p, q) * y_bar
+            a.adjoint = a.adjoint + a_bar
+            b.adjoint = b.adjoint + b_bar
+
+    def pull_a(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            try:
+                a_bar = partial_a(y.primal, a.primal, b) * y_bar
+            except ArithmeticError:
+                a_bar = ieee(partial_a, y.primal, a.primal, b) * y_bar
+            a.adjoint = a.adjoint + a_bar
+
+    def pull_b(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            try:
+                b_bar = partial_b(y.primal, a, b.primal) * y_bar
+            except ArithmeticError:
+                b_bar = ieee(partial_b, y.primal, a, b.primal) * y_bar
+            b.adjoint = b.adjoint + b_bar
+
+    def pull_both_arrays(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+            return
+        p, q, r = a.primal, b.primal, y.primal
+        try:
+            factor_a, factor_b = partial_a(r, p, q), partial_b(r, p, q)
+        except ArithmeticError:
+            factor_a, factor_b = ieee(partial_a, r, p, q), ieee(partial_b, r, p, q)
+        if sums_a:
+            accumulate(a, y_bar)
+            y.owns = False  # it is the adjoint of a as well
+        else:
+            accumulate(a, factor_a * y_bar, True)
+        accumulate_last(b, factor_b, y, y_bar, sums_b)
+
+    def pull_a_array(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+            return
+        try:
+            factor = partial_a(y.primal, a.primal, b)
+        except ArithmeticError:
+            factor = ieee(partial_a, y.primal, a.primal, b)
+        accumulate_last(a, factor, y, y_bar, sums_a)
+
+    def pull_b_array(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+            return
+        try:
+            factor = partial_b(y.primal, a, b.primal)
+        except ArithmeticError:
+            factor = ieee(partial_b, y.primal, a, b.primal)
+        accumulate_last(b, factor, y, y_bar, sums_b)
+
+    def operate(a: Any, b: Any) -> Any:
+        if type(a) is NumR:
+            tag = a.tag
+            if type(b) is NumR:
+                if b.tag is tag:
+                    primal, pull, pull_array = function(a.primal, b.primal), pull_both, pull_both_arrays
+                elif b.tag.serial < tag.serial:
+                    primal, pull, pull_array = function(a.primal, b), pull_a, pull_a_array
+                else:
+                    tag = b.tag
+                    primal, pull, pull_array = function(a, b.primal), pull_b, pull_b_array
+            else:
+                if type(b) is not float and type(b) is not int:
+                    b = as_constant(b, a, function, needed=callable(partials[0]))
+                    if b is NotImplemented:
+                        return b
+                primal, pull, pull_array = function(a.primal, b), pull_a, pull_a_array
+        else:
+            tag = b.tag
+            if type(a) is not float and type(a) is not int:
+                a = as_constant(a, b, function, needed=callable(partials[1]))
+                if a is NotImplemented:
+                    return a
+            primal, pull, pull_array = function(a, b.primal), pull_b, pull_b_array
+        kind = type(primal)
+        if kind is not float and kind is not float64:
+            pull = pull_array
+            if kind is not ndarray or primal.dtype is not FLOAT64:
+                is_real(primal)
+        y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
+        y.primal, y.adjoint, y.tag = primal, ZERO, tag
+        try:
+            if tag.capture(here(), (pull, y, a, b)):
+                raise tag.misplaced()
+        except GreenletError:
+            raise tag.misplaced() from None
+        return y
+
+    return operate if None not in partials else without_derivative_in_one(function, partials, operate)
+
+
+def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
+    """The operation for y = function(x) of a `NumR`."""
+    partial_x = as_function(partials[0])
+
+    def pull_scalar(operation: Operation) -> None:
+        _, y, x = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            try:
+                x_bar = partial_x(y.primal, x.primal) * y_bar
+            except ArithmeticError:
+                x_bar = ieee(partial_x, y.primal, x.primal) * y_bar
+            x.adjoint = x.adjoint + x_bar
+
+    def pull_array(operation: Operation) -> None:
+        _, y, x = operation
+        y_bar = y.adjoint
+        if type(y_bar) is ndarray or (y_bar := settle(y)) is not ZERO:
+            factor = partial_x(y.primal, x.primal)
+            if type(y_bar) is ndarray and y_bar.size > LARGE and type(factor) is ndarray and y.owns:
+                accumulate(x, multiply(factor, y_bar, y_bar), True)  # y_bar is used up
+            else:
+                accumulate(x, factor * y_bar, True)
+
+    def operate(x: Any) -> Any:
+        tag = x.tag
+        primal = function(x.primal)
+        pull, kind = pull_scalar, type(primal)
+        if kind is not float and kind is not float64:
+            pull = pull_array
+            if kind is not ndarray or primal.dtype is not FLOAT64:
+                is_real(primal)
+        y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
+        y.primal, y.adjoint, y.tag = primal, ZERO, tag
+        try:
+            if tag.capture(here(), (pull, y, x)):
+                raise tag.misplaced()
+        except GreenletError:
+            raise tag.misplaced() from None
+        return y
+
+    return operate
+
+
+def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Any, sums: bool) -> None:
+    """Add `factor * y_bar` to the adjoint of the last operand of `y`, which may use up the array `y_bar`."""
+    if sums:  # the factor is 1
+        accumulate(x, y_bar, type(y_bar) is ndarray and y.owns)
+    elif type(y_bar) is ndarray and y_bar.size > LARGE and type(factor) is ndarray and y.owns:
+        accumulate(x, multiply(factor, y_bar, y_bar), True)
+    else:
+        accumulate(x, factor * y_bar, True)
+
+
+def as_function(partial: Any) -> Callable[..., Any]:
+    """A partial derivative that the table gives as a number, or as None for none, as a function."""
+    constant = partial or 0.0
+    return partial if callable(partial) else lambda y, a, b=None: constant
+
+
+def ieee(partial: Callable[..., Any], *values: Any) -> Any:
+    """A partial derivative of Python floats where their arithmetic raises: 0.5 / 0.0 is infinite, as for arrays."""
+    return partial(*(float64(x) if isinstance(x, float | int) else x for x in values))
+
+
+def without_derivative_in_one(
+    function: Callable[..., Any], partials: Any, operate: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The operation where the table gives None for an operand: whatever it is, it is a constant."""
+
+    def operate_on_other(*operands: Any) -> Any:
+        given = [value(x) if partial is None else x for x, partial in zip(operands, partials, strict=True)]
+        return operate(*given) if any(type(x) is NumR for x in given) else function(*given)
+
+    return operate_on_other
+
+
+def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bool) -> Any:
+    """The other operand of an operation on `x`, as it may be kept if the way back needs it; or NotImplemented."""
+    if type(constant) is ndarray:
+        return frozen(constant, x.tag) if needed else constant
+    if isinstance(constant, (list, tuple)):
+        # NumPy's functions and arrays take a list for an array, and Python's floats do not.
+        return np.array(constant) if type(function) is np.ufunc or type(value(x)) is not float else NotImplemented
+    if isinstance(constant, ndarray):
+        require_plain(constant)
+        return np.array(constant)
+    if isinstance(constant, (complex, np.generic)):
+        return constant
+    return float(constant) if isinstance(constant, Real) else NotImplemented
+
+
+def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation that computes `function` and goes back by the partial derivatives of `rule`."""
+    make: Any = unary if len(rule.partials) == 1 else binary
+    return make(function, rule.partials)  # type: ignore[no-any-return]
+
+
+def getitem(x: NumR, index: Any) -> Any:
+    """y = x[index], of which a program may do one for each element."""
+    primal = x.primal
+    if type(primal) is not ndarray:
+        return ArrayNumber.__getitem__(x, index)
+    y = NumR(primal[index], ZERO, x.tag)
+    capture(x.tag, (pull_item, y, x, frozen_index(index)))
+    return y
+
+
+def pull_item(operation: Operation) -> None:
+    _, y, x, index = operation
+    y_bar = settle(y)
+    if y_bar is not ZERO:
+        accumulate_at(x, index, y_bar)
+
+
+install_operators(NumR, operation)
+NumR.__getitem__ = getitem  # type: ignore[method-assign,assignment]

@@ -1,0 +1,219 @@
+"""Reverse mode by delimited continuations: the whole story, to be read from top to bottom.
+
+For y = a * b, Wang et al. (ICFP 2019, Fig. 8) capture the rest of the forward pass as a continuation `k`:
+
+    def *(that) = shift { k =>                        1. leave the program
+        val y = new NumR(x * that.x, 0.0)             2. the forward step
+        k(y)                                          3. run the rest of the forward pass, and the way back from it
+        this.d += that.x * y.d                        4. then accumulate adjoints
+        that.d += this.x * y.d
+    }
+    grad(f)(x) = { val z = new NumR(x, 0.0);  reset { f(z).d = 1.0 };  z.d }
+
+The same steps, numbered as in the code below:
+
+1.  an operation computes its answer `y` in the program's own frame, so that the program sees an error where it belongs;
+2.  `capture` leaves the program with a tuple that says how to go back: `(pullback, y, ...)`;
+3.  the handler that waits in `grad` keeps the tuple on `pending` and resumes the program with `y`;
+4.  when the program has come to its end, `backward` resumes the pending operations, last in, first out, and each adds
+    to the adjoints of its operands what the adjoint of `y` means for them.
+
+Numbers nest: `primal` and `adjoint` may be numbers of an older tag. The arithmetic on them is by ordinary operators, so
+it consists of operations of the outer program (section 3.7; Pearlmutter and Siskind, TOPLAS 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, finished, settle
+from shiftreset_ad.checks import arguments_at, is_real, named, scalar_and_aux, without_level
+from shiftreset_ad.collector import with_relaxed_collector
+from shiftreset_ad.constants import frozen, unchanged
+from shiftreset_ad.control import Operation, run
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.interface import ArrayNumber
+from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.indexing import At
+from shiftreset_ad.tags import Tag, capture
+from shiftreset_ad.tracebacks import trimmed
+
+
+class NumR(ArrayNumber):
+    """A value in a derivative: its `primal`, the `adjoint` that the way back fills in, the `tag` of its `grad`."""
+
+    __slots__ = ("adjoint", "owns", "primal", "tag")
+    owns: bool  # of an array adjoint: nothing else sees it
+
+    def __init__(self, primal: Any, adjoint: Any, tag: Tag) -> None:
+        self.primal = primal
+        self.adjoint = adjoint
+        self.tag = tag
+
+    @staticmethod
+    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
+        return operation(tag, answer, active)
+
+    @staticmethod
+    def frozen(constant: Any, tag: Tag) -> Any:
+        return frozen(constant, tag)
+
+    def take_over(self, y: Any) -> None:
+        """Have the value of `y` from here on; on the way back, give `y` the adjoint and have the old value again."""
+        old, self.primal, y.primal = self.primal, y.primal, None
+        try:
+            capture(self.tag, (give_back, self, y, old))
+        except BaseException:
+            self.primal = old
+            raise
+
+
+# One operation. The elementwise ones go the same steps, specialised in `operations`, as they decide the speed.
+
+
+def operation(tag: Tag, answer: Any, active: list[tuple[NumR, LinearMap]]) -> Any:
+    """Carry out an operation that has this answer (1), and these linear maps for its active operands."""
+    if isinstance(answer, (tuple, list)):
+        return several_answers(tag, answer, active)
+    if not is_real(answer):
+        return answer
+    y = NumR(answer, ZERO, tag)
+    capture(tag, (pull, y, active))  # 2, 3
+    return y
+
+
+def pull(operation: Operation) -> None:
+    """Accumulate (4): each active operand gets its share of the adjoint of `y`."""
+    _, y, active = operation
+    y_bar = settle(y)
+    if y_bar is ZERO:  # nothing that counts has used y
+        return
+    if type(y_bar) is float:
+        y_bar = np.float64(y_bar)
+    for x, linear_map in active:
+        x_bar = linear_map.pullback(y_bar)
+        if type(x_bar) is At:
+            accumulate_at(x, x_bar.index, x_bar.y_bar)
+        else:
+            accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
+
+
+def several_answers(tag: Tag, answers: Any, active: list[tuple[NumR, LinearMap]]) -> Any:
+    """An operation with a list or a tuple of answers, of which some may be constants."""
+    ys = [NumR(y, ZERO, tag) if is_real(y) else y for y in answers]
+    capture(tag, (pull_several, ys, active))
+    return type(answers)(ys)
+
+
+def pull_several(operation: Operation) -> None:
+    _, ys, active = operation
+    y_bars = [settle(y) if type(y) is NumR else ZERO for y in ys]
+    if any(y_bar is not ZERO for y_bar in y_bars):
+        for x, linear_map in active:
+            accumulate(x, linear_map.pullback(y_bars))
+
+
+def give_back(operation: Operation) -> None:
+    """Undo `take_over`: its `y` had the value, and so gets the adjoint."""
+    _, x, y, old = operation
+    y.primal, y.adjoint = x.primal, x.adjoint
+    if type(y.adjoint) is ndarray:
+        y.owns = x.owns
+    x.primal, x.adjoint = old, ZERO
+
+
+# The derivative: forward under a `reset`, then back.
+
+
+def differentiate(
+    operator: str, f: Callable[..., Any], argnums: int | tuple[int, ...], has_aux: bool, args: Any, kwargs: Any
+) -> tuple[Any, Any, Any]:
+    """The value, the gradient, and what `f` returned beside the value."""
+    positions = arguments_at(operator, argnums, args)
+    leaves, structure = trees.flatten([args[i] for i in positions])
+    if not all(map(trees.is_real_float, leaves)):
+        for i in positions:
+            trees.require_differentiable(args[i], operator, f"argument {i}")
+
+    tag = Tag()
+    xs = [NumR(leaf, ZERO, tag) for leaf in leaves]
+    inputs = list(args)
+    for i, x in zip(positions, trees.unflatten(structure, xs), strict=True):
+        inputs[i] = x
+
+    def there_and_back() -> tuple[Any, Any]:
+        pending = [unchanged(leaf) for leaf in leaves if isinstance(leaf, ndarray)]
+        result = run(tag, partial(f, *inputs, **kwargs), pending.append)  # 1 to 3, for every operation of f
+        answer, aux = scalar_and_aux(operator, result, has_aux, tag)
+        active = type(answer) is NumR and answer.tag is tag
+        # Taken before the way back, on which numbers that were changed in place get their old values again.
+        value, aux = answer.primal if active else answer, without_level(aux, tag) if has_aux else None
+        if active:
+            answer.adjoint = 1.0
+            without_warnings(backward, pending)  # 4
+        return value, aux
+
+    value, aux = with_relaxed_collector(there_and_back)
+    gradients = trees.unflatten(structure, [finished(x) for x in xs])
+    return value, gradients[0] if isinstance(argnums, int) else tuple(gradients), aux
+
+
+def backward(pending: list[Operation]) -> None:
+    """Resume the pending operations, last in, first out; each is freed once it is done."""
+    pop = pending.pop
+    while pending:
+        operation = pop()
+        operation[0](operation)
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the value of `f` and its gradient, `(value, gradient)`.
+
+    `f: (..., tree of floats and arrays, ...) -> ()`; the gradient has the structure, shapes and dtypes of the argument
+    that `argnums` names, and is a tuple of such if that is a tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so
+    is the value. Raises TypeError for arguments that are not real floating-point numbers and for a result that is not
+    a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    name = named("value_and_grad", f)
+
+    def f_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        try:
+            value, gradient, aux = differentiate(name, f, argnums, has_aux, args, kwargs)
+        except BaseException as error:
+            raise trimmed(error)  # noqa: B904 (the same error)
+        return ((value, aux) if has_aux else value), gradient
+
+    f_and_gradient.__name__ = f_and_gradient.__qualname__ = name
+    return f_and_gradient
+
+
+def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that returns the gradient of `f`: `value_and_grad` without the value.
+
+    Shapes, structures and errors are as there. With `has_aux`, it returns `(gradient, aux)`.
+
+    >>> grad(lambda x: x * x)(3.0)
+    6.0
+    """
+    name = named("grad", f)
+
+    def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
+        try:
+            _, gradient, aux = differentiate(name, f, argnums, has_aux, args, kwargs)
+        except BaseException as error:
+            raise trimmed(error)  # noqa: B904 (the same error)
+        return (gradient, aux) if has_aux else gradient
+
+    gradient_of_f.__name__ = gradient_of_f.__qualname__ = name
+    return gradient_of_f

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_indices
+from three_ways import check, examples, generators
+
+from shiftreset_ad import grad
+from shiftreset_ad.rules.indexing import At, frozen_index, scatter, scatter_into
+
+shapes = array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)
+
+
+@examples
+@given(data=st.data(), shape=shapes, generator=generators)
+def test_basic_indices(data, shape, generator):
+    index = data.draw(basic_indices(shape, allow_newaxis=True))
+    check(lambda a: a[index], generator.uniform(-1.0, 1.0, shape), generator=generator)
+
+
+@examples
+@given(data=st.data(), shape=shapes, generator=generators)
+def test_integer_arrays(data, shape, generator):
+    """Drawn from few positions, so that they repeat."""
+    result = array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=6)
+    index = data.draw(integer_array_indices(shape, result_shape=result))
+    check(lambda a: a[index], generator.uniform(-1.0, 1.0, shape), generator=generator)
+
+
+@examples
+@given(data=st.data(), shape=shapes, generator=generators)
+def test_boolean_masks(data, shape, generator):
+    axes = data.draw(st.integers(1, len(shape)))
+    mask = generator.random(shape[:axes]) < 0.5
+    check(lambda a: a[mask], generator.uniform(-1.0, 1.0, shape), generator=generator)
+
+
+INDICES = [
+    3,
+    -1,
+    np.int64(2),
+    np.uint8(1),
+    np.array(2),
+    True,
+    False,
+    np.True_,
+    None,
+    ...,
+    (),
+    slice(1, None, 2),
+    slice(None, None, -1),
+    slice(3, 1),
+    [],
+    [0, 0, 0],
+    [-1, 0, 3],
+    [True, False, True, False],
+    range(1, 3),
+    (0, 1, 1),
+    (..., 0),
+    (0, ...),
+    (None, 0, None, ..., None),
+    (slice(None), None, slice(0, 2)),
+    ([0, 1, 1], [2, 0, 0]),
+    ([[0], [1]], [0, 2]),
+    (0, [0, 0]),
+    ([0, 0], 0),
+    ([0, 0], slice(None), [1, 1]),
+    (slice(None), [1, 1], None),
+    (..., [0, 0], 1),
+    ([0, 0], None, [1, 1]),
+    (np.array([True, False, True, False]), 0),
+    (np.array([False, True, False, False]), [0, 0]),  # one position in the mask, read twice
+    (0, np.array([[True, False], [False, True], [True, True]])),
+    (slice(1, 3), np.array([True, False, True]), 1),
+    (np.zeros((4, 3, 2), bool),),
+    np.ones((4, 3, 2), bool),
+    (True, 0),
+    np.zeros((0, 2), int),
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_indices(index):
+    generator = np.random.default_rng(0)
+    check(lambda a: a[index], generator.uniform(-1.0, 1.0, (4, 3, 2)), generator=generator)
+    check(lambda a: np.sin(a)[index], generator.uniform(-1.0, 1.0, (4, 3, 2))[::-1], generator=generator, dtypes=False)
+
+
+@pytest.mark.parametrize("index", [(), ..., None, (None, ...), True, (None, None)], ids=repr)
+@pytest.mark.parametrize("kind", [np.float64, np.array])
+def test_indices_of_scalars(index, kind):
+    check(lambda a: (a * 1.0)[index], kind(1.5), generator=np.random.default_rng(0), dtypes=False)
+
+
+@pytest.mark.parametrize(
+    "index", [4, (0, 0, 0, 0), [0, 7], 1.5, "a", (..., ...), np.array([True]), ([0, 1], [0, 1, 2])], ids=repr
+)
+def test_wrong_indices_raise_as_in_numpy(index):
+    with pytest.raises(IndexError) as expected:
+        np.ones((4, 3, 2))[index]
+    with pytest.raises(type(expected.value)) as found:
+        grad(lambda a: np.sum(a[index]))(np.ones((4, 3, 2)))
+    assert str(found.value) == str(expected.value)
+
+
+def test_an_index_that_is_differentiated_is_refused():
+    with pytest.raises((TypeError, IndexError)):
+        grad(lambda a: np.sum(a[a[0]]))(np.ones(3))
+
+
+@pytest.mark.parametrize("wrap", [lambda index: index, lambda index: (slice(None), index), lambda index: list(index)])
+def test_an_index_array_may_be_changed_afterwards(wrap):
+    index = np.array([0, 2])
+
+    def f(a):
+        given = wrap(index)
+        y = a[given] * 1.0
+        index[:] = 1
+        if isinstance(given, list):
+            given[:] = [1, 1]
+        return np.sum(y)
+
+    expected = np.zeros((3, 3))
+    expected[wrap(np.array([0, 2]))] = 1.0
+    np.testing.assert_array_equal(grad(f)(np.ones((3, 3))), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])
+@pytest.mark.parametrize("index", [0, slice(1, 3), [0, 0, 1], np.array([True, False, True])], ids=repr)
+def test_parts_are_added_in_the_precision_of_the_array(index, dtype):
+    x = np.array([1.0, 2.0, 3.0], dtype)
+    found = grad(lambda a: np.sum(a[index].astype(np.float64) ** 2) + np.sum(a[index]))(x)
+    assert found.dtype == dtype
+    expected = np.zeros(3)
+    np.add.at(expected, index, 2 * x[index].astype(float) + 1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_iteration_and_unpacking():
+    generator = np.random.default_rng(0)
+    check(lambda a: sum(row[0] * row[-1] for row in a), generator.uniform(size=(3, 2)), generator=generator)
+
+    def f(a):
+        first, *_, last = a
+        return first * last
+
+    check(f, generator.uniform(size=4), generator=generator)
+
+
+def test_scatter_is_the_transpose_of_reading():
+    """The sum of parts, which is used where parts are themselves being differentiated."""
+    generator = np.random.default_rng(0)
+    indices = [0, slice(1, 3), [0, 0], np.array([True, False, True]), (..., None)]
+    x = np.zeros(3)
+    parts = [generator.uniform(size=np.shape(x[index])) for index in indices]
+    expected = np.zeros(3)
+    for index, part in zip(indices, parts, strict=True):
+        np.add.at(expected, index, part)
+    np.testing.assert_allclose(scatter(parts, indices, (3,), np.float64), expected)
+    frozen = [frozen_index(index) for index in indices]
+    check(lambda *parts: scatter(list(parts), frozen, (3,), np.float64), *parts, generator=generator, dtypes=False)
+
+
+def test_what_is_added_twice_counts_twice():
+    array = np.zeros(3)
+    scatter_into(array, np.array([0, 0]), np.array([1.0, 2.0]))
+    scatter_into(array, (np.array([False, True, False]), ...), np.array([5.0]))
+    scatter_into(array, slice(0, 2), 1.0)
+    np.testing.assert_array_equal(array, [4.0, 6.0, 0.0])
+
+
+def test_a_part_says_where_it_belongs():
+    assert At(0, 1.5) == (0, 1.5)
+
+
+CASES = {operator.getitem: test_indices, scatter: test_scatter_is_the_transpose_of_reading}

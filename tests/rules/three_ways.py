@@ -1,0 +1,196 @@
+"""The three ways in which every rule is checked, and the equality of values, types and dtypes with plain NumPy.
+
+1.  Finite differences, in a random direction.
+2.  The inner-product identity <y_bar, J x_dot> = <J^T y_bar, x_dot>, where J x_dot is computed forward with `Dual`,
+    from the rule's own partial derivatives and pushforwards, and J^T y_bar by `grad`.
+3.  Second order: the derivative of <grad f, v> by `grad` of `grad`, against finite differences of `grad f`, and its
+    symmetry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+import shiftreset_ad as sr
+from shiftreset_ad import grad
+from shiftreset_ad.dispatch import value
+from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.tags import Tag
+
+# A few examples for each of some three hundred cases, the same ones in every run.
+examples = settings(
+    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+STEP = 1e-5
+TOLERANCE = {np.float16: 4e-2, np.float32: 2e-4, np.float64: 1e-12, np.longdouble: 1e-12}
+
+
+class Dual(ArrayNumber):
+    """A value and a tangent: forward mode, from the same tables as reverse mode."""
+
+    __slots__ = ("primal", "tag", "tangent")
+
+    def __init__(self, primal, tangent, tag):
+        self.primal, self.tangent, self.tag = primal, np.broadcast_to(tangent, np.shape(primal)), tag
+
+    @staticmethod
+    def linearized(tag, answer, active):
+        tangents = [linear_map.pushforward(x.tangent) for x, linear_map in active]
+        if isinstance(answer, tuple | list):
+            return type(answer)(Dual(y, sum(ys), tag) for y, *ys in zip(answer, *tangents, strict=True))
+        return Dual(answer, sum(tangents), tag)
+
+
+def _dual_operation(rule, function):
+    def operate(*operands):
+        tag = next(x.tag for x in operands if isinstance(x, Dual))
+        values = [value(x) for x in operands]
+        y, y_dot = function(*values), 0.0
+        for x, partial in zip(operands, rule.partials, strict=True):
+            if isinstance(x, Dual) and partial is not None:
+                y_dot = y_dot + (partial(y, *values) if callable(partial) else partial) * x.tangent
+        return Dual(y, y_dot, tag)
+
+    return operate
+
+
+install_operators(Dual, _dual_operation)
+
+
+def answers(y: Any) -> list[Any]:
+    return list(y) if isinstance(y, tuple | list) else [y]
+
+
+def differentiable(y: Any) -> list[Any]:
+    """The answers that are real floating-point numbers."""
+    return [part for part in answers(y) if dtype_of(part).kind == "f"]
+
+
+def inner(us: Any, vs: Any) -> Any:
+    return sum((np.sum(u * v) for u, v in zip(us, vs, strict=True)), 0.0)
+
+
+def like(xs: Any, generator: np.random.Generator) -> list[Any]:
+    return [generator.uniform(-1, 1, shape_of(x)) for x in xs]
+
+
+def assert_close(found, expected, scale=1.0, tolerance=1e-6):
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1.0, float(scale)))
+
+
+def every(xs: Any) -> tuple[int, ...]:
+    return tuple(range(len(xs)))
+
+
+def check(f: Any, *xs: Any, generator: np.random.Generator, second_order: bool = True, dtypes: bool = True) -> None:
+    """Check the derivative of `f: (floats or float64 arrays) -> array, or tuple or list of them` in every way."""
+    check_values(f, *xs)
+    check_finite_differences(f, *xs, generator=generator)
+    check_inner_products(f, *xs, generator=generator)
+    if second_order:
+        check_second_order(f, *xs, generator=generator)
+    if dtypes:
+        check_dtypes(f, *xs, generator=generator)
+
+
+def check_values(f: Any, *xs: Any) -> None:
+    """Values, shapes, dtypes and types are NumPy's, and no argument is written to."""
+    before = [np.copy(x) for x in xs]
+    expected = f(*xs)
+
+    def recorded(*numbers):
+        y = f(*numbers)
+        return 0.0 * sum((np.sum(part) for part in differentiable(y)), 0.0), y
+
+    gradients, found = grad(recorded, argnums=every(xs), has_aux=True)(*xs)
+    for x, was, x_bar in zip(xs, before, gradients, strict=True):
+        np.testing.assert_array_equal(x, was)
+        assert type(x_bar) is type(x)
+        assert shape_of(x_bar) == shape_of(x)
+        assert dtype_of(x_bar) == dtype_of(x)
+    assert type(found) is type(expected) or not isinstance(expected, tuple | list)
+    for y, plain in zip(answers(found), answers(expected), strict=True):
+        plain_y = sr.value(y)
+        assert shape_of(plain_y) == shape_of(plain)
+        assert dtype_of(plain_y) == dtype_of(plain)
+        # Sums may be taken in another order, by another of NumPy's functions.
+        np.testing.assert_allclose(
+            plain_y, plain, rtol=32 * np.finfo(np.result_type(plain, np.float16)).eps, atol=1e-14
+        )
+
+
+def check_finite_differences(f: Any, *xs: Any, generator: np.random.Generator) -> None:
+    weights, directions = like(differentiable(f(*xs)), generator), like(xs, generator)
+
+    def scalar(*xs):
+        return inner(weights, differentiable(f(*xs)))
+
+    ahead = scalar(*(x + STEP * d for x, d in zip(xs, directions, strict=True)))
+    behind = scalar(*(x - STEP * d for x, d in zip(xs, directions, strict=True)))
+    gradients = grad(scalar, argnums=every(xs))(*xs)
+    scale = abs(scalar(*xs)) + sum(np.sum(np.abs(x_bar)) for x_bar in gradients)
+    assert_close(inner(gradients, directions), (ahead - behind) / (2 * STEP), scale)
+
+
+def check_inner_products(f: Any, *xs: Any, generator: np.random.Generator) -> None:
+    y_bars, tangents = like(differentiable(f(*xs)), generator), like(xs, generator)
+    tag = Tag()
+    ys = differentiable(f(*(Dual(x, x_dot, tag) for x, x_dot in zip(xs, tangents, strict=True))))
+    # What no dual number went into is constant.
+    y_dots = [y.tangent if isinstance(y, Dual) else np.zeros(shape_of(y)) for y in ys]
+    gradients = grad(lambda *xs: inner(y_bars, differentiable(f(*xs))), argnums=every(xs))(*xs)
+    forward, reverse = inner(y_bars, y_dots), inner(gradients, tangents)
+    scale = sum(np.sum(np.abs(x_bar)) for x_bar in gradients)
+    assert_close(forward, reverse, scale, 1e-10)
+
+
+def check_second_order(f: Any, *xs: Any, generator: np.random.Generator) -> None:
+    weights = like(differentiable(f(*xs)), generator)
+    u, v = like(xs, generator), like(xs, generator)
+
+    def scalar(*xs):  # squares, so that a linear f too has a second derivative
+        ys = differentiable(f(*xs))
+        return inner(weights, [y + y * y for y in ys])
+
+    def gradient(*xs):
+        return grad(scalar, argnums=every(xs))(*xs)
+
+    def hessian_times(v):
+        return grad(lambda *xs: inner(gradient(*xs), v), argnums=every(xs))(*xs)
+
+    along_u, along_v = hessian_times(u), hessian_times(v)
+    scale = sum(np.sum(np.abs(part)) for part in (*along_u, *along_v))
+    assert_close(inner(u, along_v), inner(v, along_u), scale, 1e-9)
+    ahead = gradient(*(x + STEP * d for x, d in zip(xs, v, strict=True)))
+    behind = gradient(*(x - STEP * d for x, d in zip(xs, v, strict=True)))
+    size = scale + sum(np.sum(np.abs(part)) for part in ahead)
+    for found, front, back in zip(along_v, ahead, behind, strict=True):
+        assert_close(found, (front - back) / (2 * STEP), size, 1e-5)
+
+
+def check_dtypes(f: Any, *xs: Any, generator: np.random.Generator) -> None:
+    """In every precision: values and dtypes as NumPy has them, and the gradient in the precision of the argument."""
+    weights = like(differentiable(f(*xs)), generator)
+
+    def scalar(*xs):
+        return inner(weights, differentiable(f(*xs)))
+
+    reference = grad(scalar, argnums=every(xs))(*xs)
+    size = max((float(np.max(np.abs(x_bar), initial=0.0)) for x_bar in reference), default=0.0)
+    if size > 1e3:  # beyond half precision
+        return
+    for dtype, tolerance in TOLERANCE.items():
+        cast = [dtype(x) if not isinstance(x, np.ndarray) else x.astype(dtype) for x in xs]
+        check_values(f, *cast)
+        gradients = grad(scalar, argnums=every(xs))(*cast)
+        rounded = grad(scalar, argnums=every(xs))(*(np.float64(x) if not np.ndim(x) else x.astype(float) for x in cast))
+        for found, expected, x in zip(gradients, rounded, cast, strict=True):
+            assert found.dtype == x.dtype == dtype
+            assert_close(found.astype(float), expected, size, tolerance)

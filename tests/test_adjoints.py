@@ -1,0 +1,116 @@
+"""Accumulation: who owns an array, what is held back, and what an input gets in the end."""
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad
+from shiftreset_ad.adjoints import ZERO, Held, accumulate, accumulate_at, finished, settle
+from shiftreset_ad.operations import LARGE
+
+
+class Cell:
+    def __init__(self, primal):
+        self.primal, self.adjoint, self.owns = primal, ZERO, False
+
+
+SMALL_AND_LARGE = pytest.mark.parametrize("copies", [1, LARGE])  # of two elements: the array may be used up, or not
+
+
+@SMALL_AND_LARGE
+def test_the_operands_of_an_addition_do_not_share_an_array(copies):
+    weights = np.tile([1.0, 2.0], copies)
+
+    def f(a, b):
+        first = np.sum(b * 5.0)  # gone back to last: adds to the adjoint of b, where b must not share it with a
+        return first + np.sum((a + b) * weights)
+
+    a_bar, b_bar = grad(f, argnums=(0, 1))(np.ones(2 * copies), np.ones(2 * copies))
+    np.testing.assert_array_equal(a_bar, weights)
+    np.testing.assert_array_equal(b_bar, weights + 5.0)
+
+
+@SMALL_AND_LARGE
+def test_an_operand_with_a_partial_derivative_of_one_keeps_the_array_from_the_other(copies):
+    def f(a, b):
+        return np.sum(np.remainder(a, b) * 3.0)
+
+    a_bar, b_bar = grad(f, argnums=(0, 1))(np.tile([7.0, 9.0], copies), np.tile([2.0, 4.0], copies))
+    np.testing.assert_array_equal(a_bar, np.tile([3.0, 3.0], copies))
+    np.testing.assert_array_equal(b_bar, np.tile([-9.0, -6.0], copies))
+
+
+@SMALL_AND_LARGE
+def test_the_same_operand_twice(copies):
+    gradient = grad(lambda x: np.sum(np.tanh((x + x) * (x * x)) * 1.0))(np.tile([0.1, 0.2], copies))
+    np.testing.assert_allclose(
+        gradient, np.tile([6 * 0.1**2 / np.cosh(0.002) ** 2, 0.24 / np.cosh(0.016) ** 2], copies)
+    )
+
+
+def test_a_product_of_arrays_without_a_constant():
+    x, w = np.linspace(0.1, 1.0, 2 * LARGE), np.linspace(1.0, 2.0, 2 * LARGE)
+    x_bar, w_bar = grad(lambda x, w: np.sum(np.exp(x * w) / w), argnums=(0, 1))(x, w)
+    np.testing.assert_allclose(x_bar, np.exp(x * w))
+    np.testing.assert_allclose(w_bar, np.exp(x * w) * (x / w - 1 / w**2))
+
+
+def test_an_array_that_something_else_sees_is_not_written_to():
+    x, seen, mine = Cell(np.zeros(2)), np.ones(2), np.ones(2)
+    accumulate(x, seen)
+    accumulate(x, seen)
+    np.testing.assert_array_equal(seen, [1.0, 1.0])
+    accumulate(x, mine, owned=True)
+    np.testing.assert_array_equal(x.adjoint, [3.0, 3.0])
+    accumulate_at(x, 0, 1.0)
+    np.testing.assert_array_equal(x.adjoint, [4.0, 3.0])
+    np.testing.assert_array_equal(mine, [1.0, 1.0])
+
+
+def test_a_part_of_an_array_that_something_else_sees_is_added_to_a_copy():
+    x, seen = Cell(np.zeros(2)), np.ones(2)
+    accumulate(x, seen)
+    accumulate_at(x, 1, 5.0)
+    np.testing.assert_array_equal(seen, [1.0, 1.0])
+    np.testing.assert_array_equal(x.adjoint, [1.0, 6.0])
+
+
+def test_broadcasting_is_undone_and_the_precision_is_the_operands():
+    x = Cell(np.zeros((2, 1), np.float32))
+    accumulate(x, np.ones((3, 2, 4)))
+    assert x.adjoint.dtype == np.float32
+    np.testing.assert_array_equal(x.adjoint, [[12.0], [12.0]])
+
+
+def test_parts_of_a_number_are_held_and_summed_once():
+    x = Cell(np.float64(3.0))
+    accumulate_at(x, (), 2.0)
+    accumulate(x, 5.0)
+    accumulate_at(x, ..., 1.0)
+    assert type(x.adjoint) is Held
+    assert settle(x) == 8.0
+    assert type(x.adjoint) is not Held
+
+
+@pytest.mark.parametrize("primal", [2.0, np.float64(2.0), np.float32(2.0), np.array(2.0), np.zeros(3, np.float32)])
+def test_an_untouched_input_gets_zeros_of_its_own_type(primal):
+    zeros = finished(Cell(primal))
+    assert type(zeros) is type(primal)
+    assert np.shape(zeros) == np.shape(primal)
+    assert np.asarray(zeros).dtype == np.asarray(primal).dtype
+    assert not np.any(zeros)
+
+
+def test_the_gradient_is_the_users_to_keep():
+    x = np.zeros(3)
+    first, second = grad(lambda a, b: np.sum(a + b), argnums=(0, 1))(x, x)
+    first[:] = 7.0
+    np.testing.assert_array_equal(second, [1.0, 1.0, 1.0])
+
+
+def test_a_result_that_nobody_uses_does_not_count():
+    def f(x):
+        np.sqrt(x)  # has an infinite derivative at 0, and zero times infinity would be NaN
+        return 2 * x
+
+    with np.errstate(divide="ignore"):
+        assert grad(f)(0.0) == 2.0
