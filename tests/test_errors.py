@@ -1,0 +1,480 @@
+"""Every error says what went wrong, where, and what to do; and nothing of it is left afterwards."""
+
+from __future__ import annotations
+
+import cmath
+import contextvars
+import gc
+import math
+import operator
+import pickle
+import random
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import greenlet
+import numpy as np
+import pytest
+
+from shiftreset_ad import ControlError, EscapedNumberError, WrongThreadError, grad, value, value_and_grad
+
+X = np.array([1.5, -0.5, 2.0])
+VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("VARIABLE", default=0)
+
+
+def state() -> Any:
+    return (
+        sys.getrecursionlimit(),
+        gc.isenabled(),
+        gc.get_threshold(),
+        np.geterr(),
+        list(warnings.filters),
+        VARIABLE.get(),
+        greenlet.getcurrent(),
+    )
+
+
+def suspended_greenlets() -> list[Any]:
+    """Those that are alive; a thread's own, which has no parent, does not count."""
+    found = [x for x in gc.get_objects() if isinstance(x, greenlet.greenlet)]
+    return [x for x in found if x and x.parent is not None]
+
+
+@pytest.fixture(autouse=True)
+def _left_as_it_was() -> Iterator[None]:
+    before = state()
+    yield
+    assert state() == before
+    assert suspended_greenlets() == []
+    assert grad(lambda x: x * grad(lambda y: x * y**2)(x))(2.0) == 24.0
+
+
+# Conversions that would lose the derivative
+
+LOSSES = {
+    "float": (float, r"^float\(x\), or what calls it.*numpy\.sin\(x\) for math\.sin\(x\)"),
+    "math.sin": (math.sin, r"numpy\.sin\(x\) for math\.sin\(x\)"),
+    "math.pow": (lambda x: math.pow(2.0, x), r"numpy\.sin\(x\) for math\.sin\(x\)"),
+    "math.isclose": (lambda x: math.isclose(x, 1.0), r"^float\(x\)"),
+    "percent format": (lambda x: "%.2f" % x, r"^float\(x\)"),  # noqa: UP031
+    "int": (int, r"^int\(x\) .*numpy\.trunc\(x\)"),
+    "complex": (complex, r"^complex\(x\)"),
+    "cmath.exp": (cmath.exp, r"^complex\(x\), or a function of the cmath module.*NumPy's functions"),
+    "np.asarray": (np.asarray, r"^numpy\.array, numpy\.asarray, or a function that calls them.*numpy\.stack"),
+    "np.array": (lambda x: np.array([x, 1.0]), r"numpy\.stack\(\[x, y\]\)"),
+    "np.array of objects": (lambda x: np.array([x, x], dtype=object), r"numpy\.stack"),
+    "np.full": (lambda x: np.full(3, x), r"numpy\.stack"),
+    "np.arange": (lambda x: np.arange(x), r"numpy\.stack"),
+    "np.vectorize": (lambda x: np.vectorize(abs)(x), r"numpy\.stack"),
+    "a slice of a plain array": (lambda x: operator.setitem(np.zeros(3), slice(2), x), r"numpy\.stack"),
+    "np.random": (np.random.default_rng(0).normal, r"numpy\.stack"),
+    "an old np.random": (lambda x: np.random.normal(x), r"numpy\.stack"),  # noqa: NPY002
+    "random.Random.seed": (lambda x: random.Random(0).triangular(0.0, float(x)), r"^float\(x\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_conversion_that_would_lose_the_derivative(name: str) -> None:
+    convert, said = LOSSES[name]
+    for f in (convert, lambda x: grad(convert)(x), lambda x: grad(lambda y: convert(x))(1.0)):
+        with pytest.raises(TypeError, match=said) as caught:
+            grad(f)(1.7)
+        assert "would turn a number that is being differentiated into a constant" in str(caught.value)
+        assert "or shiftreset_ad.value(x) where a constant is meant" in str(caught.value)
+
+
+def test_writing_a_number_into_a_plain_array() -> None:
+    """NumPy makes a ValueError of it, whose cause is ours."""
+
+    def f(x: Any) -> Any:
+        cells = np.zeros(3)
+        cells[0] = x
+        return cells.sum()
+
+    with pytest.raises(ValueError, match="setting an array element") as caught:
+        grad(f)(1.7)
+    assert isinstance(caught.value.__cause__, TypeError)
+    assert "a[i] = x on a plain array" in str(caught.value.__cause__)
+    assert "numpy.stack to build an array" in str(caught.value.__cause__)
+    with pytest.raises(TypeError, match=r"numpy\.stack"):
+        grad(lambda x: operator.setitem(np.zeros((2, 3)), 0, x))(X)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        operator.index,
+        range,
+        lambda x: [1, 2][x],
+        lambda x: "ab"[x:],
+        lambda x: np.ones(3)[:x],
+        lambda x: "a" * x,
+        lambda x: hex(x),
+    ],
+)
+def test_a_number_as_an_index(use: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"a float cannot be interpreted as an integer.*int\(shiftreset_ad\.value\(x\)\)"
+    ):
+        grad(use)(2.0)
+
+
+def test_a_number_as_an_index_of_an_array() -> None:
+    for use in (lambda x: np.ones(3)[x], lambda x: (x * X)[x], lambda x: np.zeros(x)):
+        with pytest.raises((TypeError, IndexError)):
+            grad(use)(2.0)
+
+
+def test_no_conversion_is_silent() -> None:
+    """What gives an answer at all has the right derivative: nothing turns the number into a constant unasked."""
+    for convert in (Fraction, bool, str, repr, round, math.floor, hash):
+        try:
+            result = value_and_grad(lambda x: x * 2.0 + 0.0 * len(str(convert(x))))(2.0)  # noqa: B023
+        except TypeError:
+            continue
+        assert result == (4.0, 2.0)
+
+
+def test_attributes_without_a_rule() -> None:
+    for name in ("sort", "fill", "flat", "partition", "view", "tobytes", "base", "data", "hex", "as_integer_ratio"):
+        said = rf"^NumR has no attribute '{name}', which floats or arrays have, because it has no derivative rule; "
+        with pytest.raises(AttributeError, match=said + r"shiftreset_ad\.value\(x\) gives the plain one"):
+            grad(lambda x: getattr(x, name))(X)  # noqa: B023
+        assert grad(lambda x: np.sum(x) if not hasattr(x, name) else None)(X).tolist() == [1.0, 1.0, 1.0]  # noqa: B023
+
+
+def test_complex_numbers() -> None:
+    said = (
+        r"has dtype complex128, and only real floating-point numbers can be differentiated so far\. Compute with real"
+    )
+    for f in (lambda x: 1j * x, lambda x: x + np.complex128(1j), lambda x: (-8.0) ** (x / 6), lambda x: X * 1j * x):
+        with pytest.raises(TypeError, match=said):
+            grad(f)(1.7)
+
+
+def test_pickling_and_multiprocessing() -> None:
+    said = r"^NumR: .*cannot be pickled.*call grad there, or send shiftreset_ad\.value\(x\)"
+    for f in (pickle.dumps, lambda x: pickle.dumps({"a": [x]}), lambda x: pickle.dumps(x, protocol=0)):
+        with pytest.raises(TypeError, match=said):
+            grad(f)(1.7)
+
+
+# Arguments
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+@dataclass
+class Layer:
+    weight: Any
+    bias: Any
+
+
+def model(*args: Any, **kwargs: Any) -> Any:
+    pytest.fail("called with arguments that cannot be differentiated")
+
+
+@pytest.mark.parametrize(
+    ("args", "argnums", "place", "said"),
+    [
+        ((3,), 0, "argument 0", r"is an integer or a boolean \(3\), which has no derivative; convert it: float\(x\)"),
+        ((True,), 0, "argument 0", r"is an integer or a boolean \(True\)"),
+        ((np.int64(3),), 0, "argument 0", r"is an integer or a boolean \(np.int64\(3\)\)"),
+        ((np.bool_(True),), 0, "argument 0", "is an integer or a boolean"),
+        ((np.array([1, 2]),), 0, "argument 0", r"is an integer or a boolean \(array\(\[1, 2\]\)\).*x\.astype\(float\)"),
+        ((np.array([True]),), 0, "argument 0", "is an integer or a boolean"),
+        ((1.0, [2.0, (3.0, 4)]), 1, r"argument 1\[1\]\[1\]", "is an integer"),
+        (({"a": {"b": 1}},), 0, r"argument 0\['a'\]\['b'\]", "is an integer"),
+        ((Point(1.0, 2),), 0, r"argument 0\.y", "is an integer"),
+        ((1.0, Layer([1.0, Layer(1.0, 2)], None)), -1, r"argument 1\.weight\[1\]\.bias", "is an integer"),
+        ((1.0, 2.0, 3), (0, 2), "argument 2", "is an integer"),
+        ((1j,), 0, "argument 0", "is complex, which is not supported so far; pass real and imaginary parts"),
+        ((np.array([1j]),), 0, "argument 0", "is complex"),
+        ((np.complex64(1j),), 0, "argument 0", "is complex"),
+        (("text",), 0, "argument 0", "is of type str, which cannot be differentiated; pass floats, arrays of floats"),
+        ((object(),), 0, "argument 0", "is of type object, .*or choose other arguments by argnums"),
+        ((lambda: 0,), 0, "argument 0", "is of type function"),
+        (([1.0, {1, 2}],), 0, r"argument 0\[1\]", "is of type set"),
+        ((np.array([None, 1.0]),), 0, "argument 0", "is of type ndarray and dtype object"),
+        ((np.array(["a"]),), 0, "argument 0", "is of type ndarray and dtype <U1"),
+        ((np.ma.masked_array([1.0, 2.0], [True, False]),), 0, "argument 0", "is of type MaskedArray and dtype float64"),
+        ((Fraction(1, 2),), 0, "argument 0", "is of type Fraction"),
+    ],
+)
+def test_leaves_that_cannot_be_differentiated(args: Any, argnums: Any, place: str, said: str) -> None:
+    for operator_, derivative in (("grad", grad), ("value_and_grad", value_and_grad)):
+        with pytest.raises(TypeError, match=rf"^{operator_}\(model\): {place} {said}"):
+            derivative(model, argnums)(*args)
+
+
+def test_a_matrix_is_not_an_array() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        matrix = np.matrix([[1.0]])
+    with pytest.raises(
+        TypeError, match="argument 0 is of type matrix and dtype float64, which cannot be differentiated"
+    ):
+        grad(model)(matrix)
+
+
+def test_leaves_of_a_nested_derivative() -> None:
+    with pytest.raises(TypeError, match=r"^grad\(model\): argument 0\[1\] is an integer"):
+        grad(lambda x: grad(model)([x, 3]))(2.0)
+
+
+@pytest.mark.parametrize(
+    ("argnums", "args", "said"),
+    [
+        (2, (1.0, 2.0), "argnums names argument 2, and 2 positional arguments were given; pass the arguments to"),
+        (-3, (1.0, 2.0), "argnums names argument -3, and 2 positional"),
+        (0, (), "argnums names argument 0, and 0 positional arguments were given"),
+        ((0, 5), (1.0, 2.0), "argnums names argument 5, and 2 positional"),
+        ((0, 0), (1.0, 2.0), r"argnums=\(0, 0\) names an argument twice"),
+        ((0, -2), (1.0, 2.0), r"argnums=\(0, -2\) names an argument twice"),
+        ("0", (1.0,), "argnums must be an integer or a tuple of integers, and is '0'"),
+        (1.5, (1.0, 2.0), "argnums must be an integer or a tuple of integers, and is 1.5"),
+        (True, (1.0, 2.0), "argnums must be an integer or a tuple of integers, and is True"),
+        ((0, None), (1.0, 2.0), r"argnums must be an integer or a tuple of integers, and is \(0, None\)"),
+        (None, (1.0,), "argnums must be an integer or a tuple of integers, and is None"),
+    ],
+)
+def test_argnums(argnums: Any, args: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=rf"^grad\(model\): {said}"):
+        grad(model, argnums)(*args)
+
+
+def test_keyword_arguments_are_not_differentiated() -> None:
+    with pytest.raises(
+        TypeError, match="0 positional arguments were given; pass the arguments to differentiate by position"
+    ):
+        grad(lambda x: x)(x=3.0)
+
+
+def test_what_cannot_be_called() -> None:
+    with pytest.raises(
+        TypeError, match=r"^grad: the function to differentiate is 3.0, which cannot be called; write grad\(f\)"
+    ):
+        grad(3.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^value_and_grad: .*write value_and_grad\(f\)\(x\)"):
+        value_and_grad([])  # type: ignore[arg-type]
+
+
+def test_arguments_that_the_function_does_not_take() -> None:
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        grad(lambda x: x)(1.0, 2.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'b'"):
+        grad(lambda x: x)(1.0, b=2.0)
+
+
+# Results
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (lambda x: x, r"an array of shape \(3,\), and a gradient is of a scalar; reduce the result, with numpy\.sum"),
+        (lambda x: x[:1], r"an array of shape \(1,\)"),
+        (lambda x: np.zeros(2), r"an array of shape \(2,\), .* or use jacobian or vjp"),
+        (lambda x: np.zeros((0,)), r"an array of shape \(0,\)"),
+        (lambda x: np.outer(x, x), r"an array of shape \(3, 3\)"),
+        (lambda x: (x[0], x[1]), "a tuple, and a gradient is of a scalar; return one number, with has_aux=True"),
+        (lambda x: (x[0],), "a tuple, .* beside it, or use jacobian or vjp"),
+        (lambda x: [x[0]], "a list, "),
+        (lambda x: {"a": x[0]}, "a dict, "),
+        (lambda x: None, r"None \(is a return statement missing\?\), and a gradient is of a scalar"),
+        (lambda x: "text", "a str, "),
+        (lambda x: np.str_("text"), "a str_, "),
+        (lambda x: object(), "a object, "),
+        (lambda x: np.array(None), "a ndarray of dtype object, "),
+        (lambda x: np.array("text"), "a ndarray of dtype <U4, "),
+        (lambda x: 1j, "a complex number; return its real part, or its absolute value"),
+        (lambda x: np.array(1j), "a complex number"),
+        (lambda x: np.complex64(1j), "a complex number"),
+        (lambda x: (y for y in x), "a generator, "),
+    ],
+)  # fmt: skip
+def test_results_that_have_no_gradient(f: Any, said: str) -> None:
+    f.__name__ = "f"
+    with pytest.raises(TypeError, match=rf"^grad\(f\): the function returned {said}"):
+        grad(f)(X)
+    with pytest.raises(TypeError, match=rf"^value_and_grad\(f\): the function returned {said}"):
+        grad(lambda x: value_and_grad(f)(x)[1][0])(X)
+
+
+def test_a_0d_object_array_must_not_hide_a_number() -> None:
+    def f(x: Any) -> Any:
+        cell = np.empty((), dtype=object)
+        cell[()] = x * 2.0
+        return cell
+
+    with pytest.raises(TypeError, match="returned a ndarray of dtype object"):
+        grad(f)(3.0)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x, lambda x: (x, 1, 2), lambda x: [x, 1], lambda x: (x,), lambda x: None], ids=str
+)
+def test_results_of_another_form_than_has_aux_says(f: Any) -> None:
+    with pytest.raises(TypeError, match=r"with has_aux=True the function must return \(scalar, aux\), and it returned"):
+        grad(f, has_aux=True)(3.0)
+    with pytest.raises(TypeError, match=r"returned an array of shape \(3,\)"):
+        grad(lambda x: (x, None), has_aux=True)(X)
+
+
+# Numbers in the wrong place
+
+
+def test_a_number_after_its_derivative() -> None:
+    leaked: list[Any] = []
+    grad(lambda x: leaked.append(x * 2.0) or x)(3.0)
+    grad(lambda x: leaked.append(x * 2.0) or np.sum(x))(X)
+    said = (
+        r"^a number of level 1 is used in an operation after its grad has finished, so its derivative would be lost\. "
+        r"Return it from the differentiated function \(has_aux=True.*\), or keep its plain value with shiftreset_ad\."
+    )
+    number, array = leaked
+    for use in (
+        lambda: number + 1.0,
+        lambda: 1.0 - number,
+        lambda: -number,
+        lambda: np.sin(number),
+        lambda: np.float64(2.0) * number,
+        lambda: X * array,
+        lambda: np.sum(array),
+        lambda: array[0],
+        lambda: array @ X,
+        lambda: np.concatenate([X, array]),
+        lambda: np.split(array, 3),
+        lambda: grad(lambda x: x * number)(2.0),
+        lambda: grad(lambda x: np.sum(x * array))(X),
+    ):
+        with pytest.raises(EscapedNumberError, match=said):
+            use()
+    assert value(number) == 6.0
+
+
+def test_an_inner_number_after_its_derivative_inside_the_outer_one() -> None:
+    def f(x: Any) -> Any:
+        leaked: list[Any] = []
+        grad(lambda y: leaked.append(x * y) or y)(2.0)
+        with pytest.raises(EscapedNumberError, match="level 2"):
+            leaked[0] + x
+        with pytest.raises(TypeError, match=r"^float\(x\)"):  # at the outer level it is still being differentiated
+            float(leaked[0])
+        return x * value(leaked[0])
+
+    assert grad(f)(3.0) == 6.0
+
+
+def test_a_number_in_another_thread() -> None:
+    caught: list[BaseException] = []
+
+    def f(x: Any) -> Any:
+        def work() -> None:
+            for use in (lambda: x * 2.0, lambda: grad(lambda y: x * y)(1.0), lambda: np.sum(x)):
+                try:
+                    use()
+                except WrongThreadError as error:
+                    caught.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return x * x
+
+    assert grad(f)(3.0) == 6.0
+    assert len(caught) == 3
+    for error in caught:
+        assert str(error) == (
+            "a number of level 1 is used in another thread than its grad runs in. "
+            "Call grad inside that thread, or hand it the plain value, shiftreset_ad.value(x)"
+        )
+
+
+def test_errors_are_of_one_family() -> None:
+    assert issubclass(EscapedNumberError, ControlError)
+    assert issubclass(WrongThreadError, ControlError)
+    assert issubclass(ControlError, RuntimeError)
+
+
+# What an error leaves behind
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, MemoryError])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_after_any_exception_everything_is_as_it_was(kind: Any, depth: int) -> None:
+    def fail(x: Any) -> Any:
+        y = np.sin(x) * x
+        np.add(y, 1.0)
+        raise kind("stop")
+
+    f: Any = fail
+    for _ in range(depth):
+        f = grad(f)
+    with pytest.raises(kind, match="stop"):
+        f(2.0)
+
+
+def test_an_error_on_the_way_back_leaves_nothing() -> None:
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        grad(lambda x: np.sum(np.sqrt(x)))(np.zeros(2))
+
+
+def test_an_error_that_the_function_catches() -> None:
+    def f(x: Any) -> Any:
+        total = x
+        for use in (math.sin, np.fft.fft, lambda x: x + "a", lambda x: np.sum(x, where=True), lambda x: x / 0):
+            try:
+                total = total + use(x * x)
+            except (TypeError, NotImplementedError, ZeroDivisionError):
+                total = total * 2.0
+        return total
+
+    found, gradient = value_and_grad(f)(3.0)
+    assert (found, gradient) == (3.0 * 2**5, 2.0**5)
+
+
+def test_a_traceback_shows_the_users_frames_only() -> None:
+    def inner(x: Any) -> Any:
+        return math.sin(x)
+
+    def outer(x: Any) -> Any:
+        return grad(inner)(x * 2.0)
+
+    with pytest.raises(TypeError) as caught:
+        grad(outer)(3.0)
+    functions = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    ours = {"gradient_of_f"}
+    assert [name for name in functions if name not in ours] == [
+        "test_a_traceback_shows_the_users_frames_only",
+        "outer",
+        "inner",
+    ]
+
+
+def test_an_error_of_our_own_keeps_a_traceback() -> None:
+    with pytest.raises(TypeError) as caught:
+        grad(lambda x: x)("text")
+    assert caught.value.__traceback__ is not None
+
+
+def test_the_function_of_a_package_whose_name_begins_like_ours_is_the_users() -> None:
+    from shiftreset_ad import tracebacks
+
+    code = compile(
+        "def f(x):\n    raise KeyError(x)\n", tracebacks.__file__.replace("shiftreset_ad", "shiftreset_ads"), "exec"
+    )
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    with pytest.raises(KeyError) as caught:
+        grad(lambda x: scope["f"](2))(3.0)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "f"
