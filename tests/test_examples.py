@@ -1,0 +1,154 @@
+"""The programs in `examples/`, run as a user runs them."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run_example(name, *arguments, folder, without=()):
+    """What an example prints; warnings are errors, and the modules `without` cannot be imported."""
+    program = (
+        f"import runpy, sys; sys.modules.update(dict.fromkeys({without!r})); sys.path.insert(0, {str(EXAMPLES)!r}); "
+        f"sys.argv[0] = {name!r}; runpy.run_path({str(EXAMPLES / name)!r}, run_name='__main__')"
+    )
+    start = ["-c", program] if without else [str(EXAMPLES / name)]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *start, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def table_rows(output, columns):
+    """The rows of so many numbers in what was printed, whether by rich or in plain columns."""
+    found = []
+    for line in output.splitlines():
+        try:
+            row = [float(cell) for cell in line.replace("│", " ").split()]
+        except ValueError:
+            continue
+        if len(row) == columns:
+            found.append(row)
+    return np.array(found)
+
+
+def errors_of(model, output):
+    """The errors printed for a model: on the patients fitted, and on the others."""
+    (line,) = (line for line in output.splitlines() if model in line)
+    fitted, others = re.findall(r"\d+\.\d+", line)
+    return [float(fitted), float(others)]
+
+
+def assert_is_picture(path):
+    header = path.read_bytes()[:24]
+    width, height = struct.unpack(">II", header[16:])
+    assert header[:8] == b"\x89PNG\r\n\x1a\n"
+    assert width > 800
+    assert height > 300
+
+
+def assert_saddle_points(output):
+    first, second = re.findall(r"saddle point: s = (\S+), t = (\S+), u = (\S+), v = (\S+)", output)
+    # The answer recorded for the program `saddle` in the Stalingrad distribution, for all four.
+    np.testing.assert_allclose(np.array(first, float), 4.965316230354233e-05, rtol=1e-9)
+    np.testing.assert_allclose(np.array(second, float), 0.0, atol=1e-4)
+
+    path = table_rows(output, columns=7)
+    assert path[:, 0].tolist() == [0, 1, *range(len(path) - 2)]
+    s, t, u, v, payoff, gradient = path[2:, 1:].T  # of the game in which the players interact
+    np.testing.assert_allclose([s[0], t[0]], 1.0)
+    np.testing.assert_allclose(u, s, atol=2e-4)  # the best replies
+    np.testing.assert_allclose(v, t / 8, atol=2e-4)
+    np.testing.assert_allclose(gradient, np.hypot(4 * s, 16.25 * t), rtol=1e-3, atol=2e-4)
+    assert np.all(np.diff(payoff) < 0)
+    assert gradient[-1] <= 1e-4 < gradient[-2]
+
+
+def test_saddle_point(tmp_path):
+    pytest.importorskip("matplotlib")
+    output = run_example("saddle_point.py", "--picture", "path.png", folder=tmp_path)
+    assert_saddle_points(output)
+    assert "paths drawn in path.png" in output
+    assert_is_picture(tmp_path / "path.png")
+
+
+def test_saddle_point_with_nothing_but_the_library(tmp_path):
+    output = run_example("saddle_point.py", folder=tmp_path, without=("matplotlib", "rich"))
+    assert_saddle_points(output)
+    assert "matplotlib is not installed" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bracket_says_when_a_line_has_no_minimum(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    bracket = __import__("saddle_point").bracket
+    assert bracket(lambda step: (step - 5.0) ** 2, 0.0, 1.0)[1] == pytest.approx(5.0, abs=3.0)
+    with pytest.raises(ArithmeticError, match="no minimum along this line"):
+        bracket(lambda step: -(step**3), 0.0, 1.0)
+    with pytest.raises(ArithmeticError, match="no minimum along this line"):
+        bracket(lambda step: 7.0, 0.0, 1.0)
+
+
+def test_descent_says_when_it_does_not_arrive(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    saddle_point = __import__("saddle_point")
+    monkeypatch.setattr(saddle_point, "MOST_STEPS", 3)
+    steep, start = (lambda x: x[0] ** 2 + 8 * x[1] ** 2), (8.0, 1.0)
+    with pytest.raises(ArithmeticError, match="no gradient as small as 1e-06 in 3 steps"):
+        saddle_point.argmin(steep, start, 1e-6)
+
+
+def test_fit_real_data(tmp_path):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("matplotlib")
+    output = run_example("fit_real_data.py", "--picture", "curves.png", folder=tmp_path)
+    assert_is_picture(tmp_path / "curves.png")
+    assert "ridge by gradient descent agrees with the closed form" in output
+
+    steps, losses, _, differences, losses_of_network = table_rows(output, columns=5).T
+    assert (steps[0], steps[-1]) == (0, 2000)
+    assert losses[0] == 1.0
+    assert np.all(np.diff(losses) <= 0)
+    assert np.all(np.diff(differences) < 0)
+    assert differences[-1] < 1e-8
+    assert losses_of_network[-1] < 0.6 * losses_of_network[0]
+    closed_form = float(re.search(r"closed form of ridge: (\S+)\)", output).group(1))
+    assert losses[-1] == pytest.approx(closed_form, abs=2e-6)
+
+    assert errors_of("ridge, gradient descent", output) == errors_of("ridge, closed form", output)
+    fitted, others = errors_of("always the mean", output)
+    for model in ("ridge, closed form", "hidden units"):
+        assert np.all(np.array(errors_of(model, output)) < [0.75 * fitted, 0.85 * others])
+
+
+def test_fit_real_data_in_plain_columns(tmp_path):
+    pytest.importorskip("sklearn")
+    output = run_example("fit_real_data.py", folder=tmp_path, without=("matplotlib", "rich"))
+    assert len(table_rows(output, columns=5)) > 5
+    assert "matplotlib is not installed" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fit_real_data_fails_if_it_differs_from_the_closed_form(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["fit_real_data.py"])
+    fit_real_data = __import__("fit_real_data")
+    monkeypatch.setattr(fit_real_data, "STEPS", 100)
+    assert fit_real_data.main() == 1
+    assert "DIFFERS FROM the closed form" in capsys.readouterr().out
