@@ -211,7 +211,7 @@ def as_function(partial: Any) -> Callable[..., Any]:
 
 def ieee(partial: Callable[..., Any], *values: Any) -> Any:
     """A partial derivative of Python floats where their arithmetic raises: 0.5 / 0.0 is infinite, as for arrays."""
-    return partial(*(float64(x) if isinstance(x, float | int) else x for x in values))
+    return partial(*(float64(x) if isinstance(x, (float, int)) else x for x in values))
 
 
 def without_derivative_in_one(

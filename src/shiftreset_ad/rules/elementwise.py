@@ -20,7 +20,7 @@ LOG_10 = math.log(10)
 
 def power_base(y: Any, a: Any, b: Any) -> Any:
     """d(a**b)/da, which is 0 where b is 0, also at a = 0."""
-    if isinstance(b, int | float):
+    if isinstance(b, (int, float)):
         return b * a ** (b - 1) if b else 0.0
     # Only where both are 0: elsewhere the derivative of this in b must remain, 1 / a at b = 0.
     return b * a ** np.where((a == 0) & (b == 0), 1, b - 1)
