@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad
+from shiftreset_ad import grad, value_and_grad
 from shiftreset_ad.adjoints import ZERO, Held, accumulate, accumulate_at, finished, settle
 from shiftreset_ad.operations import LARGE
 
@@ -105,6 +105,37 @@ def test_the_gradient_is_the_users_to_keep():
     first, second = grad(lambda a, b: np.sum(a + b), argnums=(0, 1))(x, x)
     first[:] = 7.0
     np.testing.assert_array_equal(second, [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("c", [np.ones(3), None])  # the gradients are arrays, or numbers of the outer derivative
+def test_the_gradient_is_the_users_to_keep_inside_another_derivative(c):
+    def outer(s):
+        weights = s * np.ones(3) if c is None else c
+        first, second = grad(lambda a, b: np.sum((a + b) * weights), argnums=(0, 1))(s * np.ones(3), s * np.ones(3))
+        first *= 2.0
+        return np.sum(second * s)
+
+    assert value_and_grad(outer)(1.0) == ((3.0, 6.0) if c is None else (3.0, 3.0))
+
+
+def test_the_gradient_of_a_sum_can_be_written_to_inside_another_derivative():
+    def outer(s):
+        gradient = grad(np.sum)(s * np.ones(3))
+        gradient *= 2.0
+        return np.sum(gradient) * s
+
+    assert grad(outer)(1.0) == 6.0
+
+
+def test_an_array_that_an_outer_operation_needs_is_not_used_up():
+    n = 5 * LARGE
+    a, u = np.linspace(1.0, 2.0, n), np.linspace(2.0, 3.0, n)
+
+    def outer(s):
+        first, _ = grad(lambda a, b: np.sum((a * b) * np.ones(n)), argnums=(0, 1))(a, s * u)
+        return np.sum(first * first)
+
+    np.testing.assert_allclose(grad(outer)(1.0), 2 * np.sum(u * u))
 
 
 def test_a_result_that_nobody_uses_does_not_count():

@@ -128,4 +128,8 @@ def finished(x: Accumulator) -> Any:
         return like(adjoint) if isinstance(adjoint, PLAIN) else adjoint
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
     shape = shape_of(primal)
-    return np.zeros(shape, dtype_of(primal)) if adjoint is ZERO and shape else adjoint
+    if adjoint is ZERO:
+        return np.zeros(shape, dtype_of(primal)) if shape else adjoint
+    if type(adjoint) is ndarray:
+        return adjoint if x.owns else adjoint.copy()
+    return +adjoint if shape else adjoint  # a number of its own, as another input may have been given the same

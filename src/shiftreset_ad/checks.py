@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad import trees
+from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import Tag
@@ -45,10 +46,15 @@ def is_real(answer: Any) -> bool:
     """Whether the answer of an operation is differentiable: floats are, integers are not, others are an error."""
     require_plain(answer)
     kind = dtype_of(answer).kind
+    if kind == "O":
+        raise TypeError(
+            "the result of an operation is an array of objects, which cannot be differentiated; "
+            "build an array of numbers by numpy.stack([x, y])"
+        )
     if kind not in "fiub":
         raise TypeError(
             f"the result of an operation has dtype {dtype_of(answer)}, and only real floating-point numbers can be "
-            "differentiated so far. Compute with real and imaginary parts; build arrays of numbers by numpy.stack"
+            "differentiated so far. Compute with real and imaginary parts"
         )
     return bool(kind == "f")
 
@@ -72,6 +78,12 @@ def scalar_and_aux(operator: str, result: Any, has_aux: bool, tag: Tag) -> tuple
     if isinstance(answer, Number):
         if answer.tag is not tag and not answer.tag.is_open:
             answer.tag.closed(None, None)  # the error of any operation on it
+        if answer.tag.serial > tag.serial:
+            raise ControlError(
+                f"{operator}: the function returned a number of a derivative that began after this one and is still "
+                "going on, as a continuation was captured in one derivative and resumed in a later one. Such "
+                "derivatives are not nested in either order; keep the continuation inside the derivative around it"
+            )
     elif not isinstance(answer, NUMERIC) or dtype_of(answer).kind not in "fiubc":
         raise TypeError(
             f"{operator}: the function returned {_described(answer)}, and a gradient is of a scalar; "

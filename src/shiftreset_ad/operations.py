@@ -23,6 +23,7 @@ from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.indexing import frozen_index
+from shiftreset_ad.rules.shapes import astype
 from shiftreset_ad.tags import capture
 
 FLOAT64 = np.dtype(float64)
@@ -84,6 +85,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             y.owns = False  # it is the adjoint of a as well
         else:
             accumulate(a, factor_a * y_bar, True)
+            if type(factor_a) is NumR:
+                y.owns = False  # an outer operation has it as an operand
         accumulate_last(b, factor_b, y, y_bar, sums_b)
 
     def pull_a_array(operation: Operation) -> None:
@@ -167,7 +170,10 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         _, y, x = operation
         y_bar = y.adjoint
         if type(y_bar) is ndarray or (y_bar := settle(y)) is not ZERO:
-            factor = partial_x(y.primal, x.primal)
+            try:
+                factor = partial_x(y.primal, x.primal)
+            except ArithmeticError:
+                factor = ieee(partial_x, y.primal, x.primal)
             if type(y_bar) is ndarray and y_bar.size > LARGE and type(factor) is ndarray and y.owns:
                 accumulate(x, multiply(factor, y_bar, y_bar), True)  # y_bar is used up
             else:
@@ -211,7 +217,7 @@ def as_function(partial: Any) -> Callable[..., Any]:
 
 def ieee(partial: Callable[..., Any], *values: Any) -> Any:
     """A partial derivative of Python floats where their arithmetic raises: 0.5 / 0.0 is infinite, as for arrays."""
-    return partial(*(float64(x) if isinstance(x, (float, int)) else x for x in values))
+    return partial(*(astype(x, float64) if isinstance(value(x), (float, int)) else x for x in values))
 
 
 def without_derivative_in_one(

@@ -328,3 +328,22 @@ def test_piecewise_constant_functions(function):
 
     np.testing.assert_array_equal(grad(f)(x), function(x))
     np.testing.assert_array_equal(grad(lambda x: np.sum(np.round(x, 1)))(x), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.int64, bool])
+def test_an_integer_exponent_does_not_wrap_around(dtype):
+    exponents = np.array([0, 1, 1], dtype)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x**exponents))(np.array([1000.0, 2.0, 3.0])), [0.0, 1.0, 1.0])
+    assert grad(lambda x: x ** exponents[0])(1000.0) == 0.0
+
+
+def test_the_most_negative_exponent():
+    exponents = np.array([-128], np.int8)
+    np.testing.assert_allclose(grad(lambda x: np.sum(x**exponents))(np.array([1.01])), [-128 * 1.01**-129])
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.array])
+@pytest.mark.parametrize(("f", "x", "second"), [(np.log, 0.0, -np.inf), (np.log1p, -1.0, -np.inf)])
+def test_second_derivatives_at_a_pole(kind, f, x, second):
+    with np.errstate(divide="ignore"):
+        assert grad(grad(f))(kind(x)) == second

@@ -23,7 +23,7 @@ def power_base(y: Any, a: Any, b: Any) -> Any:
     if isinstance(b, (int, float)):
         return b * a ** (b - 1) if b else 0.0
     # Only where both are 0: elsewhere the derivative of this in b must remain, 1 / a at b = 0.
-    return b * a ** np.where((a == 0) & (b == 0), 1, b - 1)
+    return b * a ** np.where((a == 0) & (b == 0), 1.0, b - 1.0)  # b - 1 would wrap around for some integers
 
 
 def power_exponent(y: Any, a: Any, b: Any) -> Any:
