@@ -154,7 +154,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
 
 def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
     """The operation for y = function(x) of a `NumR`."""
-    partial_x = as_function(partials[0])
+    partial_x, sums = as_function(partials[0]), partials[0] == 1.0
 
     def pull_scalar(operation: Operation) -> None:
         _, y, x = operation
@@ -174,10 +174,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
                 factor = partial_x(y.primal, x.primal)
             except ArithmeticError:
                 factor = ieee(partial_x, y.primal, x.primal)
-            if type(y_bar) is ndarray and y_bar.size > LARGE and type(factor) is ndarray and y.owns:
-                accumulate(x, multiply(factor, y_bar, y_bar), True)  # y_bar is used up
-            else:
-                accumulate(x, factor * y_bar, True)
+            accumulate_last(x, factor, y, y_bar, sums)
 
     def operate(x: Any) -> Any:
         tag = x.tag
