@@ -81,6 +81,49 @@ def test_broadcasting_is_undone_and_the_precision_is_the_operands():
     np.testing.assert_array_equal(x.adjoint, [[12.0], [12.0]])
 
 
+@pytest.mark.parametrize("primal", [2.0, np.float32(2.0), np.zeros(2), np.zeros((1, 2), np.float32)])
+@pytest.mark.parametrize("dtype", [complex, np.complex64])
+def test_the_adjoint_of_a_real_number_is_real(primal, dtype):
+    x, x_bar = Cell(primal), np.array([[1 + 2j, 3j], [4.0, 1j]], dtype)
+    accumulate(x, x_bar)
+    accumulate(x, x_bar, owned=True)
+    axes = (0, 1)[: 2 - np.ndim(np.squeeze(primal))]
+    np.testing.assert_array_equal(np.squeeze(x.adjoint), 2 * np.sum(x_bar.real, axis=axes))
+    found = finished(x)
+    assert type(found) is type(primal)
+    assert np.asarray(found).dtype == np.asarray(primal).dtype
+
+
+def test_a_real_contribution_to_a_complex_adjoint_becomes_complex():
+    for primal in (2j, np.complex64(2j), np.array([1j, 2j]), np.array([1j, 2j], np.complex64)):
+        x = Cell(primal)
+        accumulate(x, np.broadcast_to(1.0, np.shape(primal))[()])
+        accumulate(x, 1j if np.ndim(primal) == 0 else np.array([1j, 1j]))
+        found = finished(x)
+        assert type(found) is type(primal)
+        assert np.asarray(found).dtype == np.asarray(primal).dtype
+        np.testing.assert_array_equal(found, np.broadcast_to(1 + 1j, np.shape(primal)))
+
+
+def test_the_adjoint_of_a_complex_scalar_has_the_interface_of_an_array():
+    x = Cell(np.complex128(2j))
+    accumulate(x, 1j)
+    assert x.adjoint[..., None].shape == (1,)
+
+
+def test_the_sum_of_what_was_broadcast_is_taken_before_the_real_part():
+    x = Cell(np.zeros((2, 1)))
+    accumulate(x, np.full((3, 2, 4), 1 + 5j))
+    np.testing.assert_array_equal(x.adjoint, [[12.0], [12.0]])
+
+
+def test_parts_of_complex_arrays_are_added():
+    x = Cell(np.zeros(3, complex))
+    accumulate_at(x, 0, 1j)
+    accumulate_at(x, slice(0, 2), np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(x.adjoint, [1 + 1j, 2.0, 0.0])
+
+
 def test_parts_of_a_number_are_held_and_summed_once():
     x = Cell(np.float64(3.0))
     accumulate_at(x, (), 2.0)
@@ -91,7 +134,10 @@ def test_parts_of_a_number_are_held_and_summed_once():
     assert type(x.adjoint) is not Held
 
 
-@pytest.mark.parametrize("primal", [2.0, np.float64(2.0), np.float32(2.0), np.array(2.0), np.zeros(3, np.float32)])
+@pytest.mark.parametrize(
+    "primal",
+    [2.0, np.float64(2.0), np.float32(2.0), np.array(2.0), np.zeros(3, np.float32), 2j, np.complex64(2j), np.array(1j)],
+)
 def test_an_untouched_input_gets_zeros_of_its_own_type(primal):
     zeros = finished(Cell(primal))
     assert type(zeros) is type(primal)

@@ -149,13 +149,20 @@ def test_attributes_without_a_rule() -> None:
         assert grad(lambda x: np.sum(x) if not hasattr(x, name) else None)(X).tolist() == [1.0, 1.0, 1.0]  # noqa: B023
 
 
-def test_complex_numbers() -> None:
+def test_complex_results() -> None:
     said = (
-        r"has dtype complex128, and only real floating-point numbers can be differentiated so far\. Compute with real"
+        r"the function returned a complex number; return its real part, or its absolute value, or give holomorphic=True"
     )
-    for f in (lambda x: 1j * x, lambda x: x + np.complex128(1j), lambda x: (-8.0) ** (x / 6), lambda x: X * 1j * x):
-        with pytest.raises(TypeError, match=said):
+    for f in (lambda x: 1j * x, lambda x: x + np.complex128(1j), lambda x: (-8.0) ** (x / 6), lambda x: X[0] * 1j * x):
+        with pytest.raises(TypeError, match=rf"^grad\(<lambda>\): {said}"):
             grad(f)(1.7)
+
+
+def test_holomorphic_derivatives_are_of_complex_numbers() -> None:
+    said = r"with holomorphic=True every argument and result is complex, and one has dtype float64; convert it: complex"
+    for f, x in ((lambda z: z * z, 2.0), (lambda z: z[0] * z[1], [1j, 2.0]), (abs, 1j), (lambda z: 3.0, 1j)):
+        with pytest.raises(TypeError, match=rf"^grad\(\S+\): {said}"):
+            grad(f, holomorphic=True)(x)
 
 
 def test_pickling_and_multiprocessing() -> None:
@@ -192,14 +199,12 @@ def model(*args: Any, **kwargs: Any) -> Any:
         ((np.bool_(True),), 0, "argument 0", "is an integer or a boolean"),
         ((np.array([1, 2]),), 0, "argument 0", r"is an integer or a boolean \(array\(\[1, 2\]\)\).*x\.astype\(float\)"),
         ((np.array([True]),), 0, "argument 0", "is an integer or a boolean"),
-        ((1.0, [2.0, (3.0, 4)]), 1, r"argument 1\[1\]\[1\]", "is an integer"),
+        ((1.0, [2, (True, 4)]), 1, r"argument 1\[0\]", "is an integer"),
         (({"a": {"b": 1}},), 0, r"argument 0\['a'\]\['b'\]", "is an integer"),
-        ((Point(1.0, 2),), 0, r"argument 0\.y", "is an integer"),
-        ((1.0, Layer([1.0, Layer(1.0, 2)], None)), -1, r"argument 1\.weight\[1\]\.bias", "is an integer"),
+        ((Point("a", 2),), 0, r"argument 0\.x", "is of type str"),
+        ((Point(1.0, Fraction(2)),), 0, r"argument 0\.y", "is of type Fraction"),
+        ((1.0, Layer([1.0, Layer(1.0, {2})], None)), -1, r"argument 1\.weight\[1\]\.bias", "is of type set"),
         ((1.0, 2.0, 3), (0, 2), "argument 2", "is an integer"),
-        ((1j,), 0, "argument 0", "is complex, which is not supported so far; pass real and imaginary parts"),
-        ((np.array([1j]),), 0, "argument 0", "is complex"),
-        ((np.complex64(1j),), 0, "argument 0", "is complex"),
         (("text",), 0, "argument 0", "is of type str, which cannot be differentiated; pass floats, arrays of floats"),
         ((object(),), 0, "argument 0", "is of type object, .*or choose other arguments by argnums"),
         ((lambda: 0,), 0, "argument 0", "is of type function"),
@@ -227,8 +232,8 @@ def test_a_matrix_is_not_an_array() -> None:
 
 
 def test_leaves_of_a_nested_derivative() -> None:
-    with pytest.raises(TypeError, match=r"^grad\(model\): argument 0\[1\] is an integer"):
-        grad(lambda x: grad(model)([x, 3]))(2.0)
+    with pytest.raises(TypeError, match=r"^grad\(model\): argument 0\[1\] is of type set"):
+        grad(lambda x: grad(model)([x, {3}]))(2.0)
 
 
 @pytest.mark.parametrize(
@@ -261,10 +266,10 @@ def test_keyword_arguments_are_not_differentiated() -> None:
 
 def test_what_cannot_be_called() -> None:
     with pytest.raises(
-        TypeError, match=r"^grad: the function to differentiate is 3.0, which cannot be called; write grad\(f\)"
+        TypeError, match=r"^grad: the function to differentiate is 3.0, which cannot be called; give it a function$"
     ):
         grad(3.0)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^value_and_grad: .*write value_and_grad\(f\)\(x\)"):
+    with pytest.raises(TypeError, match=r"^value_and_grad: .*which cannot be called"):
         value_and_grad([])  # type: ignore[arg-type]
 
 
@@ -324,7 +329,7 @@ def test_a_0d_object_array_must_not_hide_a_number() -> None:
     "f", [lambda x: x, lambda x: (x, 1, 2), lambda x: [x, 1], lambda x: (x,), lambda x: None], ids=str
 )
 def test_results_of_another_form_than_has_aux_says(f: Any) -> None:
-    with pytest.raises(TypeError, match=r"with has_aux=True the function must return \(scalar, aux\), and it returned"):
+    with pytest.raises(TypeError, match=r"with has_aux=True the function must return \(value, aux\), and it returned"):
         grad(f, has_aux=True)(3.0)
     with pytest.raises(TypeError, match=r"returned an array of shape \(3,\)"):
         grad(lambda x: (x, None), has_aux=True)(X)
@@ -338,8 +343,9 @@ def test_a_number_after_its_derivative() -> None:
     grad(lambda x: leaked.append(x * 2.0) or x)(3.0)
     grad(lambda x: leaked.append(x * 2.0) or np.sum(x))(X)
     said = (
-        r"^a number of level 1 is used in an operation after its grad has finished, so its derivative would be lost\. "
-        r"Return it from the differentiated function \(has_aux=True.*\), or keep its plain value with shiftreset_ad\."
+        r"^a number of level 1 is used in an operation after its derivative has finished, so its derivative would be "
+        r"lost\. Return it from the differentiated function \(has_aux=True.*\), or keep its plain value with "
+        r"shiftreset_ad\."
     )
     number, array = leaked
     for use in (

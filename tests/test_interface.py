@@ -99,7 +99,7 @@ def double(x: Any) -> Any:
 
 
 def tolerance(*xs: Any) -> dict[str, float]:
-    low = any(isinstance(x, np.ndarray | np.generic) and x.dtype == np.float32 for x in xs)
+    low = any(isinstance(x, np.ndarray | np.generic) and x.dtype in (np.float32, np.complex64) for x in xs)
     return {"rtol": 1e-3, "atol": 1e-4} if low else {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -163,6 +163,32 @@ def value_of_two(f: Any, a: Any, b: Any) -> Any:
     grad(observed, (0, 1))(a, b)
     (answer,) = answers
     return tuple(map(value, answer)) if isinstance(answer, tuple) else value(answer)
+
+
+COMPLEX = {
+    "complex": 2.5 - 1j,
+    "complex128": np.complex128(2.5 - 1j),
+    "complex64": np.complex64(2.5 - 1j),
+    "array": np.array([0.5j, 2.0, 3.0 - 1j]),
+    "array64": np.array([0.5j, 2.0, 3.0 - 1j], np.complex64),
+}
+
+
+@pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "**", "==", "!="])
+@pytest.mark.parametrize("other", COMPLEX)
+@pytest.mark.parametrize("x", INPUTS)
+def test_complex_numbers_beside_real_ones(x: str, other: str, symbol: str) -> None:
+    f, a, z = BINARY[symbol], INPUTS[x], COMPLEX[other]
+    for operate, operands in ((f, (a, z)), (f, (z, a)), (lambda a, z: f(z, a), (a, z))):
+        assert_same(value_of_two(operate, *operands), operate(*operands))
+    if symbol in ("==", "!="):
+        return
+    gradient = grad(lambda a: total(np.real(f(a, z)) + np.imag(f(z, a))))(a)
+    assert type(gradient) is type(a)
+    assert np.asarray(gradient).dtype == np.asarray(a).dtype
+    exact = z.astype(complex) if isinstance(z, np.ndarray | np.generic) else z
+    reference = numerical(lambda a: total(np.real(f(a, exact)) + np.imag(f(exact, a))), a)
+    np.testing.assert_allclose(gradient, reference, **tolerance(a, z))
 
 
 @pytest.mark.parametrize("x", INPUTS)

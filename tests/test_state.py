@@ -374,7 +374,7 @@ def test_a_traceback_names_the_line_of_the_operation():
 def test_a_traceback_of_a_wrong_argument_is_short():
     with pytest.raises(TypeError) as caught:
         grad(lambda x: x)("text")
-    assert len(traceback.extract_tb(caught.value.__traceback__)) < 6
+    assert len(traceback.extract_tb(caught.value.__traceback__)) <= 6
 
 
 # State that is shared with the function
@@ -511,7 +511,7 @@ def leak(x0=3.0):
 )
 def test_a_number_used_after_its_grad(operation):
     for number in leak():
-        with pytest.raises(EscapedNumberError, match="after its grad has finished"):
+        with pytest.raises(EscapedNumberError, match="after its derivative has finished"):
             operation(number)
 
 
@@ -593,7 +593,7 @@ def test_a_number_in_a_greenlet_or_thread_that_outlives_its_grad():
     assert grad(f)(3.0) == 6.0
     kept[0].parent = home
     kept[0].switch()
-    assert "after its grad has finished" in errors.pop()
+    assert "after its derivative has finished" in errors.pop()
 
 
 # Memory

@@ -247,6 +247,25 @@ def test_flatten_gives_the_leaves_in_the_order_of_the_structure() -> None:
     assert leaves == [1, 2, 3, 4, 5, 6]
 
 
+def test_leaves_that_have_no_derivative_pass_through() -> None:
+    tree = {"x": 3.0, "n": 2, "name": "cube", "flag": True, "f": np.sin, "ints": np.arange(3), "layer": Layer(X, 7)}
+
+    def f(t: Any) -> Any:
+        assert (type(t["n"]), t["name"], t["flag"], t["f"]) == (int, "cube", True, np.sin)
+        assert t["ints"] is tree["ints"]
+        assert t["layer"].bias == 7
+        return t["x"] ** t["n"] + np.sum(t["layer"].weight * t["ints"])
+
+    gradient = grad(f)(tree)
+    assert gradient["x"] == 6.0
+    np.testing.assert_array_equal(gradient["layer"].weight, [0.0, 1.0, 2.0])
+    for name in ("n", "name", "flag", "f", "ints"):
+        assert gradient[name] is None
+    assert gradient["layer"].bias is None
+    assert grad(lambda t: t[0] * t[1])([2.0, 3]) == [3, None]
+    assert grad(lambda z: abs(z["z"]) ** 2)({"z": 3.0 + 4.0j}) == {"z": 6.0 - 8.0j}
+
+
 def test_gradients_of_gradients_keep_structure() -> None:
     tree = {"a": 2.0, "b": [X, Line(3.0, None)]}
 

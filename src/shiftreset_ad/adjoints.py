@@ -15,15 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import scatter, scatter_into
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.shapes import in_precision
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
 # matters where zero times an infinite partial would give a NaN for a result that nobody used.
 ZERO: float = float("0")
 
-PLAIN = (float, np.generic, ndarray)
+PLAIN = (float, complex, np.generic, ndarray)
 
 
 class Held:
@@ -84,12 +84,14 @@ def settle(x: Accumulator) -> Any:
 
 
 def conform(x_bar: Any, primal: Any) -> Any:
-    """`x_bar` with broadcasting undone, in the precision of `primal`; a scalar for an array without dimensions."""
+    """`x_bar` with broadcasting undone, in the precision of `primal`, real if that is; a scalar without dimensions."""
     x_bar = unbroadcast(x_bar, shape_of(primal))
     if type(primal) is not float:
-        dtype = dtype_of(primal)
-        if dtype_of(x_bar) != dtype:
-            x_bar = astype(x_bar, dtype)
+        x_bar = in_precision(x_bar, dtype_of(primal))
+        if type(x_bar) is complex:
+            x_bar = np.complex128(x_bar)  # which has the interface of an array
+    elif is_complex(x_bar):
+        x_bar = np.real(x_bar)
     return x_bar[()] if type(x_bar) is ndarray and x_bar.ndim == 0 else x_bar
 
 
@@ -119,9 +121,11 @@ def finished(x: Accumulator) -> Any:
     if isinstance(primal, ndarray):
         if adjoint is ZERO:
             return np.zeros(primal.shape, primal.dtype)
-        if not isinstance(adjoint, ndarray) and isinstance(adjoint, PLAIN):  # of an array without dimensions
+        if isinstance(adjoint, ndarray):
+            return adjoint if x.owns else adjoint.copy()
+        if isinstance(adjoint, PLAIN):  # of an array without dimensions
             return np.array(adjoint, primal.dtype)
-        return adjoint.copy() if type(adjoint) is ndarray and not x.owns else adjoint
+        return +adjoint  # a number of its own, as another input may have been given the same
     if isinstance(primal, PLAIN):
         adjoint = conform(adjoint, primal)
         like: Any = type(primal)
@@ -129,7 +133,7 @@ def finished(x: Accumulator) -> Any:
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
     shape = shape_of(primal)
     if adjoint is ZERO:
-        return np.zeros(shape, dtype_of(primal)) if shape else adjoint
+        return np.zeros(shape, dtype_of(primal)) if shape else 0j if is_complex(primal) else adjoint
     if type(adjoint) is ndarray:
         return adjoint if x.owns else adjoint.copy()
-    return +adjoint if shape else adjoint  # a number of its own, as another input may have been given the same
+    return +adjoint if shape else adjoint

@@ -20,12 +20,12 @@ def named(operator: str, f: Callable[..., Any]) -> str:
     """The name of a derivative, for errors and tracebacks; TypeError if `f` cannot be called."""
     if not callable(f):
         raise TypeError(
-            f"{operator}: the function to differentiate is {f!r:.60}, which cannot be called; write {operator}(f)(x)"
+            f"{operator}: the function to differentiate is {f!r:.60}, which cannot be called; give it a function"
         )
     return f"{operator}({getattr(f, '__name__', type(f).__name__)})"
 
 
-def arguments_at(operator: str, argnums: int | Sequence[int], args: tuple[Any, ...]) -> list[int]:
+def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
     """The positions that `argnums` names; TypeError unless each was given, and only once."""
     positions: list[int] = list(argnums) if isinstance(argnums, Sequence) else [argnums]
     for i in positions:
@@ -42,21 +42,27 @@ def arguments_at(operator: str, argnums: int | Sequence[int], args: tuple[Any, .
     return found
 
 
-def is_real(answer: Any) -> bool:
-    """Whether the answer of an operation is differentiable: floats are, integers are not, others are an error."""
-    require_plain(answer)
-    kind = dtype_of(answer).kind
+def is_inexact(answer: Any) -> bool:
+    """Whether the answer of an operation is real or complex floating-point, and so differentiable; integers are not.
+
+    Raises TypeError for anything else.
+    """
+    if type(answer) is np.ndarray:
+        kind = answer.dtype.kind
+    else:
+        require_plain(answer)
+        kind = dtype_of(answer).kind
     if kind == "O":
         raise TypeError(
             "the result of an operation is an array of objects, which cannot be differentiated; "
             "build an array of numbers by numpy.stack([x, y])"
         )
-    if kind not in "fiub":
+    if kind not in "fciub":
         raise TypeError(
-            f"the result of an operation has dtype {dtype_of(answer)}, and only real floating-point numbers can be "
-            "differentiated so far. Compute with real and imaginary parts"
+            f"the result of an operation has dtype {dtype_of(answer)}, and only floating-point numbers, real or "
+            "complex, can be differentiated"
         )
-    return bool(kind == "f")
+    return kind in "fc"
 
 
 def require_plain(array: Any) -> None:
@@ -68,22 +74,73 @@ def require_plain(array: Any) -> None:
         )
 
 
-def scalar_and_aux(operator: str, result: Any, has_aux: bool, tag: Tag) -> tuple[Any, Any]:
-    """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
-    if has_aux and not (isinstance(result, tuple) and len(result) == 2):
-        raise TypeError(
-            f"{operator}: with has_aux=True the function must return (scalar, aux), and it returned {result!r:.80}"
-        )
-    answer, aux = result if has_aux else (result, None)
-    if isinstance(answer, Number):
-        if answer.tag is not tag and not answer.tag.is_open:
-            answer.tag.closed(None, None)  # the error of any operation on it
-        if answer.tag.serial > tag.serial:
-            raise ControlError(
-                f"{operator}: the function returned a number of a derivative that began after this one and is still "
-                "going on, as a continuation was captured in one derivative and resumed in a later one. Such "
-                "derivatives are not nested in either order; keep the continuation inside the derivative around it"
+def require_complex(operator: str, numbers: Sequence[Any]) -> None:
+    """Raise TypeError, for a holomorphic derivative, unless all these are complex."""
+    for number in numbers:
+        if dtype_of(number).kind != "c":
+            raise TypeError(
+                f"{operator}: with holomorphic=True every argument and result is complex, and one has dtype "
+                f"{dtype_of(number)}; convert it: complex(x), x.astype(complex)"
             )
+
+
+def require_real(operator: str, what: str, numbers: Sequence[Any]) -> None:
+    """Raise TypeError if one of these is complex."""
+    for number in numbers:
+        if dtype_of(number).kind == "c":
+            raise TypeError(
+                f"{operator}: {what} is complex; give holomorphic=True for the complex derivative of a holomorphic "
+                "function, and use jvp or vjp for another"
+            )
+
+
+def require_derivative(operator: str, answers: Sequence[Any]) -> None:
+    """Raise TypeError if the result has no floating-point number in it."""
+    if not answers:
+        raise TypeError(
+            f"{operator}: the function returned nothing that has a derivative: no float, no array of floats; return "
+            "one (is a return statement missing, or an integer to be converted by float(y)?)"
+        )
+
+
+def require_shape(operator: str, numbers: Sequence[Any], shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless the result is one number of this shape."""
+    if [shape_of(number) for number in numbers] != [shape]:
+        raise ValueError(
+            f"{operator}: the function works element by element on an argument of shape {shape}, and it returned "
+            f"{len(numbers)} arrays, of shapes {[shape_of(number) for number in numbers]}; use jacobian, or vjp"
+        )
+
+
+def value_and_aux(operator: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """What the function returned, and with `has_aux` what it returned beside it; TypeError if it did not."""
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(
+            f"{operator}: with has_aux=True the function must return (value, aux), and it returned {result!r:.80}"
+        )
+    value, aux = result
+    return value, aux
+
+
+def require_usable(operator: str, answer: Number, tag: Tag) -> None:
+    """Raise the error that names it, if a number that the function returned belongs to a finished or a later call."""
+    if answer.tag is not tag and not answer.tag.is_open:
+        answer.tag.closed(None, None)  # the error of any operation on it
+    if answer.tag.serial > tag.serial:
+        raise ControlError(
+            f"{operator}: the function returned a number of a derivative that began after this one and is still "
+            "going on, as a continuation was captured in one derivative and resumed in a later one. Such "
+            "derivatives are not nested in either order; keep the continuation inside the derivative around it"
+        )
+
+
+def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool, tag: Tag) -> tuple[Any, Any]:
+    """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
+    answer, aux = value_and_aux(operator, result, has_aux)
+    if isinstance(answer, Number):
+        require_usable(operator, answer, tag)
     elif not isinstance(answer, NUMERIC) or dtype_of(answer).kind not in "fiubc":
         raise TypeError(
             f"{operator}: the function returned {_described(answer)}, and a gradient is of a scalar; "
@@ -94,9 +151,12 @@ def scalar_and_aux(operator: str, result: Any, has_aux: bool, tag: Tag) -> tuple
             f"{operator}: the function returned an array of shape {shape_of(answer)}, and a gradient is of a scalar; "
             "reduce the result, with numpy.sum say, or use jacobian or vjp"
         )
-    if dtype_of(answer).kind == "c":
+    if holomorphic:
+        require_complex(operator, [answer])
+    elif dtype_of(answer).kind == "c":
         raise TypeError(
-            f"{operator}: the function returned a complex number; return its real part, or its absolute value"
+            f"{operator}: the function returned a complex number; return its real part, or its absolute value, "
+            "or give holomorphic=True for the complex derivative of a holomorphic function"
         )
     return answer, aux
 

@@ -15,6 +15,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError, Operation
+from shiftreset_ad.dispatch import Number
 from shiftreset_ad.tags import Tag, capture
 
 SMALL = 4096  # elements; to copy these takes about as long as an operation on them
@@ -25,12 +26,20 @@ def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
     if isinstance(constant, list):
         return [frozen(part, tag) for part in constant]
+    if isinstance(constant, Number):
+        if tag.recorded and type(constant).take_over is not Number.take_over:  # it can be changed in place
+            capture(tag, (in_use, constant.primal))
+        return constant
     if type(constant) is not ndarray:
         return constant
     if constant.size <= SMALL:
         return constant.copy()
     capture(tag, unchanged(constant))
     return constant
+
+
+def in_use(operation: Operation) -> None:
+    """Nothing is to be done for the value of an outer number; that it is held here has `x += v` refused."""
 
 
 def unchanged(array: ndarray[Any, Any]) -> Operation:

@@ -3,14 +3,19 @@
 What becomes of an operation is for the kind of number to say, by the hooks of `Number`:
 
 *   `operations[function]`, the elementwise operations, made from their partial derivatives;
-*   `linearized(tag, answer, active)`, for a structured operation, with the linear map of each active operand;
-*   `take_over(y)`, for an operation in place;
-*   `frozen(constant, tag)`, for a plain array that the linear maps will look at again.
+*   `structured(rule, args, kwargs)`, for a structured operation; unless a kind has its own way, this comes down to
+    `linearized(tag, answer, active)`, with the linear map of each active operand,
+    and `frozen(constant, tag)`, for a plain array that the linear maps will look at again;
+*   `constant(function, args, kwargs)`, for a function whose answer has no derivative;
+*   `take_over(y)`, for an operation in place.
+
+An operation belongs to the newest of its numbers, and is for the kind of that one; the others are constants to it.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -29,6 +34,7 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 
 
 SEQUENCES = (list, tuple)
+WITHOUT_NUMBERS = {np.ndarray, int, float, bool, str, slice, type(None)}
 
 
 class Number:
@@ -50,6 +56,18 @@ class Number:
         """A constant operand, an array or a list of some, as it is to be kept for a later use of the linear maps."""
         return constant
 
+    def lifted(self, constant: Any) -> Any:
+        """A constant float or array as a number of the same derivative, with derivative zero."""
+        raise NotImplementedError
+
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Carry out a structured operation whose newest operand is this number."""
+        return by_linear_maps(self, rule, args, kwargs)
+
+    def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function whose answer has no derivative; the newest number among the arguments is this one."""
+        return function(*map(_values, args), **{name: _values(arg) for name, arg in kwargs.items()})
+
     def take_over(self, y: Any) -> None:
         """Have the value and the derivative of `y` from here on, a number of the same tag that nothing else has."""
         raise NotImplementedError
@@ -60,6 +78,19 @@ def value(x: Any) -> Any:
     while isinstance(x, Number):
         x = x.primal
     return x
+
+
+def is_double(x: Any) -> bool:
+    """Whether `x` is a scalar in double precision, or a number whose value is one."""
+    kind = type(x)
+    if kind is float or kind is np.float64:
+        return True
+    if not isinstance(x, Number):
+        return False
+    try:
+        return is_double(x.primal)
+    except TypeError:  # it has no single value
+        return False
 
 
 def is_open(x: Any) -> bool:
@@ -76,36 +107,44 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     `NotImplementedError` if it has none, `TypeError` if it has one that does not take these arguments.
     """
-    if kwargs.pop("out", None) is not None:
+    if kwargs and kwargs.pop("out", None) is not None:
         raise _not_into_existing(name_of(function))
+    rule = STRUCTURED.get(function)
+    if rule is not None:
+        try:
+            return _call_structured(rule, args, kwargs)
+        except TypeError:
+            _require_supported(function, rule.differentiate, args, kwargs)
+            raise
     if function in CONSTANT:
-        return _call_constant(function, args, kwargs)
-    structured = STRUCTURED.get(function)
-    definition = structured.differentiate if structured else COMPOSITE.get(function)
+        return newest(numbers_in([*args, *kwargs.values()])).constant(function, args, kwargs)
+    definition = COMPOSITE.get(function)
     if definition is None:
         raise _no_rule(name_of(function))
     try:
-        return _call_structured(structured, args, kwargs) if structured else definition(*args, **kwargs)
+        return definition(*args, **kwargs)
     except TypeError:
         _require_supported(function, definition, args, kwargs)
         raise
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc, or a method of one, in any other way than the plain one."""
+    """Call a ufunc that is no elementwise operation, or with options, or a method of one."""
+    if method == "__call__" and not kwargs:
+        return call(ufunc, *inputs)
     name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
     if method == "at" or kwargs.get("out") is not None:
         raise _not_into_existing(name)
     options = {option: given for option, given in kwargs.items() if option != "out"}
     if ufunc in CONSTANT:
-        return _call_constant(getattr(ufunc, method), inputs, options)
+        return newest(numbers_in(inputs)).constant(getattr(ufunc, method), inputs, options)
     if method == "__call__":
         if options:
             raise TypeError(
                 f"{name}: {', '.join(options)} cannot be given with a number that is being differentiated. "
                 "Use numpy.where to choose, and x.astype to convert"
             )
-        return call(ufunc, *inputs)
+        return ufunc(*inputs)
     if method == "reduce" and ufunc in REDUCTIONS:
         return call(REDUCTIONS[ufunc], *inputs, **{"axis": 0, **options})
     if method == "accumulate" and ufunc is np.add:
@@ -136,43 +175,66 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module}.{getattr(function, '__name__', function)}".removeprefix("builtins.")
 
 
-def _call_constant(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return function(*map(_values, args), **{name: _values(arg) for name, arg in kwargs.items()})
-
-
 def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = dict(zip(rule.parameters, args, strict=False), **kwargs)
-    operands = [given.pop(name, None) for name in rule.operands]
-    for name, arg in given.items():
-        if has_number(arg):
+    numbers: list[Number] = []
+    given = zip(rule.parameters, args, strict=False)
+    for name, arg in itertools.chain(given, kwargs.items()) if kwargs else given:
+        if isinstance(arg, Number):
+            numbers.append(arg)
+        elif type(arg) not in WITHOUT_NUMBERS and (found := numbers_in(arg)):
+            numbers += found
+        else:
+            continue
+        if name not in rule.operands:
             raise TypeError(
                 f"{name_of(rule.function)}: argument {name!r} is a number that is being differentiated, and the "
                 "function has no derivative in it. Give it shiftreset_ad.value(x) where a constant is meant"
             )
-    number = max(numbers_in(operands), key=lambda number: number.tag.serial)  # the operation belongs to the newest tag
+    return newest(numbers).structured(rule, args, kwargs)
+
+
+def newest(numbers: list[Number]) -> Number:
+    """The number that an operation on these belongs to."""
+    return numbers[0] if len(numbers) == 1 else max(numbers, key=lambda number: number.tag.serial)
+
+
+def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The operands of a structured operation, in the rule's order, as they were given."""
+    given = dict(zip(rule.parameters, args, strict=False), **kwargs)
+    return [given.get(name) for name in rule.operands]
+
+
+def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Carry out a structured operation by its linear maps, for the numbers among its operands that have this tag."""
     tag = number.tag
+    if rule.operands == rule.parameters[:1] and args and args[0] is number:  # the usual case, for speed
+        answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
+        return number.linearized(tag, answer, [(number, linear_map)])
 
     def below(name: str, arg: Any) -> Any:
-        arg = _one_level_below(arg, tag)
+        if isinstance(arg, Number) and arg.tag is tag:
+            return arg.primal
+        arg = one_level_below(arg, tag)
         return number.frozen(arg, tag) if name in rule.kept else arg
 
-    answer, maps = rule.differentiate(
-        *[below(name, arg) for name, arg in zip(rule.parameters, args, strict=False)],
-        *args[len(rule.parameters) :],
-        **{name: below(name, arg) for name, arg in kwargs.items()},
-    )
+    values = [below(name, arg) for name, arg in zip(rule.parameters, args, strict=False)]
+    named_values = {name: below(name, arg) for name, arg in kwargs.items()} if kwargs else {}
+    answer, maps = rule.differentiate(*values, *args[len(values) :], **named_values)
     active: list[tuple[Number, LinearMap]] = []
+    # Without names, the operands of a rule without other parameters before them are the first arguments.
+    in_order = not kwargs and rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
+    operands = args[: len(maps)] if in_order else operands_of(rule, args, kwargs)
     for arg, linear_map in zip(operands, maps, strict=True):
         _pair(arg, linear_map, tag, active)
     return number.linearized(tag, answer, active)
 
 
-def _one_level_below(arg: Any, tag: Tag) -> Any:
+def one_level_below(arg: Any, tag: Tag) -> Any:
     """An argument as it is for the rule: numbers with this tag replaced by their primals."""
     if isinstance(arg, Number):
         return arg.primal if arg.tag is tag else arg
     if isinstance(arg, SEQUENCES) and has_number(arg):
-        return [_one_level_below(part, tag) for part in arg]
+        return [one_level_below(part, tag) for part in arg]
     return arg
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.dispatch import Number, value
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.shapes import astype
 from shiftreset_ad.tags import innermost_tag
 
@@ -27,7 +27,8 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     def method(x: Number, v: Any) -> Any:
         if not isinstance(value(x), np.ndarray):
             return operate(x, v)  # a scalar: as in Python, the name gets another object
-        if x.tag is not innermost_tag():
+        innermost = innermost_tag()
+        if (innermost is not None and innermost.serial > x.tag.serial) or not x.tag.is_open:
             operate(x, v)  # an error where x is used after its derivative, or in another thread
             raise refuse("x belongs to an outer derivative, and the inner one still needs its old value")
         if _is_shared(x):
@@ -36,6 +37,8 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
                 "earlier operation needs for its derivative"
             )
         y = operate(x, v)
+        if isinstance(v, Number) and v.tag.serial > x.tag.serial:
+            raise refuse("x belongs to an outer derivative, and v to an inner one")
         if y is NotImplemented:
             return y
         if shape_of(y) != shape_of(x):
@@ -45,6 +48,8 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
             )
         if not isinstance(y, Number):
             raise refuse("the result is a constant, and x is a number that is being differentiated")
+        if is_complex(y) and not is_complex(x):
+            raise refuse("the result is complex, and x is an array of real numbers")
         x.take_over(y if dtype_of(y) == dtype_of(x) else astype(y, dtype_of(x)))
         return x
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.dispatch import Number, call, call_ufunc, is_open, value
 from shiftreset_ad.in_place import in_place
 from shiftreset_ad.rules import ELEMENTWISE, Elementwise
@@ -190,7 +191,7 @@ class ArrayNumber(Number):
     nbytes = property(lambda self: self.size * self.itemsize, doc="As of the value.")
     T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
     mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
-    real = property(lambda self: self, doc="The number itself, as it is real.")
+    real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
 
     def __matmul__(self, other: Any) -> Any:
@@ -276,6 +277,12 @@ def install_operators(
         setattr(kind, f"__{name}__", operate)
         setattr(kind, f"__r{name}__", reflected(operate))
         setattr(kind, f"__i{name}__", in_place(operate, symbol))
+
+    def added_to(self: Number, other: Any) -> Any:
+        return self if other is ZERO else operate_sum(other, self)  # the first contribution to an adjoint
+
+    operate_sum = operation(ELEMENTWISE[np.add], operator.add)
+    kind.__radd__ = added_to  # type: ignore[attr-defined]
     for name, (ufunc, python_function) in UNARY_OPERATORS.items():
         setattr(kind, f"__{name}__", operation(ELEMENTWISE[ufunc], python_function))
 

@@ -2,28 +2,31 @@
 
 The steps are those of `reverse`: compute the value, capture, come back, accumulate. Where the value is a scalar of the
 outermost level, the pullback calls nothing but the partials (`pull_both`, `pull_a`, `pull_b`, by which operands are
-active). Everything else goes the general way (`pull_both_arrays` ...), by `accumulate`.
+active). On scalars that are numbers themselves, where arithmetic costs more than a call, it spares products by one
+(`pull_both_nested` ...). Everything else goes the general way (`pull_both_arrays` ...), by `accumulate`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy import float64, multiply, ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, settle
-from shiftreset_ad.checks import is_real, require_plain
+from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.control import GreenletError, Operation, here
-from shiftreset_ad.dispatch import value
+from shiftreset_ad.dispatch import Number, is_double, value
 from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.operands import as_operand
+from shiftreset_ad.partials import as_function, ieee, times
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.elementwise import CHOICES
 from shiftreset_ad.rules.indexing import frozen_index
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.table import require_order
 from shiftreset_ad.tags import capture
 
 FLOAT64 = np.dtype(float64)
@@ -34,6 +37,7 @@ new = object.__new__
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
     """The operation for y = function(a, b), of which one operand at least is a `NumR`."""
     partial_a, partial_b = as_function(partials[0]), as_function(partials[1])
+    times_a, times_b = times(partials[0]), times(partials[1])
     sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
 
     def pull_both(operation: Operation) -> None:
@@ -69,6 +73,26 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             except ArithmeticError:
                 b_bar = ieee(partial_b, y.primal, a, b.primal) * y_bar
             b.adjoint = b.adjoint + b_bar
+
+    def pull_both_nested(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            p, q, r = a.primal, b.primal, y.primal
+            a.adjoint = a.adjoint + times_a(y_bar, r, p, q)
+            b.adjoint = b.adjoint + times_b(y_bar, r, p, q)
+
+    def pull_a_nested(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            a.adjoint = a.adjoint + times_a(y_bar, y.primal, a.primal, b)
+
+    def pull_b_nested(operation: Operation) -> None:
+        _, y, a, b = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            b.adjoint = b.adjoint + times_b(y_bar, y.primal, a, b.primal)
 
     def pull_both_arrays(operation: Operation) -> None:
         _, y, a, b = operation
@@ -111,35 +135,47 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             factor = ieee(partial_b, y.primal, a, b.primal)
         accumulate_last(b, factor, y, y_bar, sums_b)
 
+    both = pull_both, pull_both_nested, pull_both_arrays
+    only_a = pull_a, pull_a_nested, pull_a_array
+    only_b = pull_b, pull_b_nested, pull_b_array
+
     def operate(a: Any, b: Any) -> Any:
         if type(a) is NumR:
             tag = a.tag
             if type(b) is NumR:
                 if b.tag is tag:
-                    primal, pull, pull_array = function(a.primal, b.primal), pull_both, pull_both_arrays
+                    primal, pulls = function(a.primal, b.primal), both
                 elif b.tag.serial < tag.serial:
-                    primal, pull, pull_array = function(a.primal, b), pull_a, pull_a_array
+                    if tag.recorded:
+                        frozen(b, tag)
+                    primal, pulls = function(a.primal, b), only_a
                 else:
                     tag = b.tag
-                    primal, pull, pull_array = function(a, b.primal), pull_b, pull_b_array
+                    if tag.recorded:
+                        frozen(a, tag)
+                    primal, pulls = function(a, b.primal), only_b
             else:
                 if type(b) is not float and type(b) is not int:
                     b = as_constant(b, a, function, needed=callable(partials[0]))
                     if b is NotImplemented:
                         return b
-                primal, pull, pull_array = function(a.primal, b), pull_a, pull_a_array
+                primal, pulls = function(a.primal, b), only_a
         else:
             tag = b.tag
             if type(a) is not float and type(a) is not int:
                 a = as_constant(a, b, function, needed=callable(partials[1]))
                 if a is NotImplemented:
                     return a
-            primal, pull, pull_array = function(a, b.primal), pull_b, pull_b_array
+            primal, pulls = function(a, b.primal), only_b
         kind = type(primal)
-        if kind is not float and kind is not float64:
-            pull = pull_array
+        if kind is float or kind is float64:
+            pull = pulls[0]
+        elif issubclass(kind, Number) and is_double(primal):
+            pull = pulls[1]
+        else:
+            pull = pulls[2]
             if kind is not ndarray or primal.dtype is not FLOAT64:
-                is_real(primal)
+                require_differentiable(function, primal)
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
         try:
@@ -155,6 +191,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
 def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
     """The operation for y = function(x) of a `NumR`."""
     partial_x, sums = as_function(partials[0]), partials[0] == 1.0
+    times_x = times(partials[0])
 
     def pull_scalar(operation: Operation) -> None:
         _, y, x = operation
@@ -165,6 +202,12 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             except ArithmeticError:
                 x_bar = ieee(partial_x, y.primal, x.primal) * y_bar
             x.adjoint = x.adjoint + x_bar
+
+    def pull_nested(operation: Operation) -> None:
+        _, y, x = operation
+        y_bar = y.adjoint
+        if y_bar is not ZERO:
+            x.adjoint = x.adjoint + times_x(y_bar, y.primal, x.primal)
 
     def pull_array(operation: Operation) -> None:
         _, y, x = operation
@@ -179,11 +222,15 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
     def operate(x: Any) -> Any:
         tag = x.tag
         primal = function(x.primal)
-        pull, kind = pull_scalar, type(primal)
-        if kind is not float and kind is not float64:
+        kind = type(primal)
+        if kind is float or kind is float64:
+            pull = pull_scalar
+        elif issubclass(kind, Number) and is_double(primal):
+            pull = pull_nested
+        else:
             pull = pull_array
             if kind is not ndarray or primal.dtype is not FLOAT64:
-                is_real(primal)
+                require_differentiable(function, primal)
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
         try:
@@ -196,25 +243,27 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
     return operate
 
 
+def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
+    """Raise TypeError if an answer that is not in double precision is not a floating-point number at all."""
+    is_inexact(answer)
+    if function in CHOICES:
+        require_order(function, answer)
+
+
 def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Any, sums: bool) -> None:
     """Add `factor * y_bar` to the adjoint of the last operand of `y`, which may use up the array `y_bar`."""
     if sums:  # the factor is 1
         accumulate(x, y_bar, type(y_bar) is ndarray and y.owns)
-    elif type(y_bar) is ndarray and y_bar.size > LARGE and type(factor) is ndarray and y.owns:
+    elif (
+        type(y_bar) is ndarray
+        and y_bar.size > LARGE
+        and type(factor) is ndarray
+        and y.owns
+        and (factor.dtype is y_bar.dtype or factor.dtype.kind != "c")
+    ):
         accumulate(x, multiply(factor, y_bar, y_bar), True)
     else:
         accumulate(x, factor * y_bar, True)
-
-
-def as_function(partial: Any) -> Callable[..., Any]:
-    """A partial derivative that the table gives as a number, or as None for none, as a function."""
-    constant = partial or 0.0
-    return partial if callable(partial) else lambda y, a, b=None: constant
-
-
-def ieee(partial: Callable[..., Any], *values: Any) -> Any:
-    """A partial derivative of Python floats where their arithmetic raises: 0.5 / 0.0 is infinite, as for arrays."""
-    return partial(*(astype(x, float64) if isinstance(value(x), (float, int)) else x for x in values))
 
 
 def without_derivative_in_one(
@@ -233,15 +282,8 @@ def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bo
     """The other operand of an operation on `x`, as it may be kept if the way back needs it; or NotImplemented."""
     if type(constant) is ndarray:
         return frozen(constant, x.tag) if needed else constant
-    if isinstance(constant, (list, tuple)):
-        # NumPy's functions and arrays take a list for an array, and Python's floats do not.
-        return np.array(constant) if type(function) is np.ufunc or type(value(x)) is not float else NotImplemented
-    if isinstance(constant, ndarray):
-        require_plain(constant)
-        return np.array(constant)
-    if isinstance(constant, (complex, np.generic)):
-        return constant
-    return float(constant) if isinstance(constant, Real) else NotImplemented
+    operand = as_operand(constant, x, function)
+    return frozen(operand, x.tag) if needed and isinstance(operand, Number) else operand
 
 
 def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, finished, settle
-from shiftreset_ad.checks import arguments_at, is_real, named, scalar_and_aux, without_level
+from shiftreset_ad.arguments import Arguments
+from shiftreset_ad.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
@@ -64,6 +64,9 @@ class NumR(ArrayNumber):
     def frozen(constant: Any, tag: Tag) -> Any:
         return frozen(constant, tag)
 
+    def lifted(self, constant: Any) -> NumR:
+        return NumR(constant, ZERO, self.tag)
+
     def take_over(self, y: Any) -> None:
         """Have the value of `y` from here on; on the way back, give `y` the adjoint and have the old value again."""
         old, self.primal, y.primal = self.primal, y.primal, None
@@ -81,7 +84,7 @@ def operation(tag: Tag, answer: Any, active: list[tuple[NumR, LinearMap]]) -> An
     """Carry out an operation that has this answer (1), and these linear maps for its active operands."""
     if isinstance(answer, (tuple, list)):
         return several_answers(tag, answer, active)
-    if not is_real(answer):
+    if not is_inexact(answer):
         return answer
     y = NumR(answer, ZERO, tag)
     capture(tag, (pull, y, active))  # 2, 3
@@ -106,17 +109,28 @@ def pull(operation: Operation) -> None:
 
 def several_answers(tag: Tag, answers: Any, active: list[tuple[NumR, LinearMap]]) -> Any:
     """An operation with a list or a tuple of answers, of which some may be constants."""
-    ys = [NumR(y, ZERO, tag) if is_real(y) else y for y in answers]
-    capture(tag, (pull_several, ys, active))
+    operands = [x for x, _ in active]
+    ys = jointly(tag, answers, operands, lambda y_bars: [linear_map.pullback(y_bars) for _, linear_map in active])
     return type(answers)(ys)
 
 
-def pull_several(operation: Operation) -> None:
-    _, ys, active = operation
-    y_bars = [settle(y) if type(y) is NumR else ZERO for y in ys]
-    if any(y_bar is not ZERO for y_bar in y_bars):
-        for x, linear_map in active:
-            accumulate(x, linear_map.pullback(y_bars))
+def jointly(tag: Tag, answers: Any, operands: list[NumR], pullback: Callable[[list[Any]], Any]) -> list[Any]:
+    """One operation with these answers and operands: `pullback` takes the cotangent of each answer, None for that of a
+    constant, and returns the cotangent of each operand, None for zero.
+    """
+    ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
+    capture(tag, (pull_jointly, ys, operands, pullback))
+    return ys
+
+
+def pull_jointly(operation: Operation) -> None:
+    _, ys, operands, pullback = operation
+    if all(settle(y) is ZERO for y in ys if type(y) is NumR):
+        return
+    y_bars = [finished(y) if type(y) is NumR else None for y in ys]
+    for x, x_bar in zip(operands, pullback(y_bars), strict=True):
+        if x_bar is not None:
+            accumulate(x, x_bar)
 
 
 def give_back(operation: Operation) -> None:
@@ -132,25 +146,20 @@ def give_back(operation: Operation) -> None:
 
 
 def differentiate(
-    operator: str, f: Callable[..., Any], argnums: int | tuple[int, ...], has_aux: bool, args: Any, kwargs: Any
+    operator: str, f: Callable[..., Any], arguments: Arguments, has_aux: bool, holomorphic: bool, kwargs: Any
 ) -> tuple[Any, Any, Any]:
     """The value, the gradient, and what `f` returned beside the value."""
-    positions = arguments_at(operator, argnums, args)
-    leaves, structure = trees.flatten([args[i] for i in positions])
-    if not all(map(trees.is_real_float, leaves)):
-        for i in positions:
-            trees.require_differentiable(args[i], operator, f"argument {i}")
-
+    numbers = arguments.numbers
+    if holomorphic:
+        require_complex(operator, numbers)
     tag = Tag()
-    xs = [NumR(leaf, ZERO, tag) for leaf in leaves]
-    inputs = list(args)
-    for i, x in zip(positions, trees.unflatten(structure, xs), strict=True):
-        inputs[i] = x
+    xs = [NumR(number, ZERO, tag) for number in numbers]
+    inputs = arguments.with_numbers(xs)
 
     def there_and_back() -> tuple[Any, Any]:
-        pending = [unchanged(leaf) for leaf in leaves if isinstance(leaf, ndarray)]
+        pending = [unchanged(number) for number in numbers if isinstance(number, ndarray)]
         result = run(tag, partial(f, *inputs, **kwargs), pending.append)  # 1 to 3, for every operation of f
-        answer, aux = scalar_and_aux(operator, result, has_aux, tag)
+        answer, aux = scalar_and_aux(operator, result, has_aux, holomorphic, tag)
         active = type(answer) is NumR and answer.tag is tag
         # Taken before the way back, on which numbers that were changed in place get their old values again.
         value, aux = answer.primal if active else answer, without_level(aux, tag) if has_aux else None
@@ -160,8 +169,7 @@ def differentiate(
         return value, aux
 
     value, aux = with_relaxed_collector(there_and_back)
-    gradients = trees.unflatten(structure, [finished(x) for x in xs])
-    return value, gradients[0] if isinstance(argnums, int) else tuple(gradients), aux
+    return value, arguments.derivative([finished(x) for x in xs]), aux
 
 
 def backward(pending: list[Operation]) -> None:
@@ -173,13 +181,16 @@ def backward(pending: list[Operation]) -> None:
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The function that returns the value of `f` and its gradient, `(value, gradient)`.
 
     `f: (..., tree of floats and arrays, ...) -> ()`; the gradient has the structure, shapes and dtypes of the argument
-    that `argnums` names, and is a tuple of such if that is a tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so
-    is the value. Raises TypeError for arguments that are not real floating-point numbers and for a result that is not
+    that `argnums` names, with None for an integer, a string and the like in it; it is a tuple of such if `argnums` is a
+    tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so is the value.
+
+    Of a real `f` of z = x + iy it is df/dx - i df/dy. With `holomorphic`, arguments and result are complex, and it is
+    the complex derivative. Raises TypeError for arguments without floating-point numbers and for a result that is not
     a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
 
     >>> value_and_grad(lambda x: x * x)(3.0)
@@ -189,7 +200,7 @@ def value_and_grad(
 
     def f_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
-            value, gradient, aux = differentiate(name, f, argnums, has_aux, args, kwargs)
+            value, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
         except BaseException as error:
             raise trimmed(error)  # noqa: B904 (the same error)
         return ((value, aux) if has_aux else value), gradient
@@ -198,7 +209,9 @@ def value_and_grad(
     return f_and_gradient
 
 
-def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The function that returns the gradient of `f`: `value_and_grad` without the value.
 
     Shapes, structures and errors are as there. With `has_aux`, it returns `(gradient, aux)`.
@@ -210,7 +223,7 @@ def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: boo
 
     def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
         try:
-            _, gradient, aux = differentiate(name, f, argnums, has_aux, args, kwargs)
+            _, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
         except BaseException as error:
             raise trimmed(error)  # noqa: B904 (the same error)
         return (gradient, aux) if has_aux else gradient

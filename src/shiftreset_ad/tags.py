@@ -1,4 +1,4 @@
-"""Tags: which call of `grad` a number belongs to, so that nested derivatives are not confused.
+"""Tags: which call of a derivative operator a number belongs to, so that nested derivatives are not confused.
 
 Each call makes a fresh tag, and each operation belongs to the newest tag among its operands; a number with any other
 tag is a constant to it. Wang et al., ICFP 2019, section 2.4; Siskind and Pearlmutter, IFL 2005.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,16 +28,37 @@ class WrongThreadError(ControlError):
 class Tag(Prompt):
     """One call of a derivative operator; being a prompt, it is also what the operations on its numbers capture up to.
 
-    `serial` orders tags by age; `level` counts how deep the call is nested, from 1.
+    `serial` orders tags by age; `level` counts how deep the call is nested, from 1. A mode without control, such as
+    forward mode, has nothing to capture: `around` and `finish` say where its call begins and ends. Of a call that is
+    `recorded`, the operations stay after its end.
     """
 
-    __slots__ = ("level", "serial", "thread")
+    __slots__ = ("level", "recorded", "serial", "thread")
 
     def __init__(self) -> None:
         self.serial = next(_serials)
         self.level = 1 + sum(isinstance(body.prompt, Tag) for body in enclosing())
         self.thread = threading.get_ident()
+        self.recorded = False
         super().__init__(closed=partial(_refuse_escaped, self.level))
+
+    @classmethod
+    def around(cls, levels: Iterable[int]) -> Tag:
+        """An open tag for a call without control, on values that have numbers of these levels in them."""
+        tag = cls()
+        tag.level = max(tag.level, 1 + max(levels, default=0))
+        tag.closed = partial(_refuse_escaped, tag.level)
+        tag.capture = _nothing_to_capture
+        return tag
+
+    def finish(self) -> None:
+        """End a call without control: every further use of its numbers is an error."""
+        self.capture = self.closed
+
+    def require_open(self) -> None:
+        """Raise EscapedNumberError if the call is over."""
+        if self.capture is self.closed:
+            self.closed(None, None)
 
     def misplaced(self) -> ControlError:
         """The error for a capture that could not reach the driver."""
@@ -51,10 +73,14 @@ class Tag(Prompt):
         )
 
 
+def _nothing_to_capture(source: Any, message: Any) -> NoReturn:
+    raise ControlError("an operation of a mode without control was captured")
+
+
 def _refuse_escaped(level: int, source: Any, message: Any) -> NoReturn:
     raise EscapedNumberError(
-        f"a number of level {level} is used in an operation after its grad has finished, so its derivative would be "
-        "lost. Return it from the differentiated function (has_aux=True for more than the result), "
+        f"a number of level {level} is used in an operation after its derivative has finished, so its derivative would "
+        "be lost. Return it from the differentiated function (has_aux=True for more than the result), "
         "or keep its plain value with shiftreset_ad.value(x)"
     )
 

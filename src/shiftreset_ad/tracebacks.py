@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
 _HERE = os.path.join(os.path.dirname(__file__), "")
 
@@ -20,3 +26,19 @@ def trimmed(error: BaseException) -> BaseException:
     for frame in reversed(frames):
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return error.with_traceback(kept) if kept is not None else error
+
+
+def trimming(function: Callable[Parameters, Answer], name: str | None = None) -> Callable[Parameters, Answer]:
+    """`function`, whose errors have a traceback of the user's frames only; with another name, if one is given."""
+
+    @wraps(function)
+    def trimmed_function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            raise trimmed(error)  # noqa: B904 (the same error)
+
+    if name is not None:
+        trimmed_function.__name__ = trimmed_function.__qualname__ = name
+        del trimmed_function.__wrapped__
+    return trimmed_function

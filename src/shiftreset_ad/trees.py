@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import optree
 
 from shiftreset_ad.dispatch import Number, value
-from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.shapes import in_precision
 
 NAMESPACE = "shiftreset_ad"
+NUMBERS = (float, complex, np.inexact, Number)
 
 _registered: set[type] = set()
 _registering = threading.Lock()
@@ -66,29 +68,117 @@ def register_dataclass(kind: type) -> None:
             _registered.add(kind)
 
 
+class Parts:
+    """A structure taken apart into the leaves that can be differentiated, `numbers`, and the others, which stay."""
+
+    __slots__ = ("_leaves", "_places", "_spec", "numbers")
+
+    def __init__(self, tree: Any) -> None:
+        self._leaves, self._spec = flatten(tree)
+        self._places = [i for i, leaf in enumerate(self._leaves) if is_number(leaf)]
+        self.numbers = [self._leaves[i] for i in self._places]
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are leaves that are not numbers."""
+        return len(self.numbers) < len(self._leaves)
+
+    def with_numbers(self, numbers: Sequence[Any]) -> Any:
+        """The structure with other numbers, and every other leaf as it was."""
+        return self._filled(list(self._leaves), numbers)
+
+    def derivative(self, numbers: Sequence[Any]) -> Any:
+        """The structure of a derivative: the numbers in their places, and None for every other leaf."""
+        return self._filled([None] * len(self._leaves), numbers)
+
+    def _filled(self, leaves: list[Any], numbers: Sequence[Any]) -> Any:
+        for i, number in zip(self._places, numbers, strict=True):
+            leaves[i] = number
+        return unflatten(self._spec, leaves)
+
+    def derivatives_in(self, tree: Any, function: str, argument: str, of: str) -> list[Any]:
+        """For each number its derivative in `tree`, a structure like this one; None, for zero, stays None.
+
+        Raises TypeError or ValueError for another structure, shape or kind of number.
+        """
+        try:
+            given = self._spec.flatten_up_to(tree)
+        except (ValueError, TypeError):
+            raise TypeError(
+                f"{function}: {argument} must have the structure of {of}, with None for what has no derivative: "
+                f"{self._spec} is wanted, and {optree.tree_structure(tree, namespace=NAMESPACE)} was given"
+            ) from None
+        accessors = optree.tree_accessors(unflatten(self._spec, self._leaves), namespace=NAMESPACE)
+        for place, (accessor, leaf) in enumerate(zip(accessors, given, strict=True)):
+            if leaf is not None and place not in self._places and is_number(leaf):
+                raise TypeError(
+                    f"{function}: {accessor.codify(argument)} belongs to {self._leaves[place]!r:.40}, "
+                    "which has no derivative; give None"
+                )
+        return [
+            _conformed(given[i], self._leaves[i], f"{function}: {accessors[i].codify(argument)}", of)
+            for i in self._places
+        ]
+
+
+def _conformed(derivative: Any, x: Any, name: str, of: str) -> Any:
+    """A tangent or cotangent of `x`, checked, in the precision of `x`."""
+    if derivative is None:
+        return None
+    if not is_number(derivative):
+        raise TypeError(f"{name} {_problem(derivative)}")
+    if shape_of(derivative) != shape_of(x):
+        raise ValueError(f"{name} has shape {shape_of(derivative)}, and must have that of {of}, which is {shape_of(x)}")
+    dtype = dtype_of(x)
+    if dtype_of(derivative).kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{name} is complex, and belongs to a real number; give its real part")
+    return derivative if dtype_of(derivative) == dtype else in_precision(derivative, dtype)
+
+
 def require_differentiable(tree: Any, function: str, argument: str) -> None:
-    """Raise TypeError, naming the function, the argument and the place, if a leaf cannot be differentiated."""
+    """Raise TypeError, naming the function, the argument and the place, unless the structure can be differentiated.
+
+    It can if one leaf is a number and the others are numbers, or of a kind that never has a derivative.
+    """
     leaves, _ = flatten(tree)
+    alone = not any(map(is_number, leaves))
     for accessor, leaf in zip(optree.tree_accessors(tree, namespace=NAMESPACE), leaves, strict=True):
-        if not (isinstance(leaf, Number) or is_real_float(leaf)):
+        if not is_number(leaf) and (alone or not is_constant(leaf)):
             raise TypeError(f"{function}: {accessor.codify(argument)} {_problem(leaf)}")
 
 
-def is_real_float(leaf: Any) -> bool:
-    """Whether a leaf is a float or an array of floats; not a matrix or a masked array, which compute otherwise."""
+def require_known(tree: Any, function: str) -> None:
+    """Raise TypeError if a result has leaves of an unknown kind, in which numbers could hide."""
+    for leaf in flatten(tree)[0]:
+        if not is_number(leaf) and not is_constant(leaf):
+            raise TypeError(
+                f"{function}: the function returned {leaf!r:.60}, of type {type(leaf).__name__}, in which numbers that "
+                "are being differentiated could be lost; return floats, arrays, or structures of them, and register a "
+                "class of your own with optree"
+            )
+
+
+def is_number(leaf: Any) -> bool:
+    """Whether a leaf can be differentiated: it is a float, a complex number, an array of such, or a number already."""
     if isinstance(leaf, np.ndarray):
-        return leaf.dtype.kind == "f" and (type(leaf) is np.ndarray or isinstance(leaf, np.memmap))
-    return isinstance(leaf, float | np.floating)
+        # Not a matrix or a masked array, which compute otherwise.
+        return leaf.dtype.kind in "fc" and (type(leaf) is np.ndarray or isinstance(leaf, np.memmap))
+    return isinstance(leaf, NUMBERS)
+
+
+def is_constant(leaf: Any) -> bool:
+    """Whether a leaf is of a kind that never has a derivative: an integer, a boolean, a string, a function."""
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf.dtype.kind in "iubSUmM"
+    return isinstance(leaf, int | str | bytes) or callable(leaf)
 
 
 def _problem(leaf: Any) -> str:
-    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | complex | int) else None
+    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | int) else None
     if kind in ("i", "u", "b"):
         return (
             f"is an integer or a boolean ({leaf!r:.60}), which has no derivative; convert it: float(x), x.astype(float)"
         )
-    if kind == "c":
-        return "is complex, which is not supported so far; pass real and imaginary parts"
     of_dtype = f" and dtype {leaf.dtype}" if isinstance(leaf, np.ndarray) else ""
     return (
         f"is of type {type(leaf).__name__}{of_dtype}, which cannot be differentiated; "

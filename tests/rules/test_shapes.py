@@ -10,7 +10,7 @@ from three_ways import check, check_values, examples, generators
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.rules import STRUCTURED
-from shiftreset_ad.rules.shapes import astype, join
+from shiftreset_ad.rules.shapes import astype, imaginary_part, join, real_part
 
 # For each function, calls of it, each with the shapes of its operands.
 CASES = {
@@ -76,7 +76,23 @@ CASES = {
     ],
     astype: [(lambda a: astype(a, np.float64), (2, 3)), (lambda a: astype(a, np.longdouble), ())],
     np.copy: [(np.copy, (2, 3)), (lambda a: a.copy(), (2,))],
-    np.real: [(np.real, (2, 3)), (lambda a: a.real, (2,))],
+    np.conjugate: [(np.conjugate, (2, 3)), (lambda a: a.conj() * a.conjugate(), (2,)), (np.conj, ())],
+    np.real: [(np.real, (2, 3)), (lambda a: a.real, (2,)), (lambda a: np.real(1j * a + a), (2,))],
+    np.imag: [(np.imag, (2, 3)), (lambda a: a.imag, (2,)), (lambda a: np.imag(1j * a + a), (2,))],
+    real_part: [(lambda a: real_part(1j * a + a), (2, 3)), (lambda a: real_part(1j * a + a), ())],
+    imaginary_part: [(lambda a: imaginary_part(1j * a + a), (2, 3)), (lambda a: imaginary_part(1j * a + a), ())],
+    np.angle: [
+        (np.angle, (2, 3)),
+        (lambda a: np.angle(1j + a), (2, 3)),
+        (lambda a: np.angle(1j + a, deg=True), ()),
+        (lambda a: np.angle(a, True), (2,)),
+    ],
+    np.real_if_close: [
+        (np.real_if_close, (2, 3)),
+        (lambda a: np.real_if_close(a + 0j), (2,)),
+        (lambda a: np.real_if_close(a + 1e-3j, tol=1e-2), (2,)),
+        (lambda a: np.real_if_close(a + 1j), (2,)),
+    ],
     np.full_like: [
         (lambda a, b: np.full_like(a, b), (2, 3), ()),
         (lambda a, b: np.full_like(a, b), (2, 3), (3,)),

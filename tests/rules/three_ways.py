@@ -1,10 +1,13 @@
 """The three ways in which every rule is checked, and the equality of values, types and dtypes with plain NumPy.
 
 1.  Finite differences, in a random direction.
-2.  The inner-product identity <y_bar, J x_dot> = <J^T y_bar, x_dot>, where J x_dot is computed forward with `Dual`,
-    from the rule's own partial derivatives and pushforwards, and J^T y_bar by `grad`.
-3.  Second order: the derivative of <grad f, v> by `grad` of `grad`, against finite differences of `grad f`, and its
-    symmetry.
+2.  The inner-product identity <y_bar, J x_dot> = <J^T y_bar, x_dot> (Krawiec et al. 2022, Lemma 1): J x_dot is the
+    library's forward mode, and J^T y_bar its reverse mode.
+3.  Second order: H v by reverse over reverse, forward over reverse and reverse over forward, and u H v by forward over
+    forward. They agree with each other and with finite differences of the gradient.
+
+A complex answer counts as two real ones. A function of complex numbers is checked as one of their real and imaginary
+parts, by `of_parts`.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from hypothesis import strategies as st
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.dispatch import value
-from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import Tag
 
@@ -32,45 +35,27 @@ STEP = 1e-5
 TOLERANCE = {np.float16: 4e-2, np.float32: 2e-4, np.float64: 1e-12, np.longdouble: 1e-12}
 
 
-class Dual(ArrayNumber):
-    """A value and a tangent: forward mode, from the same tables as reverse mode."""
-
-    __slots__ = ("primal", "tag", "tangent")
-
-    def __init__(self, primal, tangent, tag):
-        self.primal, self.tangent, self.tag = primal, np.broadcast_to(tangent, np.shape(primal)), tag
-
-    @staticmethod
-    def linearized(tag, answer, active):
-        tangents = [linear_map.pushforward(x.tangent) for x, linear_map in active]
-        if isinstance(answer, tuple | list):
-            return type(answer)(Dual(y, sum(ys), tag) for y, *ys in zip(answer, *tangents, strict=True))
-        return Dual(answer, sum(tangents), tag)
-
-
-def _dual_operation(rule, function):
-    def operate(*operands):
-        tag = next(x.tag for x in operands if isinstance(x, Dual))
-        values = [value(x) for x in operands]
-        y, y_dot = function(*values), 0.0
-        for x, partial in zip(operands, rule.partials, strict=True):
-            if isinstance(x, Dual) and partial is not None:
-                y_dot = y_dot + (partial(y, *values) if callable(partial) else partial) * x.tangent
-        return Dual(y, y_dot, tag)
-
-    return operate
-
-
-install_operators(Dual, _dual_operation)
-
-
 def answers(y: Any) -> list[Any]:
     return list(y) if isinstance(y, tuple | list) else [y]
 
 
 def differentiable(y: Any) -> list[Any]:
-    """The answers that are real floating-point numbers."""
-    return [part for part in answers(y) if dtype_of(part).kind == "f"]
+    """The answers that are floating-point numbers, the complex ones by their parts."""
+    found = []
+    for part in answers(y):
+        kind = dtype_of(part).kind
+        found += [part] if kind == "f" else [np.real(part), np.imag(part)] if kind == "c" else []
+    return found
+
+
+def of_parts(f: Any) -> Any:
+    """The function of the real parts of all operands of `f`, followed by their imaginary parts."""
+
+    def f_of_parts(*parts):
+        half = len(parts) // 2
+        return f(*(real + 1j * imag for real, imag in zip(parts[:half], parts[half:], strict=True)))
+
+    return f_of_parts
 
 
 def inner(us: Any, vs: Any) -> Any:
@@ -78,11 +63,24 @@ def inner(us: Any, vs: Any) -> Any:
 
 
 def like(xs: Any, generator: np.random.Generator) -> list[Any]:
-    return [generator.uniform(-1, 1, shape_of(x)) for x in xs]
+    return [generator.uniform(-1, 1, shape_of(x))[()] for x in xs]
 
 
 def assert_close(found, expected, scale=1.0, tolerance=1e-6):
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1.0, float(scale)))
+
+
+def pushforward(f: Any, xs: Any, x_dots: Any) -> list[Any]:
+    """J x_dot, by forward mode."""
+    tag = Tag.around(x.tag.level for x in xs if isinstance(x, Number))
+    ys = differentiable(f(*(NumF(x, x_dot, tag) for x, x_dot in zip(xs, x_dots, strict=True))))
+    # What none of the numbers went into is constant.
+    y_dots = [y.tangent if isinstance(y, NumF) and y.tag is tag else np.zeros(shape_of(y)) for y in ys]
+    tag.finish()
+    for y, y_dot in zip(ys, y_dots, strict=True):
+        assert shape_of(y_dot) == shape_of(y)
+        assert dtype_of(y_dot) == dtype_of(y)
+    return y_dots
 
 
 def every(xs: Any) -> tuple[int, ...]:
@@ -141,10 +139,7 @@ def check_finite_differences(f: Any, *xs: Any, generator: np.random.Generator) -
 
 def check_inner_products(f: Any, *xs: Any, generator: np.random.Generator) -> None:
     y_bars, tangents = like(differentiable(f(*xs)), generator), like(xs, generator)
-    tag = Tag()
-    ys = differentiable(f(*(Dual(x, x_dot, tag) for x, x_dot in zip(xs, tangents, strict=True))))
-    # What no dual number went into is constant.
-    y_dots = [y.tangent if isinstance(y, Dual) else np.zeros(shape_of(y)) for y in ys]
+    y_dots = pushforward(f, xs, tangents)
     gradients = grad(lambda *xs: inner(y_bars, differentiable(f(*xs))), argnums=every(xs))(*xs)
     forward, reverse = inner(y_bars, y_dots), inner(gradients, tangents)
     scale = sum(np.sum(np.abs(x_bar)) for x_bar in gradients)
@@ -162,12 +157,17 @@ def check_second_order(f: Any, *xs: Any, generator: np.random.Generator) -> None
     def gradient(*xs):
         return grad(scalar, argnums=every(xs))(*xs)
 
-    def hessian_times(v):
-        return grad(lambda *xs: inner(gradient(*xs), v), argnums=every(xs))(*xs)
+    def slope_along_v(*xs):
+        (y_dot,) = pushforward(scalar, xs, v)
+        return y_dot
 
-    along_u, along_v = hessian_times(u), hessian_times(v)
-    scale = sum(np.sum(np.abs(part)) for part in (*along_u, *along_v))
-    assert_close(inner(u, along_v), inner(v, along_u), scale, 1e-9)
+    along_v = grad(lambda *xs: inner(gradient(*xs), v), argnums=every(xs))(*xs)
+    scale = sum(np.sum(np.abs(part)) for part in along_v)
+    for mixed in (pushforward(gradient, xs, v), grad(slope_along_v, argnums=every(xs))(*xs)):
+        for found, expected in zip(mixed, along_v, strict=True):
+            assert_close(found, expected, scale, 1e-9)
+    (twice,) = pushforward(slope_along_v, xs, u)
+    assert_close(twice, inner(u, along_v), scale, 1e-9)
     ahead = gradient(*(x + STEP * d for x, d in zip(xs, v, strict=True)))
     behind = gradient(*(x - STEP * d for x, d in zip(xs, v, strict=True)))
     size = scale + sum(np.sum(np.abs(part)) for part in ahead)

@@ -26,6 +26,11 @@ def dtype_of(x: Any) -> Any:
         return np.result_type(x)
 
 
+def is_complex(x: Any) -> bool:
+    """Whether a float, an array or a number is complex."""
+    return type(x) is not float and dtype_of(x).kind == "c"
+
+
 def unbroadcast(y_bar: Any, shape: tuple[int, ...]) -> Any:
     """Sum `y_bar` over the axes along which an operand of this `shape` was broadcast: the transpose of broadcasting."""
     given = shape_of(y_bar)

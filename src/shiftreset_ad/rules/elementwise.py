@@ -2,42 +2,72 @@
 
 Where no derivative exists they give what docs/edges.md lists, beside what JAX and HIPS autograd give: |x| has 0 at 0,
 `maximum` and its kin share a tie equally, x**0 has 0, 0**x has 0, and sqrt has inf at 0.
+
+The partial derivatives hold for complex operands too, as holomorphic functions: nothing is conjugated, which is JAX's
+convention. On a branch cut, the sign of a zero says which side a number is on, and a partial derivative must keep it:
+`x - -1.0`, as `x + 1.0` may lose it. Of the complex functions only |x| is real; its derivative is Re(partial * x_dot).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, elementwise, functions_of, structured
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.shapes import astype, constant_of
+from shiftreset_ad.rules.table import (
+    CONSTANT,
+    LinearMap,
+    Partial,
+    composite,
+    dispatched,
+    elementwise,
+    functions_of,
+    require_order,
+    structured,
+)
 
 LOG_2 = math.log(2)
 LOG_10 = math.log(10)
+CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 def power_base(y: Any, a: Any, b: Any) -> Any:
     """d(a**b)/da, which is 0 where b is 0, also at a = 0."""
     if isinstance(b, (int, float)):
-        return b * a ** (b - 1) if b else 0.0
+        if not b:
+            return 0.0
+        slope = b * a ** (b - 1)
+        if type(slope) is not float and is_complex(slope) and not is_complex(y):
+            return b * y / a  # of a negative base, where NumPy's powers are NaN, and Python's complex
+        return slope
+    a = as_base(y, a)
     # Only where both are 0: elsewhere the derivative of this in b must remain, 1 / a at b = 0.
     return b * a ** np.where((a == 0) & (b == 0), 1.0, b - 1.0)  # b - 1 would wrap around for some integers
 
 
 def power_exponent(y: Any, a: Any, b: Any) -> Any:
     """d(a**b)/db, which is taken to be 0 at a = 0."""
+    a = as_base(y, a)
     return y * np.log(np.where(a == 0, 1.0, a))
 
 
-def selected(y: Any, a: Any, b: Any) -> Any:
-    """How far y = maximum(a, b), say, is `a`: 1, 0, or a half where they are equal."""
-    return np.where(a == b, 0.5, a == y)
+def as_base(y: Any, a: Any) -> Any:
+    """The base of the power y, complex where y is: a negative one has a logarithm then."""
+    return astype(a, dtype_of(y)) if is_complex(y) and not is_complex(a) else a
 
 
-def selected_second(y: Any, a: Any, b: Any) -> Any:
-    return selected(y, b, a)
+def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
+    """The partial derivatives of `maximum`, say: 1 or 0, or a half where the operands are equal."""
+
+    def first(y: Any, a: Any, b: Any) -> Any:
+        require_order(function, y)
+        return np.where(a == b, 0.5, a == y)
+
+    return first, lambda y, a, b: first(y, b, a)
 
 
 def log_share(y: Any, a: Any, b: Any, log_2: float) -> Any:
@@ -56,6 +86,20 @@ def over_square(x: Any, a: Any, b: Any) -> Any:
     return x / length / length
 
 
+def direction(y: Any, x: Any) -> Any:
+    """d|x|/dx, the sign of x; conj(x) / |x| of a complex number."""
+    return np.conjugate(np.sign(x)) if is_complex(x) else np.sign(x)
+
+
+def root_of_rest(x: Any) -> Any:
+    """The root of 1 - x**2."""
+    return np.sqrt(-(x - 1.0)) * np.sqrt(x - -1.0) if is_complex(x) else np.sqrt((1.0 - x) * (1.0 + x))
+
+
+def slope_of_arcsinh(y: Any, x: Any) -> Any:
+    return 1.0 / np.cosh(y) if is_complex(x) else 1.0 / np.hypot(x, 1.0)
+
+
 # Arithmetic
 elementwise(np.positive, 1.0)
 elementwise(np.negative, -1.0)
@@ -66,7 +110,6 @@ elementwise(np.divide, lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b)
 elementwise(np.remainder, 1.0, lambda y, a, b: -(a // b))
 elementwise(np.fmod, 1.0, lambda y, a, b: -np.rint((a - y) / b))  # a / b may be rounded across an integer
 elementwise(np.reciprocal, lambda y, x: -y * y)
-elementwise(np.conjugate, 1.0)
 
 # Powers and roots
 elementwise(np.power, power_base, power_exponent)
@@ -99,8 +142,8 @@ elementwise(
 elementwise(np.sin, lambda y, x: np.cos(x))
 elementwise(np.cos, lambda y, x: -np.sin(x))
 elementwise(np.tan, lambda y, x: 1.0 + y * y)
-elementwise(np.arcsin, lambda y, x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)))
-elementwise(np.arccos, lambda y, x: -1.0 / np.sqrt((1.0 - x) * (1.0 + x)))
+elementwise(np.arcsin, lambda y, x: 1.0 / root_of_rest(x))
+elementwise(np.arccos, lambda y, x: -1.0 / root_of_rest(x))
 elementwise(np.arctan, lambda y, x: 1.0 / (1.0 + x * x))
 elementwise(np.arctan2, lambda y, a, b: over_square(b, a, b), lambda y, a, b: over_square(-a, a, b))
 elementwise(np.degrees, 180 / math.pi)
@@ -112,18 +155,16 @@ elementwise(np.deg2rad, math.pi / 180)
 elementwise(np.sinh, lambda y, x: np.cosh(x))
 elementwise(np.cosh, lambda y, x: np.sinh(x))
 elementwise(np.tanh, lambda y, x: 1.0 - y * y)
-elementwise(np.arcsinh, lambda y, x: 1.0 / np.hypot(x, 1.0))
-elementwise(np.arccosh, lambda y, x: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)))
+elementwise(np.arcsinh, slope_of_arcsinh)
+elementwise(np.arccosh, lambda y, x: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x - -1.0)))
 elementwise(np.arctanh, lambda y, x: 1.0 / ((1.0 - x) * (1.0 + x)))
 
 # Absolute values, signs and choices
-elementwise(np.absolute, lambda y, x: np.sign(x))
+elementwise(np.absolute, direction)
 elementwise(np.fabs, lambda y, x: np.sign(x))
 elementwise(np.copysign, lambda y, a, b: np.sign(a) * np.copysign(1.0, b), None)
-elementwise(np.maximum, selected, selected_second)
-elementwise(np.minimum, selected, selected_second)
-elementwise(np.fmax, selected, selected_second)
-elementwise(np.fmin, selected, selected_second)
+for _choice in CHOICES:
+    elementwise(_choice, *choice(_choice))
 elementwise(np.heaviside, None, lambda y, a, b: np.where(a == 0, 1.0, 0.0))
 
 # Floating point
@@ -131,7 +172,7 @@ elementwise(np.ldexp, lambda y, x, n: np.ldexp(1.0, n), None)
 elementwise(np.nextafter, 1.0, None)
 
 
-@structured(np.frexp)
+@structured(np.frexp, linear=True)
 def _frexp(x: Any) -> Any:
     """Mantissa and exponent of two; the exponents are integers, and so constants."""
     mantissa, exponent = np.frexp(x)
@@ -144,7 +185,7 @@ def _frexp(x: Any) -> Any:
     )
 
 
-@structured(np.modf)
+@structured(np.modf, linear=True)
 def _modf(x: Any) -> Any:
     """Fractional and integral part; the latter is a number with a derivative of zero."""
     shape = shape_of(x)
@@ -161,13 +202,36 @@ def _divmod(x1: Any, x2: Any) -> Any:
     return np.floor_divide(x1, x2), np.remainder(x1, x2)
 
 
+@composite(np.sign)
+def _sign(x: Any) -> Any:
+    return sign_of_complex(x) if is_complex(x) else constant_of(x, np.sign)
+
+
+@dispatched
+def sign_of_complex(z: Any) -> Any:
+    """z / |z|, and 0 at 0."""
+    return np.sign(z)
+
+
+@structured(sign_of_complex)
+def _sign_of_complex(z: Any) -> Any:
+    sign, length = np.sign(z), np.absolute(z)
+    scale = (length != 0) / np.where(length == 0, 1.0, length)
+
+    def turn(z_dot: Any) -> Any:
+        """Only the part of `z_dot` that is perpendicular to z counts."""
+        return (z_dot - sign * np.real(np.conjugate(sign) * z_dot)) * scale
+
+    return sign, (LinearMap(turn, lambda y_bar: np.conjugate(turn(np.conjugate(y_bar)))),)
+
+
 # Zero derivative wherever there is one
 CONSTANT.update(
     functions_of(
-        *("floor", "ceil", "rint", "trunc", "sign", "signbit", "spacing", "floor_divide"),
+        *("floor", "ceil", "rint", "trunc", "signbit", "spacing", "floor_divide"),
         *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
         *("logical_and", "logical_or", "logical_xor", "logical_not"),
         *("isnan", "isinf", "isfinite", "isnat"),
-        *("round", "around", "fix", "imag", "angle"),
+        *("round", "around", "fix"),
     )
 )

@@ -57,13 +57,13 @@ def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype
     return array
 
 
-@structured(operator.getitem)
+@structured(operator.getitem, linear=True)
 def _getitem(x: Any, index: Any) -> Any:
     index = frozen_index(index)
     return linear(x, lambda x: x[index], lambda y_bar: At(index, y_bar))
 
 
-@structured(scatter)
+@structured(scatter, linear=True)
 def _scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     def part(index: Any) -> LinearMap:
         return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: y_bar[index])

@@ -9,22 +9,50 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
 
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # as NumPy numbers them
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
-@structured(np.matmul, "a", "b", kept=("a", "b"))
+@structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)
 def _matmul(a: Any, b: Any) -> Any:
     shape_a, shape_b = shape_of(a), shape_of(b)
+    pushforwards = (lambda a_dot: np.matmul(a_dot, b)), (lambda b_dot: np.matmul(a, b_dot))
+    if len(shape_a) <= 2 and len(shape_b) <= 2:
+        pullbacks = _matmul_pullbacks(a, b, len(shape_a), len(shape_b))
+    else:
+        pullbacks = _stacked_matmul_pullbacks(a, b, shape_a, shape_b)
+    return np.matmul(a, b), tuple(map(LinearMap, pushforwards, pullbacks))
+
+
+Pullbacks: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+
+def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
+    """Of vectors and single matrices."""
+    if ndim_b == 1:
+        pullback_a = (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
+    else:
+        pullback_a = (
+            (lambda y_bar: np.matmul(y_bar, np.transpose(b))) if ndim_a == 2 else (lambda y_bar: np.matmul(b, y_bar))
+        )
+    if ndim_a == 1:
+        pullback_b = (lambda y_bar: a[:, None] * y_bar) if ndim_b == 2 else (lambda y_bar: a * y_bar)
+    else:
+        pullback_b = lambda y_bar: np.matmul(np.transpose(a), y_bar)  # noqa: E731
+    return pullback_a, pullback_b
+
+
+def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b: tuple[int, ...]) -> Pullbacks:
+    """Of stacks of matrices, which broadcast."""
     row, column = len(shape_a) == 1, len(shape_b) == 1
 
     def as_matrices(x: Any, y: Any, y_bar: Any) -> tuple[Any, Any, Any]:
         """Both operands and the cotangent with the axes that `matmul` adds to a vector and drops from the answer."""
         if row:
-            x, y_bar = x[None, :], y_bar[..., None, :] if not column else y_bar[..., None]
+            x, y_bar = x[None, :], y_bar[..., None, :]
         if column:
             y, y_bar = y[:, None], y_bar[..., None]
         return x, y, y_bar
@@ -37,10 +65,7 @@ def _matmul(a: Any, b: Any) -> Any:
         x, y, y_bar = as_matrices(a, b, y_bar)
         return np.reshape(unbroadcast(np.matmul(np.swapaxes(x, -1, -2), y_bar), shape_of(y)), shape_b)
 
-    return np.matmul(a, b), (
-        LinearMap(lambda a_dot: np.matmul(a_dot, b), pullback_a),
-        LinearMap(lambda b_dot: np.matmul(a, b_dot), pullback_b),
-    )
+    return pullback_a, pullback_b
 
 
 Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
@@ -68,7 +93,7 @@ def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: An
     )
 
 
-@structured(np.dot, "a", "b", kept=("a", "b"))
+@structured(np.dot, "a", "b", kept=("a", "b"), multilinear=True)
 def _dot(a: Any, b: Any) -> Answer:
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a == 0 or ndim_b == 0:
@@ -76,7 +101,7 @@ def _dot(a: Any, b: Any) -> Answer:
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
 
 
-@structured(np.inner, "a", "b", kept=("a", "b"))
+@structured(np.inner, "a", "b", kept=("a", "b"), multilinear=True)
 def _inner(a: Any, b: Any) -> Answer:
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a == 0 or ndim_b == 0:
@@ -84,7 +109,7 @@ def _inner(a: Any, b: Any) -> Answer:
     return contraction(np.inner, a, b, [ndim_a - 1], [ndim_b - 1])
 
 
-@structured(np.tensordot, "a", "b", kept=("a", "b"))
+@structured(np.tensordot, "a", "b", kept=("a", "b"), multilinear=True)
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Answer:
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     try:
@@ -103,7 +128,7 @@ def _outer(a: Any, b: Any) -> Any:
     return np.multiply(np.ravel(a)[:, None], np.ravel(b)[None, :])
 
 
-@structured(np.trace)
+@structured(np.trace, linear=True)
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     shape = shape_of(a)
 
@@ -120,7 +145,7 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
 
 @composite(*functions_of("vecdot"))
 def _vecdot(x1: Any, x2: Any) -> Any:
-    return np.matmul(np.expand_dims(x1, -2), np.expand_dims(x2, -1))[..., 0, 0]
+    return np.matmul(np.expand_dims(conjugated(x1), -2), np.expand_dims(x2, -1))[..., 0, 0]
 
 
 @composite(*functions_of("matvec"))
@@ -130,7 +155,12 @@ def _matvec(x1: Any, x2: Any) -> Any:
 
 @composite(*functions_of("vecmat"))
 def _vecmat(x1: Any, x2: Any) -> Any:
-    return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
+    return np.matmul(np.expand_dims(conjugated(x1), -2), x2)[..., 0, :]
+
+
+def conjugated(x: Any) -> Any:
+    """The first operand of the products that NumPy has as inner products of complex vectors."""
+    return np.conjugate(x) if is_complex(x) else x
 
 
 # Einstein summation
@@ -161,7 +191,7 @@ def contract(operands: list[Any], inputs: list[str], output: str, optimize: Any)
     return np.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=optimize)
 
 
-@structured(contract, kept=("operands",))
+@structured(contract, kept=("operands",), multilinear=True)
 def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
     def part(place: int) -> LinearMap:
         labels, shape = inputs[place], shape_of(operands[place])

@@ -8,8 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, structured
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.table import (
+    CONSTANT,
+    LinearMap,
+    composite,
+    functions_of,
+    linear,
+    require_order,
+    structured,
+)
 
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
@@ -44,14 +52,14 @@ def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], 
     return spread
 
 
-@structured(np.sum)
+@structured(np.sum, linear=True)
 def _sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     shape = shape_of(a)
     transpose = spreading(shape, reduced_axes(axis, shape))
     return linear(a, lambda a: np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), transpose)
 
 
-@structured(np.mean)
+@structured(np.mean, linear=True)
 def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     shape = shape_of(a)
     axes = reduced_axes(axis, shape)
@@ -79,6 +87,8 @@ def _var(
 
     def slope() -> Any:
         centred = a - np.mean(a, axis=axes, dtype=dtype, keepdims=True)
+        if is_complex(centred):  # the variance is the mean of |centred|**2, and real
+            centred = np.conjugate(centred)
         return 2.0 * centred / max(count_along(axes, shape) - ddof, 0)
 
     return np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims), (
@@ -118,6 +128,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         shape = shape_of(a)
         axes = reduced_axes(axis, shape)
         spread = spreading(shape, axes)
+        require_order(function, a)
         y = function(a, axis=axis, keepdims=keepdims)
 
         def chosen() -> Any:
@@ -135,7 +146,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in ("max", "amax", "min", "amin"):
-    structured(getattr(np, _name))(_extreme(getattr(np, _name)))
+    structured(getattr(np, _name), linear=True)(_extreme(getattr(np, _name)))
 
 
 @structured(np.prod)
@@ -176,7 +187,7 @@ def _others(a: Any) -> Any:
     return np.reshape(pairs, shape_of(a))[..., :size]
 
 
-@structured(np.cumsum)
+@structured(np.cumsum, linear=True)
 def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     shape = shape_of(a)
 

@@ -1,14 +1,24 @@
-"""Functions that rearrange, copy, select and join, without changing a value."""
+"""Functions that rearrange, copy, select and join, without changing a value, and the parts of complex numbers."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
-from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, dispatched, functions_of, linear, structured
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.table import (
+    CONSTANT,
+    LinearMap,
+    composite,
+    dispatched,
+    functions_of,
+    linear,
+    require_order,
+    structured,
+)
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
@@ -24,7 +34,7 @@ CONSTANT.update(
 # Same elements, other shape
 
 
-@structured(np.reshape)
+@structured(np.reshape, linear=True)
 def _reshape(a: Any, shape: Any, order: Any = "C") -> Any:
     if order not in ("C", "F"):
         raise ValueError(
@@ -37,13 +47,13 @@ def _reshape(a: Any, shape: Any, order: Any = "C") -> Any:
     )
 
 
-@structured(np.transpose)
+@structured(np.transpose, linear=True)
 def _transpose(a: Any, axes: Any = None) -> Any:
     inverse = None if axes is None else tuple(np.argsort(normalize_axes(axes, len(shape_of(a)))))
     return linear(a, lambda a: np.transpose(a, axes), lambda y_bar: np.transpose(y_bar, inverse))
 
 
-@structured(np.broadcast_to)
+@structured(np.broadcast_to, linear=True)
 def _broadcast_to(array: Any, shape: Any) -> Any:
     original = shape_of(array)
     return linear(array, lambda a: np.broadcast_to(a, shape), lambda y_bar: unbroadcast(y_bar, original))
@@ -55,10 +65,24 @@ def astype(x: Any, dtype: Any) -> Any:
     return np.asarray(x).astype(dtype)[()]
 
 
-@structured(astype)
+def in_precision(x: Any, dtype: Any) -> Any:
+    """A derivative in the precision of the value that it belongs to: of a real value, its real part."""
+    given = dtype_of(x)
+    if given == dtype:
+        return x
+    if given.kind == "c" and dtype.kind != "c":
+        x = np.real(x)
+    return x if dtype_of(x) == dtype else astype(x, dtype)
+
+
+@structured(astype, linear=True)
 def _astype(x: Any, dtype: Any) -> Any:
     original = dtype_of(x)
-    return linear(x, lambda x: astype(x, dtype), lambda y_bar: astype(y_bar, original))
+    to, back = np.dtype(dtype), np.dtype(original)
+    # Of the value NumPy says, by a warning, if imaginary parts are dropped; of the derivative that is how it is meant.
+    return astype(x, dtype), (
+        LinearMap(lambda x_dot: in_precision(x_dot, to), lambda y_bar: in_precision(y_bar, back)),
+    )
 
 
 @composite(np.ravel)
@@ -136,15 +160,75 @@ def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     return np.positive(a)
 
 
-@composite(np.real)
-def _real(val: Any) -> Any:
-    return val
-
-
 @composite(np.full_like)
 def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     filled = np.broadcast_to(fill_value, shape_of(a))
     return astype(filled, dtype_of(a) if dtype is None else dtype)
+
+
+# Parts of complex numbers. A cotangent is that of Re(sum(y_bar * y_dot)), and nothing is conjugated but by `conjugate`.
+
+
+@structured(np.conjugate, linear=True)
+def _conjugate(x: Any) -> Any:
+    return linear(x, np.conjugate, np.conjugate)
+
+
+@dispatched
+def real_part(z: Any) -> Any:
+    """`np.real` of complex numbers."""
+    return np.real(z)
+
+
+@structured(real_part, linear=True)
+def _real_part(z: Any) -> Any:
+    return linear(z, real_part, lambda y_bar: y_bar)
+
+
+@dispatched
+def imaginary_part(z: Any) -> Any:
+    """`np.imag` of complex numbers."""
+    return np.imag(z)
+
+
+@structured(imaginary_part, linear=True)
+def _imaginary_part(z: Any) -> Any:
+    return linear(z, imaginary_part, lambda y_bar: -1j * y_bar)
+
+
+@dispatched
+def constant_of(x: Any, function: Callable[[Any], Any]) -> Any:
+    """`function(x)`, as a constant: for a function that is one of real numbers only."""
+    return function(x)
+
+
+CONSTANT.add(constant_of)
+
+
+@composite(np.real)
+def _real(val: Any) -> Any:
+    return real_part(val) if is_complex(val) else val
+
+
+@composite(np.imag)
+def _imag(val: Any) -> Any:
+    return imaginary_part(val) if is_complex(val) else constant_of(val, np.imag)
+
+
+@composite(np.angle)
+def _angle(z: Any, deg: bool = False) -> Any:
+    if not is_complex(z):
+        return constant_of(z, lambda z: np.angle(z, deg))
+    angle = np.arctan2(np.imag(z), np.real(z))
+    return np.degrees(angle) if deg else angle
+
+
+@composite(np.real_if_close)
+def _real_if_close(a: Any, tol: float = 100) -> Any:
+    if not is_complex(a):
+        return a
+    limit = tol * np.finfo(dtype_of(a)).eps if tol > 1 else tol
+    return np.real(a) if np.all(np.absolute(np.imag(a)) < limit) else a
 
 
 # Repetition and order
@@ -193,7 +277,7 @@ def _flipud(m: Any) -> Any:
     return np.flip(m, 0)
 
 
-@structured(np.roll)
+@structured(np.roll, linear=True)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     back = tuple(-s for s in shift) if isinstance(shift, tuple | list) else -shift
     return linear(a, lambda a: np.roll(a, shift, axis), lambda y_bar: np.roll(y_bar, back, axis))
@@ -216,7 +300,7 @@ def join(arrays: list[Any], axis: int) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
-@structured(join)
+@structured(join, linear=True)
 def _join(arrays: list[Any], axis: int) -> Any:
     y = join(arrays, axis)
     place = normalize_axis(axis, len(shape_of(y)))
@@ -325,7 +409,7 @@ def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return a[..., steps - min(offset, 0), steps + max(offset, 0)]
 
 
-@structured(np.diagflat)
+@structured(np.diagflat, linear=True)
 def _diagflat(v: Any, k: int = 0) -> Any:
     original = shape_of(v)
     return linear(v, lambda v: np.diagflat(v, k), lambda y_bar: np.reshape(np.diagonal(y_bar, k), original))
@@ -358,7 +442,7 @@ def _lower(m: Any, k: int) -> Any:
 # Parts chosen by value
 
 
-@structured(np.where, "x", "y", kept=("condition",))
+@structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     shape_x, shape_y = shape_of(x), shape_of(y)
     return np.where(condition, x, y), (
@@ -375,6 +459,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 @composite(np.clip)
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    require_order(np.clip, a)
     lowest = a_min if min is None else min
     highest = a_max if max is None else max
     clipped = np.positive(a) if lowest is None else np.maximum(a, lowest)

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from shiftreset_ad.rules.broadcasting import is_complex
+
 # The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number where it is the same everywhere;
 # None where the operand has none (the exponent of `ldexp`).
 Partial: TypeAlias = Callable[..., Any] | float | None
@@ -41,6 +43,9 @@ class Structured(NamedTuple):
     `differentiate(*args, **kwargs)` takes the function's own arguments, those that are supported, and returns the
     answer and for each operand its `LinearMap`, or a list of them where the operand is a list. The maps look at the
     elements of the parameters that are `kept`, which must not change meanwhile.
+
+    `linear` says that the function is linear in all its operands together, at least piecewise: its maps do not change
+    with them. `multilinear` says that it is linear in each operand alone. A function that is neither needs no mark.
     """
 
     function: Callable[..., Any]
@@ -48,6 +53,8 @@ class Structured(NamedTuple):
     differentiate: Callable[..., tuple[Any, Sequence[Any]]]
     parameters: tuple[str, ...]
     kept: tuple[str, ...] = ()
+    linear: bool = False
+    multilinear: bool = False
 
 
 ELEMENTWISE: dict[Callable[..., Any], Elementwise] = {}
@@ -62,13 +69,19 @@ def elementwise(function: Callable[..., Any], *partials: Partial) -> None:
 
 
 def structured(
-    function: Callable[..., Any], *operands: str, kept: tuple[str, ...] = ()
+    function: Callable[..., Any],
+    *operands: str,
+    kept: tuple[str, ...] = (),
+    linear: bool = False,
+    multilinear: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter the decorated `differentiate` as the rule of `function`; without `operands`, its first parameter is one."""
 
     def enter(differentiate: Callable[..., Any]) -> Callable[..., Any]:
         parameters = tuple(inspect.signature(differentiate).parameters)
-        STRUCTURED[function] = Structured(function, operands or parameters[:1], differentiate, parameters, kept)
+        STRUCTURED[function] = Structured(
+            function, operands or parameters[:1], differentiate, parameters, kept, linear, multilinear
+        )
         return differentiate
 
     return enter
@@ -83,6 +96,15 @@ def composite(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
         return definition
 
     return enter
+
+
+def require_order(function: Callable[..., Any], x: Any) -> None:
+    """Raise TypeError if `x` is complex, for a function that compares."""
+    if is_complex(x):
+        raise TypeError(
+            f"numpy.{function.__name__}: complex numbers have no order, and so the function has no derivative for "
+            "them. Compare real ones: numpy.where(numpy.abs(a) > numpy.abs(b), a, b), z[numpy.argmax(numpy.abs(z))]"
+        )
 
 
 def linear(x: Any, function: Callable[[Any], Any], transpose: Callable[[Any], Any]) -> tuple[Any, tuple[LinearMap]]:
