@@ -1,0 +1,70 @@
+"""Constants among numbers: leaving a derivative, entering one, and telling which is which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad import trees
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.forward import own
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same value as a constant in every derivative; of a structure, in each leaf.
+
+    Arrays come as read-only views.
+
+    >>> from shiftreset_ad import grad
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    return trees.plain(x)
+
+
+def lift(x: Any, like: Any) -> Any:
+    """A constant as a number of the derivative that `like` belongs to, with derivative zero; of a structure, each float
+    or array of floats in it.
+
+    With it, a buffer can be added to in place. Where `like` is no number, `x` is returned as it is.
+
+    >>> from shiftreset_ad import grad
+    >>> def f(x):
+    ...     total = lift(np.zeros(2), like=x)
+    ...     total += x * x
+    ...     return np.sum(total)
+    >>> grad(f)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    if not isinstance(like, Number):
+        return x
+    like.tag.require_open()
+    parts = trees.Parts(x)
+    return parts.with_numbers([_lifted(number, like) for number in parts.numbers])
+
+
+def _lifted(x: Any, like: Number) -> Any:
+    if isinstance(x, Number) and x.tag.serial >= like.tag.serial:
+        return x
+    return like.lifted(x.copy() if isinstance(x, np.ndarray) else x)
+
+
+def zeros_like(x: Any) -> Any:
+    """The zero among the derivatives of `x`: zeros of the same structure, types, shapes and dtypes, and None for an
+    integer, a string and the like.
+
+    >>> zeros_like((np.ones(2), 3))
+    (array([0., 0.]), None)
+    """
+    parts = trees.Parts(x)
+    return parts.derivative([own(None, number) for number in parts.numbers])
+
+
+def is_differentiable(x: Any) -> bool:
+    """Whether there is something in `x` to be differentiated: a real or complex float, an array of such, or a number.
+
+    >>> is_differentiable([1, 2.0]), is_differentiable([1, "two", None])
+    (True, False)
+    """
+    return bool(trees.Parts(x).numbers)

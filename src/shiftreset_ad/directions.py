@@ -1,0 +1,105 @@
+"""Jacobians of linear maps: the map applied to all unit directions at once, and the blocks of the matrix.
+
+The numbers of a structure count as one long vector, so one stack of directions serves them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.stacks import Stack
+from shiftreset_ad.tags import Tag
+
+AT_MOST = 1 << 22  # elements of the directions that are worked on at once
+
+Linear = Callable[[list[Any]], list[Any]]
+
+
+def count(numbers: list[Any]) -> int:
+    """How many elements these numbers have together."""
+    return sum(math.prod(shape_of(x)) for x in numbers)
+
+
+def along_units(numbers: list[Any], linear: Linear) -> list[Any]:
+    """What `linear` answers for each unit direction, stacked: rows `(count(numbers), *shape)` for each answer.
+
+    `linear` takes a direction for each of `numbers`; for it, and in what it answers, None stands for zero.
+    """
+    total = count(numbers)
+    if total == 0:
+        return linear([None] * len(numbers))
+    at_once = max(1, AT_MOST // total)
+    parts = [
+        _along(numbers, linear, np.arange(start, min(start + at_once, total)), total)
+        for start in range(0, total, at_once)
+    ]
+    return parts[0] if len(parts) == 1 else [_joined(rows) for rows in zip(*parts, strict=True)]
+
+
+def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[Any]:
+    units = np.zeros((len(places), total))
+    units[np.arange(len(places)), places] = 1.0
+    directions = [
+        np.reshape(units[:, start:stop], (len(places), *shape_of(x))).astype(dtype_of(x))
+        for x, (start, stop) in zip(numbers, _spans(numbers), strict=True)
+    ]
+    if len(places) == 1:  # an ordinary derivative
+        answers = linear([direction[0] for direction in directions])
+        return [None if answer is None else np.reshape(answer, (1, *shape_of(answer))) for answer in answers]
+    tag = Tag.around(x.tag.level for x in numbers if isinstance(x, Number))
+    try:
+        answers = linear([Stack(direction, tag) for direction in directions])
+        return [
+            answer
+            if answer is None
+            else np.broadcast_to(answer, (len(places), *shape_of(answer)))
+            if not (type(answer) is Stack and answer.tag is tag)
+            else answer.rows
+            for answer in answers
+        ]
+    finally:
+        tag.finish()
+
+
+def _joined(parts: tuple[Any, ...]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
+
+
+def _spans(numbers: list[Any]) -> list[tuple[int, int]]:
+    """Where each number's elements begin and end in the long vector."""
+    return list(itertools.pairwise(itertools.accumulate((math.prod(shape_of(x)) for x in numbers), initial=0)))
+
+
+def from_rows(rows: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
+    """The blocks dy/dx, for each y those for each x, from the rows for each x."""
+    return [
+        [_block(None if row is None else row[start:stop], y, x) for row, x in zip(rows, xs, strict=True)]
+        for y, (start, stop) in zip(ys, _spans(ys), strict=True)
+    ]
+
+
+def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
+    """The blocks dy/dx, for each y those for each x, from the columns for each y."""
+    return [
+        [
+            _block(None if column is None else np.moveaxis(column[start:stop], 0, -1), y, x)
+            for x, (start, stop) in zip(xs, _spans(xs), strict=True)
+        ]
+        for y, column in zip(ys, columns, strict=True)
+    ]
+
+
+def _block(block: Any, y: Any, x: Any) -> Any:
+    """A block in its shape, and the user's to keep."""
+    shape = shape_of(y) + shape_of(x)
+    if block is None:
+        return np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()]
+    in_shape = np.reshape(block, shape)
+    return in_shape if isinstance(in_shape, Number) else np.array(in_shape)[()]

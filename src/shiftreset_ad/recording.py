@@ -1,0 +1,156 @@
+"""A way back that can be gone any number of times: the pending operations of a run, kept.
+
+`grad` frees each operation once it is done. Here they stay, and what a way back writes, the adjoints, is taken away
+again after each one. An interrupt can cut that short, too; then the next way back begins with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Lock, get_ident
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.adjoints import ZERO, accumulate, finished
+from shiftreset_ad.arguments import Arguments
+from shiftreset_ad.checks import require_usable, value_and_aux
+from shiftreset_ad.collector import with_relaxed_collector
+from shiftreset_ad.constants import unchanged
+from shiftreset_ad.control import ControlError, Operation, run
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.reverse import NumR, give_back
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.tags import Tag
+
+
+class Recording:
+    """What `f` did with its arguments, and what it returned: `value`, and with `has_aux` also `aux`."""
+
+    __slots__ = (
+        *("_cut_short", "_lock", "_owner", "_pending", "_taken_over", "_xs", "_ys"),
+        *("arguments", "aux", "operator", "structure", "value"),
+    )
+
+    def __init__(
+        self,
+        operator: str,
+        f: Callable[..., Any],
+        arguments: Arguments,
+        has_aux: bool = False,
+        kwargs: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.operator = operator
+        self.arguments = arguments
+        self._lock = Lock()
+        self._owner = 0
+        self._cut_short = False
+        tag = Tag()
+        tag.recorded = True
+        self._xs = [NumR(number, ZERO, tag) for number in arguments.numbers]
+        self._pending = [unchanged(number) for number in arguments.numbers if isinstance(number, ndarray)]
+        inputs = arguments.with_numbers(self._xs)
+        result = with_relaxed_collector(lambda: run(tag, partial(f, *inputs, **kwargs), self._pending.append))
+        self._taken_over = [operation for operation in self._pending if operation[0] is give_back]
+        value, aux = value_and_aux(operator, result, has_aux)
+        trees.require_known(value, operator)
+        for leaf in trees.flatten(value)[0]:
+            if isinstance(leaf, Number):
+                require_usable(operator, leaf, tag)
+        parts = trees.Parts(value)
+        self._ys = [y if type(y) is NumR and y.tag is tag else None for y in parts.numbers]
+        self.value = _own(value, tag)
+        self.aux = _own(aux, tag) if has_aux else None
+        self.structure = trees.Parts(self.value)
+
+    @property
+    def answers(self) -> list[Any]:
+        """The floating-point numbers in the value."""
+        return self.structure.numbers
+
+    def cotangents(self, y_bar: Any) -> list[Any]:
+        """For each number in the value its cotangent in `y_bar`, a structure like the value; None stands for zero."""
+        return self.structure.derivatives_in(y_bar, self.operator, "the cotangent", "the value of the function")
+
+    def pull(self, y_bars: list[Any]) -> list[Any]:
+        """The cotangents of the numbers in the arguments, for those of the numbers in the value; None stands for zero.
+
+        One at a time: another thread waits. Raises ControlError if a pullback calls itself.
+        """
+        if self._owner == get_ident():  # which no other thread can have written
+            raise ControlError(f"{self.operator}: a pullback was called while it was running; call vjp once more")
+        with self._lock:
+            self._owner = get_ident()
+            try:
+                return self._pulled(y_bars)
+            finally:
+                self._owner = 0
+
+    def _pulled(self, y_bars: list[Any]) -> list[Any]:
+        if self._cut_short:
+            self._clear(self._pending)
+        self._cut_short = True
+        try:
+            for y, y_bar in zip(self._ys, y_bars, strict=True):
+                if y is not None and y_bar is not None:
+                    accumulate(y, y_bar)
+            without_warnings(self._backward)
+            x_bars = [finished(x) for x in self._xs]
+        except BaseException:
+            self._clear(self._pending)
+            raise
+        self._clear([])
+        return x_bars
+
+    def _clear(self, operations: list[Operation]) -> None:
+        """Take away what a way back has written: the adjoints of these operations and of the inputs, and old values."""
+        for operation in operations:
+            forget(operation)
+        for x in self._xs:
+            x.adjoint = ZERO
+        for operation in self._taken_over:
+            take_over_again(operation)
+        self._cut_short = False
+
+    def _backward(self) -> None:
+        for operation in reversed(self._pending):
+            operation[0](operation)
+            forget(operation)  # at once, so that no more adjoints are held than a single way back needs
+
+
+def _own(tree: Any, tag: Tag) -> Any:
+    """What the function returned without numbers of this tag, and the user's to write to: the way back needs the values
+    again, and so the user gets copies.
+    """
+
+    def own(x: Any) -> Any:
+        if not (isinstance(x, Number) and x.tag is tag):
+            return x
+        if isinstance(x.primal, ndarray):
+            return np.array(x.primal)
+        return +x.primal if shape_of(x.primal) else x.primal
+
+    return trees.map_leaves(own, tree)
+
+
+def forget(operation: Operation) -> None:
+    """Take away the adjoints of the answers of an operation."""
+    y = operation[1]
+    if type(y) is NumR:
+        y.adjoint = ZERO
+    elif type(y) is list:
+        for part in y:
+            if type(part) is NumR:
+                part.adjoint = ZERO
+
+
+def take_over_again(operation: Operation) -> None:
+    """Make a change in place once more that the way back has undone."""
+    _, x, y, _ = operation
+    if y.primal is not None:  # otherwise the way back did not come this far
+        x.primal, y.primal = y.primal, None

@@ -1,0 +1,309 @@
+"""Many directions at once: a number that stands for a stack of values of one shape.
+
+A derivative is linear in its direction, so a Jacobian is the derivative along all unit directions. Given as a `Stack`,
+they go through the rules as a single tangent or cotangent would, and each operation works on all of them: one pass,
+instead of one for each column or row.
+
+The functions that linear maps are made of have a way to work on all rows at once, in the table below; any other is
+called row by row. As the values in a stack differ, a question about *the* value is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from shiftreset_ad.dispatch import name_of
+from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.operands import as_operand
+from shiftreset_ad.rules import Elementwise, Structured
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.indexing import BASIC, scatter
+from shiftreset_ad.rules.products import LABELS, contract
+from shiftreset_ad.rules.reductions import reduced_axes
+from shiftreset_ad.rules.shapes import astype, constant_of, join, normalize_axes, normalize_axis
+from shiftreset_ad.tags import Tag
+
+
+class Stack(ArrayNumber):
+    """Values of one shape, along the first axis of `rows`; `tag` is that of the call that stacked them."""
+
+    __slots__ = ("rows", "tag")
+
+    def __init__(self, rows: Any, tag: Tag) -> None:
+        self.rows = rows
+        self.tag = tag
+
+    shape = property(lambda self: shape_of(self.rows)[1:], doc="Of each value.")
+    dtype = property(lambda self: self.rows.dtype, doc="Of each value.")
+
+    @property
+    def primal(self) -> NoReturn:
+        """Not there: the values differ."""
+        raise TypeError(
+            "the value of a tangent or cotangent was asked for, while many of them are computed at once for a Jacobian "
+            "or a Hessian. A derivative is linear in it: multiply by it and add, and do not branch on it"
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __repr__(self) -> str:
+        return f"Stack({self.rows!r}, level={self.tag.level})"
+
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.tag.require_open()
+        if rule.function in AT_ONCE:
+            rows = AT_ONCE[rule.function](self, *args, **kwargs)
+            if rows is not None:
+                return Stack(rows, self.tag)
+        return self.row_by_row(rule.function, *args, **kwargs)
+
+    def row_by_row(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call `function` for each row, and stack the answers."""
+        answers = [
+            function(*(self.row(arg, k) for arg in args), **{name: self.row(arg, k) for name, arg in kwargs.items()})
+            for k in range(shape_of(self.rows)[0])
+        ]
+        if isinstance(answers[0], tuple | list):
+            return type(answers[0])(Stack(np.stack(parts), self.tag) for parts in zip(*answers, strict=True))
+        return Stack(np.stack(answers), self.tag)
+
+    def row(self, arg: Any, k: int) -> Any:
+        """An argument, with row `k` for every stack in it of this call."""
+        if self.has(arg):
+            return arg.rows[k]
+        return [self.row(part, k) for part in arg] if isinstance(arg, list) else arg
+
+    def lifted(self, constant: Any) -> Stack:
+        return Stack(self.all_rows(constant), self.tag)
+
+    def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if function not in OF_THE_SHAPE:
+            asked = name_of(args[1] if function is constant_of else function)
+            raise TypeError(
+                f"{asked} of a tangent or cotangent: a derivative is linear in it, and this function is not"
+            )
+        return function(*(self.row(arg, 0) for arg in args), **kwargs)
+
+    def has(self, x: Any) -> bool:
+        """Whether `x` is a stack of the same call."""
+        return type(x) is Stack and x.tag is self.tag
+
+    def lined_up(self, x: Any, ndim: int) -> Any:
+        """The rows of `x`, if it is a stack of this call, such that they broadcast against values of `ndim` axes."""
+        if not self.has(x):
+            return x
+        shape = shape_of(x.rows)
+        missing = ndim + 1 - len(shape)
+        return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
+
+    def all_rows(self, x: Any) -> Any:
+        """The rows of `x`; of a constant, as many copies as this stack has rows."""
+        if self.has(x):
+            return x.rows
+        return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
+
+
+def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
+
+    def operate(*operands: Any) -> Any:
+        newest = max((x for x in operands if type(x) is Stack), key=lambda x: x.tag.serial)
+        newest.tag.require_open()
+        values, ndim = [], max(len(shape_of(x)) for x in operands)
+        for x in operands:
+            if type(x) is not Stack or x.tag is not newest.tag:
+                x = as_operand(x, newest, function) if type(x) not in (float, int, list, tuple) else x
+                if x is NotImplemented:
+                    return x
+            values.append(newest.lined_up(x, ndim))
+        return Stack(function(*values), newest.tag)
+
+    return operate
+
+
+install_operators(Stack, operation)
+
+
+# The functions that linear maps are made of: `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
+
+AT_ONCE: dict[Callable[..., Any], Callable[..., Any]] = {}
+OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type, np.zeros_like, np.ones_like, np.empty_like}
+
+
+def at_once(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated function as the way of each of `functions` to work on all rows."""
+
+    def enter(on_all_rows: Callable[..., Any]) -> Callable[..., Any]:
+        AT_ONCE.update(dict.fromkeys(functions, on_all_rows))
+        return on_all_rows
+
+    return enter
+
+
+def after_rows(index: Any) -> tuple[Any, ...] | None:
+    """An index of one value as an index of all rows; None where arrays in it are apart, which moves their axes.
+
+    `True` and `False` count as arrays: they are masks without dimensions.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    sliced = [isinstance(part, slice | type(None) | type(Ellipsis)) for part in parts]
+    inner = sliced[sliced.index(False) : len(sliced) - sliced[::-1].index(False)] if False in sliced else []
+    if any(inner) and not all(isinstance(part, BASIC) and not isinstance(part, bool) for part in parts):
+        return None
+    return (slice(None), *parts)
+
+
+@at_once(operator.getitem)
+def _getitem(stack: Stack, x: Any, index: Any) -> Any:
+    place = after_rows(index)
+    return None if place is None else x.rows[place]
+
+
+@at_once(scatter)
+def _scatter(stack: Stack, values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    places = [after_rows(index) for index in indices]
+    if None in places:
+        return None
+    return scatter([stack.all_rows(x) for x in values], places, shape_of(stack.rows)[:1] + tuple(shape), dtype)
+
+
+@at_once(np.reshape)
+def _reshape(stack: Stack, a: Any, shape: Any, order: Any = "C") -> Any:
+    if order != "C":
+        return None
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    if -1 in sizes:
+        known = math.prod(size for size in sizes if size != -1)
+        sizes = [a.size // known if size == -1 else size for size in sizes] if known else sizes
+    return np.reshape(a.rows, (shape_of(a.rows)[0], *sizes))
+
+
+@at_once(np.transpose)
+def _transpose(stack: Stack, a: Any, axes: Any = None) -> Any:
+    ndim = len(a.shape)
+    order = reversed(range(ndim)) if axes is None else normalize_axes(axes, ndim)
+    return np.transpose(a.rows, (0, *(axis + 1 for axis in order)))
+
+
+@at_once(np.broadcast_to)
+def _broadcast_to(stack: Stack, array: Any, shape: Any) -> Any:
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    return np.broadcast_to(stack.lined_up(array, len(sizes)), shape_of(array.rows)[:1] + sizes)
+
+
+@at_once(astype)
+def _astype(stack: Stack, x: Any, dtype: Any) -> Any:
+    return astype(x.rows, dtype)
+
+
+@at_once(np.where)
+def _where(stack: Stack, condition: Any, x: Any, y: Any) -> Any:
+    ndim = max(len(shape_of(part)) for part in (condition, x, y))
+    return np.where(condition, stack.lined_up(x, ndim), stack.lined_up(y, ndim))
+
+
+@at_once(join)
+def _join(stack: Stack, arrays: list[Any], axis: int) -> Any:
+    axis = normalize_axis(axis, len(shape_of(arrays[0])))
+    return join([stack.all_rows(a) for a in arrays], axis + 1)
+
+
+@at_once(np.sum)
+def _sum(stack: Stack, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(a.rows, axis=_later(axis, a.shape), dtype=dtype, keepdims=keepdims)
+
+
+@at_once(np.mean)
+def _mean(stack: Stack, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return np.mean(a.rows, axis=_later(axis, a.shape), dtype=dtype, keepdims=keepdims)
+
+
+def _later(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(i + 1 for i in reduced_axes(axis, shape))
+
+
+@at_once(np.cumsum)
+def _cumsum(stack: Stack, a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    if axis is None or a.shape == ():
+        return np.cumsum(np.reshape(a.rows, (shape_of(a.rows)[0], a.size)), axis=1, dtype=dtype)
+    return np.cumsum(a.rows, axis=normalize_axis(axis, len(a.shape)) + 1, dtype=dtype)
+
+
+@at_once(np.roll)
+def _roll(stack: Stack, a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return None
+    axes = normalize_axes(axis, len(a.shape), allow_duplicate=True)
+    return np.roll(a.rows, shift, tuple(i + 1 for i in axes))
+
+
+@at_once(np.trace)
+def _trace(stack: Stack, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    first, second = normalize_axes((axis1, axis2), len(a.shape))
+    return np.trace(a.rows, offset, first + 1, second + 1, dtype)
+
+
+@at_once(np.matmul)
+def _matmul(stack: Stack, a: Any, b: Any) -> Any:
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    if (stack.has(a) and stack.has(b)) or max(len(shape_a), len(shape_b)) > 2:
+        ndim = max(len(shape_a), len(shape_b), 2)
+        a = a[None, :] if len(shape_a) == 1 else a
+        b = b[:, None] if len(shape_b) == 1 else b
+        rows = np.matmul(stack.lined_up(a, ndim), stack.lined_up(b, ndim))
+        rows = rows[..., 0, :] if len(shape_a) == 1 else rows
+        return rows[..., 0] if len(shape_b) == 1 else rows
+    return _tensordot(stack, a, b, ([len(shape_a) - 1], [max(len(shape_b) - 2, 0)]))
+
+
+@at_once(np.dot)
+def _dot(stack: Stack, a: Any, b: Any) -> Any:
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    axes = ([], []) if ndim_a == 0 or ndim_b == 0 else ([ndim_a - 1], [max(ndim_b - 2, 0)])
+    return _tensordot(stack, a, b, axes)
+
+
+@at_once(np.inner)
+def _inner(stack: Stack, a: Any, b: Any) -> Any:
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    return _tensordot(stack, a, b, ([], []) if ndim_a == 0 or ndim_b == 0 else ([ndim_a - 1], [ndim_b - 1]))
+
+
+@at_once(np.tensordot)
+def _tensordot(stack: Stack, a: Any, b: Any, axes: Any = 2) -> Any:
+    if stack.has(a) and stack.has(b):
+        return None
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if np.ndim(axes) == 0:
+        axes = range(ndim_a - operator.index(axes), ndim_a), range(operator.index(axes))
+    summed_a, summed_b = (
+        list(normalize_axes(side if np.ndim(side) else int(side), ndim))
+        for side, ndim in zip(axes, (ndim_a, ndim_b), strict=True)
+    )
+    if stack.has(a):
+        return np.tensordot(a.rows, b, ([i + 1 for i in summed_a], summed_b))
+    rows = np.tensordot(a, b.rows, (summed_a, [i + 1 for i in summed_b]))
+    return np.moveaxis(rows, ndim_a - len(summed_a), 0)
+
+
+@at_once(contract)
+def _contract(stack: Stack, operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+    spare = next(label for label in LABELS if label not in "".join((*inputs, output)))
+    stacked = [stack.has(x) for x in operands]
+    return contract(
+        [x.rows if has_rows else x for x, has_rows in zip(operands, stacked, strict=True)],
+        [spare + labels if has_rows else labels for labels, has_rows in zip(inputs, stacked, strict=True)],
+        spare + output,
+        optimize,
+    )
