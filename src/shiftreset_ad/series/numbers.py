@@ -1,0 +1,325 @@
+"""Truncated power series: a number carries its Taylor coefficients along, and each operation computes them all.
+
+For y(t) = function(x(t)), the coefficients y_0 to y_K follow from those of x, at the cost of products of polynomials
+(Griewank and Walther 2008, chapter 13; Karczmarczuk, ICFP 1998). Linear functions take each coefficient by itself, and
+common ones have recurrences. Any other function goes by its derivative, as the tables have it: y' = dy/dx x', and so
+y_k = (dy/dx x')_(k-1) / k.
+
+For that, the rule computes dy/dx on series, and it may need y itself, or functions whose own derivatives need y again.
+But it needs one coefficient less each time. So these series are lazy, as Karczmarczuk's are: they have the `rest` of
+their coefficients still to come, one by one as they are asked for. What is computed from them is kept in a `memo`, and
+computed once, y itself included: without that, cos' = -sin and sin' = cos would go round in circles, and a derivative
+that needs two functions of a kind would double the cost with each order. Lazy series live as long as the one operation
+does; a series that the program sees is complete.
+
+Numbers nest by their tags: coefficients may be numbers of an older tag, and the arithmetic on them is by ordinary
+operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from itertools import count
+from operator import add
+from typing import Any, cast
+
+from numpy import float64, ndarray
+
+from shiftreset_ad.checks import is_inexact
+from shiftreset_ad.dispatch import SEQUENCES, Number, by_linear_maps, has_number, newest, numbers_in, one_level_below
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.forward import NumF, conform
+from shiftreset_ad.interface import ArrayNumber
+from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.recurrences import Coefficients
+from shiftreset_ad.tags import Tag
+
+# The lazy series y, of which the value is known -> y_1, y_2 and so on; who asks for them appends each to y.
+Rest = Callable[["Series"], Iterator[Any]]
+
+FLOATS = {float, float64}
+PLAIN = {float, int, bool, str, type(None)}
+
+
+class Expansion(Tag):
+    """One call of `taylor`, up to this `order`."""
+
+    __slots__ = ("order",)
+    order: int
+
+
+class Series(ArrayNumber):
+    """The `coefficients` of a value along a path, from its `primal` on; those left out at the end are zero.
+
+    A lazy series has the `memo` of the operation that it is computed for, and a `rest` of coefficients to come, which
+    needs as many of each of its `sources`.
+    """
+
+    __slots__ = ("coefficients", "memo", "rest", "sources", "tag")
+
+    def __init__(
+        self,
+        coefficients: Coefficients,
+        tag: Tag,
+        rest: Iterator[Any] | None = None,
+        sources: Sequence[Series] = (),
+        memo: Memo | None = None,
+    ) -> None:
+        self.coefficients = coefficients
+        self.tag = tag
+        self.rest = rest
+        self.sources = sources
+        self.memo = memo
+
+    @property
+    def primal(self) -> Any:
+        """The value."""
+        return self.coefficients[0]
+
+    def reach(self, k: int) -> None:
+        """Have the coefficients up to `k`, unless they are zero from an earlier one on."""
+        coefficients = self.coefficients
+        while len(coefficients) <= k and self.rest is not None:
+            for x in self.sources:
+                x.reach(len(coefficients))
+            y_k = next(self.rest, None)
+            if y_k is None:
+                return
+            if type(y_k) not in FLOATS or type(coefficients[0]) not in FLOATS:
+                y_k = conform(y_k, coefficients[0])
+            coefficients.append(y_k)
+
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        tag = self.tag
+        tag.require_open()
+        if rule.linear:
+            return by_linear_maps(self, rule, args, kwargs)
+        sources: list[Any] = [x for x in numbers_in([*args, *kwargs.values()]) if x.tag is tag]
+        key = rule.function, identity((args, *kwargs.items()), tag)
+        memo = memo_of(sources)
+        if memo is not None and key in memo.known:
+            return memo.known[key]
+        carry_out = by_products if rule.multilinear else by_derivative
+        return carry_out(tag, rule, args, kwargs, sources, key)
+
+    @staticmethod
+    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
+        """The answer of a linear function: its maps take each coefficient by itself."""
+
+        def rest(y: Series, place: int | None = None) -> Iterator[Any]:
+            for k in count(1):
+                parts = [linear_map.pushforward(x.coefficients[k]) for x, linear_map in active if x.has(k)]
+                if not parts:
+                    return
+                yield reduce(add, parts if place is None else [part[place] for part in parts])
+
+        return series(tag, answer, rest, [x for x, _ in active])
+
+    def has(self, k: int) -> bool:
+        """Whether there is a coefficient `k`, when it has been reached."""
+        return k < len(self.coefficients)
+
+    def lifted(self, constant: Any) -> Series:
+        return Series([constant], self.tag)
+
+    def take_over(self, y: Any) -> None:
+        """Have the value and the coefficients of `y` from here on."""
+        self.coefficients = y.coefficients
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(self.primal) is not ndarray or self.memo is not None:
+            return super().__getitem__(index)
+        self.tag.require_open()
+        return Series([x_k[index] for x_k in self.coefficients], self.tag)
+
+
+class Memo:
+    """What one operation computes: all its series, which are lazy, and what is `known` by function and operands."""
+
+    __slots__ = ("known", "made")
+
+    def __init__(self) -> None:
+        self.made: list[Series] = []
+        self.known: dict[Any, Any] = {}
+
+    def make(self, tag: Tag, y: Any, rest: Rest, sources: Sequence[Series]) -> Any:
+        """The lazy series with the value `y`; an integer `y` is a constant."""
+        if type(y) not in FLOATS and not is_inexact(y):
+            return y
+        answer = Series([y], tag, None, sources, self)
+        answer.rest = rest(answer)
+        self.made.append(answer)
+        return answer
+
+    def complete(self, answers: Sequence[Any], order: int) -> None:
+        """Compute the coefficients of `answers`, and end the operation."""
+        try:
+            for y in answers:
+                if isinstance(y, Series):
+                    y.reach(order)
+        finally:
+            for x in self.made:
+                x.rest, x.sources, x.memo = None, (), None
+
+
+def series(
+    tag: Tag, answer: Any, rest: Callable[..., Iterator[Any]], sources: Sequence[Series], key: Any = None
+) -> Any:
+    """The series with the value `answer`, and the coefficients `rest(y)` after it; lazy if one of the `sources` is.
+
+    Of several answers, a list or a tuple, each has its own, `rest(y, place)`. `key` says to the memo what it is.
+    """
+    outer = memo_of(sources)
+    memo = Memo() if outer is None else outer
+    several = isinstance(answer, SEQUENCES)
+    if several:
+        made = type(answer)([memo.make(tag, y, partial(rest, place=i), sources) for i, y in enumerate(answer)])
+    else:
+        made = memo.make(tag, answer, rest, sources)
+    memo.known[key] = made
+    if outer is None:
+        without_warnings(memo.complete, made if several else [made], cast(Expansion, tag).order)
+    return made
+
+
+def belongs(x: Any, tag: Tag) -> bool:
+    """Whether `x` is a series of this call."""
+    return type(x) is Series and x.tag is tag
+
+
+# Lazy series
+
+
+def unfinished(x: Series, memo: Memo | None = None) -> Series:
+    """The same series as a lazy one: what is computed from it is lazy, too."""
+    return x if x.memo is not None else Series(x.coefficients, x.tag, None, (), memo or Memo())
+
+
+def memo_of(sources: Sequence[Series]) -> Memo | None:
+    """That of a lazy one among them."""
+    return next((x.memo for x in sources if x.memo is not None), None)
+
+
+def identity(x: Any, tag: Tag) -> Any:
+    """What tells an operand of an operation from others; of what it does not know, it takes none to be the same."""
+    if belongs(x, tag):
+        return id(x.coefficients)
+    if type(x) is tuple or type(x) is list:
+        return tuple(identity(part, tag) for part in x)
+    return (type(x), repr(x)) if type(x) in PLAIN else object()
+
+
+def rate(x: Series) -> Series:
+    """The series of x', when x_1 is known; lazy, and the same one whenever it is asked for."""
+    memo = x.memo or Memo()
+    key = rate, identity(x, x.tag)
+    if key not in memo.known:
+
+        def rest() -> Iterator[Any]:
+            for k in count(2):
+                x.reach(k)
+                if not x.has(k):
+                    return
+                yield k * x.coefficients[k]
+
+        first = x.coefficients[1] if x.has(1) else conform(0.0, x.primal)
+        memo.known[key] = Series([first], x.tag, rest(), (), memo)
+        memo.made.append(memo.known[key])
+    return cast(Series, memo.known[key])
+
+
+def integrated(y_dot: Any, tag: Tag) -> Iterator[Any]:
+    """The coefficients after the first of y, from y': a series of this call, or else a constant."""
+    if not belongs(y_dot, tag):
+        yield y_dot
+        return
+    for k in count(1):
+        y_dot.reach(k - 1)
+        if not y_dot.has(k - 1):
+            return
+        yield y_dot.coefficients[k - 1] / k
+
+
+def coefficients_of(x: Series) -> Iterator[Any]:
+    """Those after the first, one after the other."""
+    for k in count(1):
+        x.reach(k)
+        if not x.has(k):
+            return
+        yield x.coefficients[k]
+
+
+def replaced(arg: Any, tag: Tag, function: Callable[[Any], Any]) -> Any:
+    """An argument with `function` applied to each number of this tag in it."""
+    if isinstance(arg, Number):
+        return function(arg) if arg.tag is tag else arg
+    return [replaced(part, tag, function) for part in arg] if has_number(arg) else arg
+
+
+# Structured operations
+
+
+def by_products(
+    tag: Tag, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], sources: Sequence[Series], key: Any
+) -> Any:
+    """A multilinear operation: y_k is the sum over all combinations of coefficients with indices that sum up to k."""
+
+    def term(indices: Iterable[int]) -> Any:
+        remaining = iter(indices)
+
+        def coefficient(x: Series) -> Any:
+            return x.coefficients[next(remaining)]
+
+        return rule.function(
+            *[replaced(arg, tag, coefficient) for arg in args],
+            **{name: replaced(arg, tag, coefficient) for name, arg in kwargs.items()},
+        )
+
+    def rest(y: Series) -> Iterator[Any]:
+        for k in count(1):
+            terms = map(term, indices_with_sum(k, [len(x.coefficients) for x in sources]))
+            y_k = next(terms, None)
+            if y_k is None:
+                return
+            yield reduce(add, terms, y_k)
+
+    return series(tag, term([0] * len(sources)), rest, sources, key)
+
+
+def indices_with_sum(total: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All tuples of indices, each below its size, with this sum."""
+    if len(sizes) == 1:
+        if total < sizes[0]:
+            yield (total,)
+        return
+    for i in range(min(total + 1, sizes[0])):
+        for others in indices_with_sum(total - i, sizes[1:]):
+            yield (i, *others)
+
+
+def by_derivative(
+    tag: Tag, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], sources: Sequence[Series], key: Any
+) -> Any:
+    """Any operation, by its derivative along the path, y': what forward mode makes of x and x'."""
+    answer, _ = rule.differentiate(
+        *[one_level_below(arg, tag) for arg in args],
+        **{name: one_level_below(arg, tag) for name, arg in kwargs.items()},
+    )
+
+    def derivative(memo: Memo | None) -> Any:
+        inner = Tag.around([tag.level])
+
+        def moving(x: Series) -> NumF:
+            x = unfinished(x, memo)
+            return NumF(x, rate(x), inner)
+
+        moved = tuple(replaced(arg, tag, moving) for arg in args)
+        moved_kwargs = {name: replaced(arg, tag, moving) for name, arg in kwargs.items()}
+        return by_linear_maps(newest(numbers_in([*moved, *moved_kwargs.values()])), rule, moved, moved_kwargs)
+
+    def rest(y: Series, place: int | None = None) -> Iterator[Any]:
+        moving = derivative(y.memo)
+        yield from integrated((moving if place is None else moving[place]).tangent, tag)
+
+    return series(tag, answer, rest, sources, key)

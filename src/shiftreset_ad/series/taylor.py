@@ -1,0 +1,140 @@
+"""Taylor coefficients, and derivatives of any order of a function of one number, in one pass.
+
+The function runs once, on `Series`. The cost is polynomial in the order; that of n nested derivatives is exponential.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+import shiftreset_ad.series.operations  # noqa: F401 (gives Series its operators)
+from shiftreset_ad import trees
+from shiftreset_ad.checks import named, require_usable
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.forward import own
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.recurrences import Coefficients
+from shiftreset_ad.series.numbers import Expansion, Series, belongs
+from shiftreset_ad.tracebacks import trimming
+
+LARGEST = 170  # the largest number whose factorial is a float
+
+
+@trimming
+def taylor(f: Callable[[Any], Any], x: Any, order: int, direction: Any = None) -> Any:
+    """The Taylor coefficients c_0, ..., c_order of `f` along a direction: f(x + t direction) = sum of c_k t**k.
+
+    `x` and `direction` are numbers, arrays or structures of them, of the same structure and shapes; in `direction`,
+    None stands for zero. If it is not given, it is 1 in every element. An answer of shape s becomes one of shape
+    `(order + 1, *s)`; an integer, a string and the like in the answer stays as it is. Raises TypeError or ValueError
+    for an argument, an order, a direction or an answer of another kind. Griewank and Walther 2008, chapter 13.
+
+    >>> taylor(lambda x: 1 / x, 1.0, 4)
+    array([ 1., -1.,  1., -1.,  1.])
+    """
+    if not callable(f):
+        raise TypeError(f"taylor: the function is {f!r:.60}, which cannot be called; write taylor(f, x, order)")
+    name = named("taylor", f)
+    require_count(name, "order", order)
+    trees.require_differentiable(x, name, "x")
+    inputs = trees.Parts(x)
+    if direction is None:
+        directions = [one_like(leaf) for leaf in inputs.numbers]
+    else:
+        directions = inputs.derivatives_in(direction, name, "direction", "x")
+    answers, expansions = expanded(
+        name, lambda numbers: f(inputs.with_numbers(numbers)), inputs.numbers, directions, order
+    )
+    return answers.with_numbers([stacked(coefficients, order) for coefficients in expansions])
+
+
+def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
+    """The function that returns the n-th derivative of `f`, a function of one number, by one pass.
+
+    `f` may return a number, an array or a structure, and its derivative is of the same shape and structure, with None
+    for what has none. Arguments after the first are handed on. Raises TypeError for an `n` or an argument of another
+    kind, ValueError if `n` is negative. Griewank and Walther 2008, chapter 13; Karczmarczuk, ICFP 1998.
+
+    >>> derivative(lambda x: x**5, 3)(2.0)
+    240.0
+    """
+    name = named("derivative", f)
+    require_count(name, "n", n)
+
+    def derivative_of_f(x: Any, *args: Any, **kwargs: Any) -> Any:
+        trees.require_differentiable(x, name, "x")
+        if not trees.is_number(x) or shape_of(x) != ():
+            raise TypeError(
+                f"{name}: x must be one number, and is {x!r:.60}; use jacobian for a function of several numbers, and "
+                "taylor along a direction"
+            )
+        answers, expansions = expanded(name, lambda numbers: f(*numbers, *args, **kwargs), [x], [one_like(x)], n)
+        return answers.derivative([nth_derivative(coefficients, n) for coefficients in expansions])
+
+    return trimming(derivative_of_f, name)
+
+
+def expanded(
+    operator: str, f: Callable[[list[Any]], Any], xs: list[Any], directions: list[Any], order: int
+) -> tuple[trees.Parts, list[Coefficients]]:
+    """What `f` returns for the series `x + t direction`, and the coefficients of each number in it."""
+    tag = cast(Expansion, Expansion.around(x.tag.level for x in (*xs, *directions) if isinstance(x, Number)))
+    tag.order = order
+    try:
+        answer = f([x if v is None else Series([x, v][: order + 1], tag) for x, v in zip(xs, directions, strict=True)])
+        require_numeric(operator, answer)
+        if isinstance(answer, int | np.integer | np.bool_):  # of a constant function
+            answer = float(answer)
+        answers = trees.Parts(answer)
+        for y in answers.numbers:
+            if isinstance(y, Number):
+                require_usable(operator, y, tag)
+    finally:
+        tag.finish()
+    return answers, [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
+
+
+def one_like(x: Any) -> Any:
+    """The direction in which every element of `x` grows alike."""
+    return 1.0 if type(x) is float else np.ones(shape_of(x), dtype_of(x))[()]
+
+
+def stacked(coefficients: Coefficients, order: int) -> Any:
+    """All coefficients along a first axis, with zeros for those that were left out."""
+    zero = np.zeros(shape_of(coefficients[0]), dtype_of(coefficients[0]))
+    return np.stack([*coefficients, *[zero] * (order + 1 - len(coefficients))])
+
+
+def nth_derivative(coefficients: Coefficients, n: int) -> Any:
+    """The n-th coefficient times the factorial of n."""
+    y = coefficients[0]
+    if n >= len(coefficients):
+        return own(None, y)
+    c_n = coefficients[n] * float(math.factorial(min(n, LARGEST)))
+    for factor in range(LARGEST + 1, n + 1):
+        c_n = c_n * factor
+    return own(c_n, y)
+
+
+def require_count(operator: str, name: str, order: Any) -> None:
+    """Raise TypeError or ValueError unless `order` is a natural number."""
+    if isinstance(order, bool) or not isinstance(order, int | np.integer):
+        raise TypeError(f"{operator}: {name} must be an integer, 0 or more, and is {order!r:.60}")
+    if order < 0:
+        raise ValueError(f"{operator}: {name} must be 0 or more, and is {order}")
+
+
+def require_numeric(operator: str, answer: Any) -> None:
+    """Raise TypeError if the function returned nothing, or something that is neither a number nor a constant."""
+    if answer is None:
+        raise TypeError(f"{operator}: the function returned None (is a return statement missing?)")
+    for leaf in trees.flatten(answer)[0]:
+        if not trees.is_number(leaf) and not trees.is_constant(leaf):
+            raise TypeError(
+                f"{operator}: the function returned {leaf!r:.60}, of type {type(leaf).__name__}, which has no "
+                "derivative; return numbers, arrays of numbers, or structures of them"
+            )
