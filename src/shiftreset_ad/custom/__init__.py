@@ -1,0 +1,9 @@
+"""Functions with derivative rules of the user's own.
+
+`decorators` is what a user writes; `rules` calls the rules and checks what they return; `calls` says how each mode uses
+them; `levels` is about numbers that a function closes over; `transposition` derives one mode's rule from the other's.
+"""
+
+from shiftreset_ad.custom.decorators import custom_derivative, custom_jvp, custom_vjp
+
+__all__ = ["custom_derivative", "custom_jvp", "custom_vjp"]

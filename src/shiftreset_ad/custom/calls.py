@@ -1,0 +1,259 @@
+"""A call of a function with derivative rules of its own: how reverse mode, forward mode and Taylor series use them.
+
+The call belongs to the newest tag among its differentiable arguments. The rules get the arguments one level below, so
+their code is differentiated by all older tags: a rule has derivatives of any order that its code has. A mode without
+a rule uses that of the other, transposed. `custom_levels` has what becomes of numbers that are no arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.constants import frozen
+from shiftreset_ad.custom.levels import Level, lowered, with_constants
+from shiftreset_ad.custom.rules import Application, name_of
+from shiftreset_ad.custom.transposition import Linear, NoValue, transpose
+from shiftreset_ad.dispatch import Number, newest, value
+from shiftreset_ad.forward import NumF, number, own
+from shiftreset_ad.reverse import NumR, jointly
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.series.numbers import Series, identity, integrated, memo_of, rate, series, unfinished
+from shiftreset_ad.tags import Tag
+
+
+def call(function: Callable[..., Any], plain: Callable[..., Any], application: Application) -> Any:
+    """The value of `function`, with the derivative that its rules say; `plain` is the same one without rules."""
+    numbers = [x for x in application.numbers if isinstance(x, Number)]
+    mode = MODES.get(type(newest(numbers))) if numbers else None
+    if mode is None:
+        return plain(*application.args)
+    application.rules.require()
+    return mode(Call(function, plain, application, newest(numbers).tag))
+
+
+class Call:
+    """One call, at the level that it belongs to."""
+
+    __slots__ = ("application", "function", "level", "name", "numbers", "plain", "tag")
+
+    def __init__(
+        self, function: Callable[..., Any], plain: Callable[..., Any], application: Application, tag: Any
+    ) -> None:
+        self.function = function
+        self.plain = plain
+        self.application = application
+        self.name = application.rules.name
+        self.numbers = application.numbers
+        self.tag = tag
+        self.level = Level(tag)
+
+    # The modes
+
+    def in_reverse(self) -> Any:
+        """One operation, with an answer for each number in the value, and an operand for each active argument."""
+        application = self.application
+        application.constants = [self.kept(constant) for constant in application.constants]
+        places = [i for i, x in enumerate(self.numbers) if self.level.has(x)]
+        answers, pull, push = (self.by_bwd if application.rules.bwd is not None else self.by_transposed_jvp)(places)
+        if not answers.numbers:
+            return answers.with_numbers([])
+
+        def pullback(y_bars: list[Any]) -> list[Any]:
+            recording = recording_of(y_bars, self.tag)
+            return pull(y_bars) if recording is None else self.recorded(recording, push, y_bars, places)
+
+        operands = [self.numbers[i] for i in places]
+        ys = jointly(self.tag, list(map(self.level.below, answers.numbers)), operands, pullback)
+        return self.with_closure(answers, ys)
+
+    def in_forward(self) -> Any:
+        """The value and its tangent."""
+        self.tag.require_open()
+        x_dots = [x.tangent if self.level.has(x) else None for x in self.numbers]
+        answers, y_dots = self.push(list(map(self.level.below, self.numbers)), x_dots)
+        constants = self.level.tags_in_use(y_dots)
+        ys = []
+        for y, y_dot in zip(map(self.level.below, answers.numbers), y_dots, strict=True):
+            ys.append(y if y_dot is None else number(y, lowered(y_dot, constants), self.tag))
+        return self.with_closure(answers, ys)
+
+    def in_series(self) -> Any:
+        """The value, and then the coefficients of y' = rule(x, x'), one by one (Griewank and Walther 2008, ch. 13)."""
+        self.tag.require_open()
+        below = self.application.with_numbers(list(map(self.level.below, self.numbers)))
+        answers = trees.Parts(self.function(*below))
+        if any(self.level.below(y) is not y for y in answers.numbers):
+            raise TypeError(
+                f"{self.name} closes over a number that Taylor coefficients are computed of, or over one of a "
+                f"derivative inside that; make the number an argument of {self.name}"
+            )
+
+        @cache
+        def derivative(memo: Any) -> list[Any]:
+            xs = [unfinished(x, memo) if self.level.has(x) else x for x in self.numbers]
+            x_dots = [rate(x) if self.level.has(x) else None for x in xs]
+            return self.push(xs, x_dots)[1]
+
+        def rest(y: Series, place: int) -> Iterator[Any]:
+            y_dot = derivative(y.memo)[place]
+            if y_dot is not None:
+                yield from integrated(y_dot, self.tag)
+
+        sources: list[Any] = list(filter(self.level.has, self.numbers))
+        leaves, structure = trees.flatten(list(self.application.args))
+        key = self.function, structure, identity(leaves, self.tag)
+        memo = memo_of(sources)
+        known = None if memo is None else memo.known.get(key)
+        return answers.with_numbers(series(self.tag, answers.numbers, rest, sources, key) if known is None else known)
+
+    # The rules of the mode, or those of the other, transposed
+
+    def push(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
+        """The value for these numbers, and the tangents of the numbers in it, None for zero."""
+        if self.application.rules.jvp is not None:
+            return self.application.jvp(numbers, x_dots)
+        answers, residuals = self.application.fwd(numbers)
+        if not answers.numbers:
+            return answers, []
+        return answers, self.transposed(partial(self.application.bwd, answers, residuals), answers)(x_dots)
+
+    def by_bwd(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
+        """The value, the function from its cotangents to those of the numbers at these places, and that from tangents
+        of all numbers to those of the value.
+        """
+        numbers = list(map(self.level.below, self.numbers))
+        answers, residuals = self.application.fwd(numbers)
+        finished = self.level.tags_in_use(answers.numbers)
+        outline = outlined(answers)
+        bwd = with_constants(finished, partial(self.application.bwd, outline, self.kept_residuals(residuals)))
+
+        def pull(y_bars: list[Any]) -> list[Any]:
+            x_bars = bwd(y_bars)
+            return [x_bars[i] for i in places]
+
+        if self.application.rules.jvp is not None:
+            return answers, pull, with_constants(finished, partial(self.pushed, list(map(self.kept, numbers))))
+        transposed = cache(lambda: self.transposed(bwd, outline))
+        return answers, pull, with_constants(finished, lambda x_dots: transposed()(x_dots))
+
+    def pushed(self, numbers: list[Any], x_dots: list[Any]) -> list[Any]:
+        """The tangents alone."""
+        return self.push(numbers, x_dots)[1]
+
+    def transposed(self, bwd: Linear, answers: trees.Parts) -> Linear:
+        """The function from tangents to tangents of the value."""
+        name = name_of(self.application.rules.bwd)
+        return transpose(
+            f"{self.name}: {name}",
+            bwd,
+            answers.numbers,
+            f"Forward mode of {self.name} is derived from {name}, as a linear function of the cotangent; where it is "
+            f"none, give the rule for forward mode too, by {self.name}.defjvp(rule)",
+        )
+
+    def by_transposed_jvp(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
+        """As `by_bwd`, from the rule for forward mode."""
+        numbers = list(map(self.level.below, self.numbers))
+        jvp = name_of(self.application.rules.jvp)
+        answers: Any = None
+
+        def along(directions: list[Any]) -> list[Any]:
+            nonlocal answers
+            answers, y_dots = self.application.jvp(numbers, spread(directions, places, len(numbers)))
+            if any(isinstance(y, Number) and y.tag is directions[0].tag for y in answers.numbers):
+                raise TypeError(f"{self.name}: the value that {jvp} returned depends on the tangents")
+            return y_dots
+
+        pull = transpose(
+            f"{self.name}: {jvp}",
+            along,
+            [numbers[i] for i in places],
+            f"Reverse mode of {self.name} is derived from {jvp}, as a linear function of the tangents; where it is "
+            f"none, give the rule for reverse mode too, by {self.name}.defvjp(fwd, bwd)",
+        )
+        finished = self.level.tags_in_use(answers.numbers)
+        push = partial(self.pushed, list(map(self.kept, numbers)))
+        return answers, with_constants(finished, pull), with_constants(finished, push)
+
+    def recorded(self, recording: Tag, push: Linear, y_bars: list[Any], places: list[int]) -> list[Any]:
+        """The cotangents at these places, where the way back is recorded, to be transposed: for the derivative along a
+        direction, which `push` is.
+        """
+        operands = [j for j, y_bar in enumerate(y_bars) if type(y_bar) is NumR and y_bar.tag is recording]
+
+        def push_at_places(directions: list[Any]) -> list[Any]:
+            y_dots = push(spread(directions, places, len(self.numbers)))
+            return [y_dots[j] for j in operands]
+
+        zeros = [own(None, self.level.below(self.numbers[i])) for i in places]
+        return jointly(recording, zeros, [y_bars[j] for j in operands], push_at_places)
+
+    def kept(self, x: Any) -> Any:
+        """What `bwd` needs; an array as it is now, and not to be written to, as it may be needed again."""
+        if type(x) is not ndarray:
+            return x
+        constant = frozen(x, self.tag).view()
+        constant.flags.writeable = False
+        return constant
+
+    def kept_residuals(self, residuals: Any) -> Any:
+        """The residuals as `bwd` needs them."""
+        leaves, structure = trees.flatten(residuals)
+        found = [self.kept(self.level.below(leaf)) for leaf in leaves]
+        same = all(leaf is before for leaf, before in zip(found, leaves, strict=True))
+        return residuals if same else trees.unflatten(structure, found)
+
+    def with_closure(self, answers: trees.Parts, ys: list[Any]) -> Any:
+        """The value, where the rules gave `answers`, with `ys` for its numbers as far as the rules go."""
+        by_code = answers
+        if self.level.newer_tags(answers.numbers):
+            by_code = trees.Parts(self.plain(*self.application.args))
+            if len(by_code.numbers) != len(ys):
+                raise TypeError(
+                    f"{self.name} returned {len(by_code.numbers)} floating-point numbers, and by its rule {len(ys)}"
+                )
+        return answers.with_numbers(list(map(self.level.joined, ys, answers.numbers, by_code.numbers)))
+
+
+MODES: dict[type, Callable[[Call], Any]] = {
+    NumR: Call.in_reverse,
+    NumF: Call.in_forward,
+    Series: Call.in_series,
+}
+
+
+def recording_of(y_bars: list[Any], tag: Tag) -> Tag | None:
+    """The tag of these cotangents, if they are zeros of a reverse mode newer than this `tag`.
+
+    They stand for any then: a way back is recorded at zero, to be transposed, as it is linear. bwd is not to be run
+    there, where it may do something else: end an iteration before its first step, say.
+    """
+    tags = [y_bar.tag for y_bar in y_bars if type(y_bar) is NumR and y_bar.tag.serial > tag.serial]
+    return max(tags, key=lambda tag: tag.serial) if tags and all(map(is_known_zero, y_bars)) else None
+
+
+def is_known_zero(y_bar: Any) -> bool:
+    """Whether a cotangent has a value, which is zero."""
+    found = value(y_bar)
+    return type(found) is not NoValue and not np.any(found)
+
+
+def spread(directions: list[Any], places: list[int], total: int) -> list[Any]:
+    """A list with the directions at these places, and None, for zero, elsewhere."""
+    found: list[Any] = [None] * total
+    for place, direction in zip(places, directions, strict=True):
+        found[place] = direction
+    return found
+
+
+def outlined(answers: trees.Parts) -> trees.Parts:
+    """A structure of the same shapes and dtypes, which holds no value."""
+    return trees.Parts(
+        answers.with_numbers([np.broadcast_to(np.zeros((), dtype_of(y)), shape_of(y)) for y in answers.numbers])
+    )

@@ -1,0 +1,163 @@
+"""The rules that a user gives a function, and how they are called: structures go in and out, and all are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.custom.transposition import Linear
+from shiftreset_ad.dispatch import newest
+from shiftreset_ad.forward import own
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.stacks import Stack
+from shiftreset_ad.tags import Tag
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules of the function `name`: `fwd` and `bwd` for reverse mode, `jvp` for forward mode, either or both."""
+
+    name: str
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    jvp: Callable[..., Any] | None = None
+
+    def require(self) -> None:
+        """Raise NotImplementedError if there are none."""
+        if self.jvp is None and self.bwd is None:
+            raise NotImplementedError(
+                f"{self.name} is declared to have derivative rules of its own, and none is defined. Define one after "
+                f"the function: {self.name}.defvjp(fwd, bwd) or {self.name}.defjvp(rule)"
+            )
+
+
+class Application:
+    """Rules, applied to arguments, of which those at the positions `constant` have no derivative.
+
+    The rules are called with flat lists of numbers, one for each number in the differentiable arguments, `numbers`, and
+    in the value; in those of derivatives, None stands for zero. Directions may be stacks: a rule gets row by row.
+    """
+
+    __slots__ = ("args", "constants", "names", "numbers", "parts", "positions", "rules")
+
+    def __init__(self, rules: Rules, args: Sequence[Any], constant: Collection[int], names: Sequence[str]) -> None:
+        self.rules = rules
+        self.args = args
+        self.names = names
+        self.constants = [arg for i, arg in enumerate(args) if i in constant]
+        self.positions = [i for i in range(len(args)) if i not in constant]
+        self.parts = [trees.Parts(args[i]) for i in self.positions]
+        self.numbers = [x for parts in self.parts for x in parts.numbers]
+
+    def with_numbers(self, numbers: list[Any]) -> list[Any]:
+        """All arguments, with other numbers."""
+        args, remaining = list(self.args), iter(numbers)
+        for i, parts in zip(self.positions, self.parts, strict=True):
+            if parts.numbers:
+                args[i] = parts.with_numbers([next(remaining) for _ in parts.numbers])
+        return args
+
+    def fwd(self, numbers: list[Any]) -> tuple[trees.Parts, Any]:
+        """The value, taken apart, and the residuals."""
+        fwd: Any = self.rules.fwd
+        value, residuals = self._pair(fwd, fwd(*self.with_numbers(numbers)), "value, residuals")
+        return trees.Parts(value), residuals
+
+    def bwd(self, answers: trees.Parts, residuals: Any, y_bars: list[Any]) -> list[Any]:
+        """The cotangents of the arguments, for those of the value."""
+        return each_row(partial(self._bwd, answers, residuals), y_bars)
+
+    def jvp(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
+        """The value, taken apart, and its tangents, for those of the arguments."""
+        answers: Any = None
+
+        def along(x_dots: list[Any]) -> list[Any]:
+            nonlocal answers
+            answers, y_dots = self._jvp(numbers, x_dots)
+            return y_dots
+
+        y_dots = each_row(along, x_dots)
+        return answers, y_dots
+
+    def _bwd(self, answers: trees.Parts, residuals: Any, y_bars: list[Any]) -> list[Any]:
+        bwd: Any = self.rules.bwd
+        rule = f"{self.rules.name}: {name_of(bwd)}"
+        x_bars = bwd(*self.constants, residuals, answers.derivative(y_bars))
+        if not isinstance(x_bars, tuple | list) or len(x_bars) != len(self.positions):
+            wanted = "".join(f"{self.names[i]}_bar, " for i in self.positions)
+            raise TypeError(
+                f"{rule} must return a tuple with one cotangent for each differentiable argument, ({wanted.strip()}), "
+                f"and it returned {x_bars!r:.80}"
+            )
+        found: list[Any] = []
+        for i, parts, x_bar in zip(self.positions, self.parts, x_bars, strict=True):
+            found += _derivatives_in(x_bar, parts, rule, f"the cotangent of {self.names[i]}", "the argument")
+        return found
+
+    def _jvp(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
+        jvp: Any = self.rules.jvp
+        args = self.with_numbers(numbers)
+        tangents = iter([own(None, x) if x_dot is None else x_dot for x, x_dot in zip(numbers, x_dots, strict=True)])
+        returned = jvp(
+            *self.constants,
+            tuple(args[i] for i in self.positions),
+            tuple(parts.derivative([next(tangents) for _ in parts.numbers]) for parts in self.parts),
+        )
+        value, tangent = self._pair(jvp, returned, "value, tangent")
+        answers = trees.Parts(value)
+        rule = f"{self.rules.name}: {name_of(jvp)}"
+        return answers, _derivatives_in(tangent, answers, rule, "the tangent", "the value")
+
+    def _pair(self, rule: Callable[..., Any], returned: Any, what: str) -> tuple[Any, Any]:
+        """The two things that a rule returned; TypeError if it did not."""
+        if not (isinstance(returned, tuple) and len(returned) == 2):
+            raise TypeError(
+                f"{self.rules.name}: {name_of(rule)} must return a tuple ({what}), and it returned {returned!r:.80}"
+            )
+        first, second = returned
+        return first, second
+
+
+def _derivatives_in(tree: Any, parts: trees.Parts, rule: str, argument: str, of: str) -> list[Any]:
+    """The derivatives that a rule returned; where it may write to them later, copies."""
+    if tree is None:
+        return [None] * len(parts.numbers)
+    return list(map(copied, parts.derivatives_in(tree, rule, argument, of)))
+
+
+def each_row(function: Linear, directions: list[Any]) -> list[Any]:
+    """Call `function` for each row of the stacks among the directions, as it is the user's; stack the answers."""
+    stacks: list[Any] = [x for x in directions if type(x) is Stack]
+    if not stacks:
+        return function(directions)
+    last: Any = newest(stacks)
+    rows = [
+        each_row(function, [copied(x.rows[k]) if last.has(x) else x for x in directions])
+        for k in range(shape_of(last.rows)[0])
+    ]
+    return [stacked(answers, last.tag) for answers in zip(*rows, strict=True)]
+
+
+def stacked(rows: Sequence[Any], tag: Tag) -> Any:
+    """The stack of these rows, of which None stands for zero."""
+    given = next((row for row in rows if row is not None), None)
+    if given is None:
+        return None
+    zeros = np.zeros(shape_of(given), dtype_of(given))
+    return Stack(np.stack([zeros if row is None else row for row in rows]), tag)
+
+
+def copied(x: Any) -> Any:
+    """A derivative that nothing else will write to."""
+    return x.copy() if type(x) is ndarray else x
+
+
+def name_of(rule: Any) -> str:
+    """The name of a function, for errors."""
+    return getattr(rule, "__name__", type(rule).__name__)

@@ -1,0 +1,182 @@
+"""The transpose of a linear function that is given as code.
+
+The derivative of a linear function is the same everywhere, and it is the function itself; going back through it gives
+the transpose. It is recorded at no particular place: the arguments have a shape, and no value that could be asked for.
+So code that branches on the value is an error, and so is code that is not linear: its derivative would depend on the
+place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from shiftreset_ad.arguments import all_of
+from shiftreset_ad.dispatch import SEQUENCES, Number, has_number, name_of
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.interface import ArrayNumber, install_operators
+from shiftreset_ad.operands import as_operand
+from shiftreset_ad.recording import Recording
+from shiftreset_ad.rules import Elementwise, Structured
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.stacks import OF_THE_SHAPE, Stack
+from shiftreset_ad.tags import Tag
+
+Linear = Callable[[list[Any]], list[Any]]
+
+
+def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> Linear:
+    """The transpose of `linear`, which takes a direction for each of the numbers `like`.
+
+    `linear` runs once, here; the transpose may be called any number of times. In what goes in there, and in what
+    `linear` answers, None stands for zero. `purpose` is said with every error: what this is done for.
+    """
+    tag = Tag.around(x.tag.level for x in like if isinstance(x, Number))
+    anywhere = [Unknown(np.zeros(shape_of(x), dtype_of(x))[()], tag) for x in like]
+
+    def answered(*directions: Any) -> list[Any]:
+        return [0.0 if answer is None else answer for answer in linear(list(directions))]
+
+    def require_linear(holds: bool) -> None:
+        if not holds:
+            raise TypeError(f"{operator} is not linear. {purpose}")
+
+    recording = explaining(purpose, Recording, operator, answered, all_of(operator, anywhere))
+    require_linear(all(map(is_zero, recording.answers)))
+
+    def transposed(cotangents: list[Any]) -> list[Any]:
+        answers: list[Any] = explaining(purpose, recording.pull, cotangents)
+        require_linear(not any(depends_on(answer, tag) for answer in answers))
+        return answers
+
+    return transposed
+
+
+def explaining(purpose: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function`, and say in a note to its errors what for."""
+    try:
+        return function(*args)
+    except Exception as error:
+        error.add_note(purpose)
+        raise
+
+
+def is_zero(answer: Any) -> bool:
+    """Whether an answer may be zero where the directions are; zero times infinity, not a number, says nothing."""
+    found = plain(answer)
+    return not np.any((found != 0) & (found == found))
+
+
+def depends_on(x: Any, tag: Tag) -> bool:
+    """Whether some level of `x` has this tag."""
+    while isinstance(x, Number):
+        if x.tag is tag:
+            return True
+        x = x.rows if type(x) is Stack else x.primal
+    return False
+
+
+def plain(x: Any) -> Any:
+    """The plain value of a number, or zeros if it has none: nothing is differentiated here."""
+    while isinstance(x, Number):
+        x = x.zeros if type(x) is Unknown else x.primal
+    return x
+
+
+class Unknown(ArrayNumber):
+    """A direction without a value; what linear code makes of `zeros` is zero, and has the shape and dtype."""
+
+    __slots__ = ("tag", "zeros")
+
+    def __init__(self, zeros: Any, tag: Tag) -> None:
+        self.zeros = zeros
+        self.tag = tag
+
+    shape = property(lambda self: shape_of(self.zeros), doc="Of the direction.")
+    dtype = property(lambda self: dtype_of(self.zeros), doc="Of the direction.")
+
+    @property
+    def primal(self) -> NoValue:
+        """What stands for the value."""
+        return NoValue(shape_of(self.zeros), dtype_of(self.zeros))
+
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = map(all_plain, args)
+        answer = quietly(rule.function, *given, **{name: all_plain(arg) for name, arg in kwargs.items()})
+        if isinstance(answer, SEQUENCES):
+            return type(answer)([Unknown(part, self.tag) for part in answer])
+        return Unknown(answer, self.tag)
+
+    def lifted(self, constant: Any) -> Unknown:
+        return Unknown(constant, self.tag)
+
+
+def all_plain(arg: Any) -> Any:
+    """An argument with every number in it replaced by its plain value, or zeros."""
+    return [all_plain(part) for part in arg] if isinstance(arg, SEQUENCES) and has_number(arg) else plain(arg)
+
+
+class NoValue:
+    """The value of a direction that has none: it has a shape and a dtype, and every other question is an error."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def __len__(self) -> int:
+        return len(np.empty(self.shape, self.dtype))
+
+    def __iter__(self) -> Iterator[NoValue]:
+        return (NoValue(self.shape[1:], self.dtype) for _ in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"a direction of shape {self.shape}"
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function not in OF_THE_SHAPE:
+            self.refuse(name_of(function))
+        return function(*(np.empty(x.shape, x.dtype) if type(x) is NoValue else x for x in args), **kwargs)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> NoReturn:
+        self.refuse(name_of(ufunc))
+
+    def refuse(self, *what: Any) -> NoReturn:
+        """Raise TypeError."""
+        asked = f" by {what[0]}" if what and isinstance(what[0], str) else ""
+        raise TypeError(
+            f"the value of a tangent or cotangent was asked for{asked}, and it has none here: a derivative is linear "
+            "in it, and this one is to hold for all. Multiply by it and add, and do not branch on it"
+        )
+
+    size = property(lambda self: math.prod(self.shape), doc="As of an array.")
+    __bool__ = __float__ = __int__ = __complex__ = __array__ = __hash__ = __getitem__ = __format__ = refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = refuse
+    __floordiv__ = __rfloordiv__ = __round__ = __trunc__ = __floor__ = __ceil__ = refuse
+
+
+def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call `function` without NumPy's warnings: zero times infinity is nobody's mistake here."""
+    answers: list[Any] = []
+    without_warnings(lambda: answers.append(function(*args, **kwargs)))
+    return answers[0]
+
+
+def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The elementwise operation, on zeros."""
+
+    def operate(*operands: Any) -> Any:
+        newest = max((x for x in operands if type(x) is Unknown), key=lambda x: x.tag.serial)
+        given = [x if type(x) is Unknown else as_operand(x, newest, function) for x in operands]
+        if any(x is NotImplemented for x in given):
+            return NotImplemented
+        return Unknown(quietly(function, *map(plain, given)), newest.tag)
+
+    return operate
+
+
+install_operators(Unknown, operation)
