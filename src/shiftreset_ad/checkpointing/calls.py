@@ -1,0 +1,177 @@
+"""A call of a function, taken apart so that it can be run again: by `checkpoint` and `fuse`, as one operation.
+
+What goes in are the leaves of its arguments and of what it closes over; what comes out is its value, and what it gave
+to `nonlocal` variables. Nothing else may have numbers in it that are being differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from shiftreset_ad import trees
+from shiftreset_ad.adjoints import ZERO, accumulate, finished, settle
+from shiftreset_ad.checks import require_usable, without_level
+from shiftreset_ad.closures import Environment, Instance
+from shiftreset_ad.collector import with_relaxed_collector
+from shiftreset_ad.control import ControlError, Operation, run
+from shiftreset_ad.dispatch import Number, newest, value
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.forward import NumF
+from shiftreset_ad.reverse import NumR, backward
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.tags import EscapedNumberError, Tag
+
+
+class Call:
+    """A call of `f`; `leaves` are those of its arguments and of what it closes over."""
+
+    __slots__ = ("_args", "_environment", "_kwargs", "leaves", "operator")
+
+    def __init__(self, operator: str, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        self.operator = operator
+        self._args = len(args)
+        self._kwargs = tuple(kwargs)
+        named = {f"argument {i}": arg for i, arg in enumerate(args)} | {f"argument {k!r}": a for k, a in kwargs.items()}
+        self._environment = Environment({"the function": f, **named})
+        self.leaves = self._environment.leaves
+
+    def with_leaves(self, leaves: Sequence[Any]) -> tuple[Callable[[], Any], Instance]:
+        """The call with other leaves, to be made, and the environment that it is made in."""
+        instance = self._environment.with_leaves(leaves)
+        f, *rest = instance.roots
+        return partial(f, *rest[: self._args], **dict(zip(self._kwargs, rest[self._args :], strict=True))), instance
+
+    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
+        """The value of the call with these leaves, and what the variables are that it assigned to."""
+        call, instance = self.with_leaves(leaves)
+        value = call()
+        instance.require_unchanged_structures(self.operator)
+        return value, instance.updates()
+
+    def assign(self, updates: dict[int, Any]) -> None:
+        """Give the variables of the original functions what the call gave to those of its own."""
+        if updates:
+            self._environment.with_leaves(self.leaves).assign(updates)
+
+
+def newest_of(leaves: Sequence[Any]) -> Number | None:
+    """The number that a call with these leaves belongs to, as one operation."""
+    numbers = [leaf for leaf in leaves if isinstance(leaf, Number)]
+    return newest(numbers) if numbers else None
+
+
+def below(leaves: Sequence[Any], tag: Tag) -> list[Any]:
+    """The leaves with the numbers of this tag replaced by their primals."""
+    return [leaf.primal if isinstance(leaf, Number) and leaf.tag is tag else leaf for leaf in leaves]
+
+
+def levels(leaves: Sequence[Any]) -> set[Tag]:
+    """The tags of all levels of the numbers among these leaves."""
+    tags = set()
+    for x in leaves:
+        while isinstance(x, (NumR, NumF)):
+            tags.add(x.tag)
+            x = x.primal
+    return tags
+
+
+def require_known(operator: str, answers: Sequence[Any], leaves: Sequence[Any]) -> None:
+    """Raise ControlError if an answer belongs to a level that none of these leaves has."""
+    known = levels(leaves)
+    for tag in levels(answers) - known:
+        tag.require_open()  # otherwise the error of any operation on it
+        raise ControlError(
+            f"{operator}: the result depends on a number that is being differentiated and was found neither in the "
+            "arguments nor in what the function closes over: it is in a global, say, or in an attribute of an object. "
+            "Pass it as an argument"
+        )
+
+
+def unrecorded(
+    operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], lifted: Collection[int]
+) -> Any:
+    """The value of `region` on numbers, of which no operation is kept, with the `lifted` ones of these values.
+
+    Numbers, and not the values themselves, so that the function sees the same in every run, and none that it puts
+    elsewhere can be used later: its derivative would be lost.
+    """
+    tag = Tag()
+    tag.closed = tag.capture = partial(_refuse_left_behind, operator)
+    inputs = [NumR(leaf, ZERO, tag) if i in lifted else leaf for i, leaf in enumerate(leaves)]
+    result = without_level(run(tag, partial(region, inputs), _forget), tag)
+    require_known(operator, trees.flatten(result)[0], leaves)
+    return result
+
+
+def _forget(operation: Operation) -> None:
+    """Keep nothing."""
+
+
+def _refuse_left_behind(operator: str, source: Any, message: Any) -> NoReturn:
+    raise EscapedNumberError(
+        f"{operator}: a number that was computed inside the function is used outside of it, where its derivative would "
+        "be lost. Return it from the function, or keep its plain value with shiftreset_ad.value(x)"
+    )
+
+
+def recorded(
+    operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], xs: dict[int, NumR]
+) -> tuple[Any, list[Operation], Tag]:
+    """The value of `region` with the numbers `xs` in these places, all of one new tag, and its operations."""
+    tag = next(iter(xs.values())).tag
+    inputs = [xs.get(i, leaf) for i, leaf in enumerate(leaves)]
+    pending: list[Operation] = []
+    result = with_relaxed_collector(lambda: run(tag, partial(region, inputs), pending.append))
+    for leaf in trees.flatten(result)[0]:
+        if isinstance(leaf, Number):
+            require_usable(operator, leaf, tag)
+    return result, pending, tag
+
+
+def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any], tag: Tag) -> None:
+    """Go back through the operations, which are used up, from the cotangents of the answers; None stands for zero."""
+    for y, y_bar in zip(answers, y_bars, strict=True):
+        if y_bar is not None and type(y) is NumR and y.tag is tag:
+            accumulate(y, y_bar)
+    without_warnings(backward, pending)
+
+
+def adjoint(x: NumR) -> Any:
+    """The adjoint of an input; None if nothing that counts has used it, which is not the same as zero."""
+    return None if settle(x) is ZERO else finished(x)
+
+
+def outlined(result: Any) -> tuple[Any, list[Any]]:
+    """What a second run must have in common with the first, the values apart."""
+    leaves, spec = trees.flatten(result)
+    return spec, [_outlined(leaf) for leaf in leaves]
+
+
+def _outlined(leaf: Any) -> Any:
+    if trees.is_number(leaf) or isinstance(leaf, np.ndarray | np.generic):
+        return shape_of(leaf), dtype_of(leaf)
+    return leaf if isinstance(leaf, int | str | bytes) else type(leaf)
+
+
+def agree(first: Sequence[Any], again: Sequence[Any]) -> bool:
+    """Whether two runs have had the same values, up to rounding: sums may be taken in another order."""
+    return all(map(_close, first, map(value, again)))
+
+
+def _close(a: Any, b: Any) -> bool:
+    tolerance = float(np.sqrt(np.finfo(dtype_of(a)).eps))
+    size = np.max(np.abs(a), initial=0.0, where=np.isfinite(a))
+    return bool(np.allclose(b, a, rtol=tolerance, atol=tolerance * float(size), equal_nan=True))
+
+
+def not_deterministic(operator: str) -> ControlError:
+    """The error for a function that gave two values."""
+    return ControlError(
+        f"{operator}: the function was run again on the way back, and returned another value than at first. It must be "
+        "deterministic, and must not depend on what changes meanwhile; draw random numbers outside of it, and pass "
+        "them as arguments"
+    )

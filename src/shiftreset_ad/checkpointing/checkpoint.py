@@ -1,0 +1,131 @@
+"""Checkpoints: a function of which reverse mode keeps nothing but what goes in, and runs again on the way back.
+
+Time is traded for memory: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 12. The function becomes
+one operation. Its pullback runs the function again and goes back through it, and is, for an outer derivative, itself a
+function that is checkpointed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import wraps
+from typing import Any
+
+from shiftreset_ad import trees
+from shiftreset_ad.adjoints import ZERO, settle
+from shiftreset_ad.checkpointing.calls import (
+    Call,
+    adjoint,
+    agree,
+    below,
+    newest_of,
+    not_deterministic,
+    outlined,
+    pull,
+    recorded,
+    require_known,
+    unrecorded,
+)
+from shiftreset_ad.checks import named
+from shiftreset_ad.constants import frozen
+from shiftreset_ad.dispatch import value
+from shiftreset_ad.reverse import NumR, jointly
+from shiftreset_ad.tags import Tag
+from shiftreset_ad.tracebacks import trimming
+
+# The cotangents of the operands, from the leaves, the cotangents of the answers, and the answers' plain values.
+Pullback = Callable[[list[Any], list[Any], list[Any]], list[Any]]
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, of which reverse mode keeps no intermediate result: `f` runs again on the way back.
+
+    Arguments and value are of any structure. Numbers in what `f` closes over get their derivatives too, and values that
+    it assigns by `nonlocal` are kept, from the first run. `f` must be deterministic, and does not write to its
+    arguments. Checkpoints nest, and at each level of nested reverse mode nothing is kept. Forward mode calls `f` as it
+    is.
+
+    Raises ControlError if the result depends on a number found nowhere else (pass it as an argument), if `f` changes in
+    place a list with numbers in it that it was given, or if its second run gives another value; EscapedNumberError if
+    a number that `f` has put elsewhere is used. Griewank and Walther 2008, chapter 12.
+
+    >>> from shiftreset_ad import grad
+    >>> grad(checkpoint(lambda x: x * x))(3.0)
+    6.0
+    """
+    name = named("checkpoint", f)
+
+    @wraps(f)
+    def checkpointed_f(*args: Any, **kwargs: Any) -> Any:
+        call = Call(name, f, args, kwargs)
+        if type(newest_of(call.leaves)) is not NumR:
+            result = f(*args, **kwargs)
+            require_known(name, trees.flatten(result)[0], call.leaves)
+            return result
+        result, updates = checkpointed(name, call, call.leaves)
+        call.assign(updates)
+        return result
+
+    return trimming(checkpointed_f)
+
+
+def checkpointed(
+    operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], lifted: Collection[int] = ()
+) -> Any:
+    """The value of `region`, a function of a list of leaves alone, as one operation at each level of their numbers.
+
+    `lifted` are the places of those that are numbers at a newer level, for which this is one level below.
+    """
+    number = newest_of(leaves)
+    if type(number) is not NumR:
+        return unrecorded(operator, region, leaves, lifted) if lifted else region(list(leaves))
+    operands = Operands(number.tag, leaves)
+    result = checkpointed(operator, region, below(leaves, number.tag), {*lifted, *operands.places})
+    outline, parts = outlined(result), trees.Parts(result)
+
+    def pullback(inputs: list[Any], y_bars: list[Any], first: list[Any]) -> list[Any]:
+        def pulled_back(leaves: list[Any]) -> list[Any]:
+            xs = operands.numbers(leaves)
+            again, pending, tag = recorded(operator, region, leaves[: len(inputs)], xs)
+            answers = trees.Parts(again).numbers
+            if outlined(again) != outline or not agree(first, answers):
+                raise not_deterministic(operator)
+            pull(pending, answers, leaves[len(inputs) :], tag)
+            return [adjoint(x) for x in xs.values()]
+
+        return checkpointed(operator, pulled_back, [*inputs, *y_bars])  # type: ignore[no-any-return]
+
+    return parts.with_numbers(operands.operation(parts.numbers, pullback))
+
+
+class Operands:
+    """The numbers of one tag among some leaves; the others are constants, kept as they are now."""
+
+    __slots__ = ("_constants", "_tag", "_xs", "places")
+
+    def __init__(self, tag: Tag, leaves: Sequence[Any]) -> None:
+        tag.require_open()
+        self._tag = tag
+        self._xs = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) is NumR and leaf.tag is tag}
+        self.places = list(self._xs)
+        self._constants = [None if i in self._xs else frozen(leaf, tag) for i, leaf in enumerate(leaves)]
+
+    def numbers(self, leaves: Sequence[Any]) -> dict[int, NumR]:
+        """In the places of the operands, numbers of a new tag."""
+        tag = Tag()
+        return {i: NumR(leaves[i], ZERO, tag) for i in self.places}
+
+    def operation(self, answers: list[Any], pullback: Pullback) -> list[Any]:
+        """The operation on them that has these answers.
+
+        It holds no array but in the numbers: otherwise `x += v` would take it for shared.
+        """
+
+        def pull_back(y_bars: list[Any]) -> list[Any]:
+            inputs = [self._xs[i].primal if i in self._xs else c for i, c in enumerate(self._constants)]
+            # What nothing has used is not zero: zero times an infinite partial derivative would be NaN.
+            used = [None if bar is None or settle(y) is ZERO else bar for y, bar in zip(ys, y_bars, strict=True)]
+            return pullback(inputs, used, [value(y) for y in ys])
+
+        ys = jointly(self._tag, answers, list(self._xs.values()), pull_back)
+        return ys

@@ -1,0 +1,91 @@
+"""Fusion: the derivative of a function to one scalar, computed at once, so that one operation stands for all of it.
+
+Krawiec et al. 2022, section 8.7: where a function has one result, its partial derivatives are a vector as large as its
+arguments, and its intermediate results are not needed any longer once that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from shiftreset_ad import trees
+from shiftreset_ad.adjoints import ZERO
+from shiftreset_ad.checkpointing.calls import Call, adjoint, below, newest_of, pull, recorded, require_known
+from shiftreset_ad.checks import NUMERIC, named, without_level
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.reverse import NumR, jointly
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.tags import Tag
+from shiftreset_ad.tracebacks import trimming
+
+
+def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function to a scalar, of which reverse mode keeps one operation, with its partial derivatives.
+
+    They are computed at once, by a way back of their own, and what `f` has computed is then free. Arguments are of any
+    structure; numbers in what `f` closes over get their derivatives too. For an outer derivative the gradient is
+    computed like anything else. Forward mode calls `f` as it is.
+
+    Raises TypeError if the value is not one real number, or a number is assigned by `nonlocal` (use checkpoint);
+    ControlError if the value depends on a number found nowhere else (pass it as an argument). Krawiec et al. 2022,
+    section 8.7.
+
+    >>> from shiftreset_ad import grad
+    >>> grad(fuse(lambda x: x * x))(3.0)
+    6.0
+    """
+    name = named("fuse", f)
+
+    @wraps(f)
+    def fused_f(*args: Any, **kwargs: Any) -> Any:
+        call = Call(name, f, args, kwargs)
+        if type(newest_of(call.leaves)) is not NumR:
+            result = f(*args, **kwargs)
+            require_known(name, trees.flatten(result)[0], call.leaves)
+            return result
+        return fused(name, call)
+
+    return trimming(fused_f)
+
+
+def fused(operator: str, call: Call) -> Any:
+    """The value of a call to a scalar, as one operation with its partial derivatives."""
+    newest: Any = newest_of(call.leaves)
+    tag = newest.tag
+    tag.require_open()
+    operands = {i: x for i, x in enumerate(call.leaves) if type(x) is NumR and x.tag is tag}
+    inner = Tag()
+    leaves = below(call.leaves, tag)
+    xs = {i: NumR(leaves[i], ZERO, inner) for i in operands}
+    (answer, updates), pending, _ = recorded(operator, call, leaves, xs)
+    _require_scalar(operator, answer, updates, inner)
+    call.assign(updates)
+    y = without_level(answer, inner)  # before the way back, on which it may get an old value again
+    require_known(operator, [y], leaves)
+    if y is answer:
+        return y
+    pull(pending, [answer], [1.0], inner)
+    partials = [adjoint(x) for x in xs.values()]
+
+    def pullback(y_bars: list[Any]) -> list[Any]:
+        return [None if partial is None else partial * y_bars[0] for partial in partials]
+
+    (fused_y,) = jointly(tag, [y], list(operands.values()), pullback)
+    return fused_y
+
+
+def _require_scalar(operator: str, answer: Any, updates: dict[int, Any], tag: Tag) -> None:
+    if any(isinstance(leaf, Number) and leaf.tag is tag for leaf in trees.flatten(updates)[0]):
+        raise TypeError(
+            f"{operator}: the function assigns a number to a variable by nonlocal, and so has more than one result; "
+            "use checkpoint"
+        )
+    numeric = isinstance(answer, (Number, *NUMERIC))
+    if not numeric or shape_of(answer) != () or dtype_of(answer).kind not in "fiub":
+        kind = f"an array of shape {shape_of(answer)} and dtype {dtype_of(answer)}" if numeric else f"{answer!r:.60}"
+        raise TypeError(
+            f"{operator}: the function returned {kind}, and must return one real number, as its partial derivatives "
+            "are kept; use checkpoint for any other value, or jacobian for the derivatives themselves"
+        )
