@@ -1,4 +1,4 @@
-"""Differentiate plain Python: reverse mode by operator overloading and delimited continuations.
+"""Differentiate plain Python: derivatives of every kind, by operator overloading and delimited continuations.
 
 >>> from shiftreset_ad import grad
 >>> grad(lambda x: 2 * x + x**3)(3.0)
@@ -6,9 +6,27 @@
 """
 
 from shiftreset_ad import operations as _operations  # gives NumR its operators
+from shiftreset_ad.checkpointing import checkpoint, checkpointed_loop, fuse
+from shiftreset_ad.closures import grad_closure, value_and_grad_closure
+from shiftreset_ad.constancy import is_differentiable, lift, stop_gradient, zeros_like
 from shiftreset_ad.control import Continuation, ContinuationUsedError, ControlError, Prompt, reset, shift
+from shiftreset_ad.custom import custom_derivative, custom_jvp, custom_vjp
+from shiftreset_ad.forward import NumF
 from shiftreset_ad.reverse import NumR, grad, value_and_grad
+from shiftreset_ad.series import derivative, taylor
 from shiftreset_ad.tags import EscapedNumberError, WrongThreadError
+from shiftreset_ad.transforms import (
+    elementwise_grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_jacobian,
+    vjp,
+)
 from shiftreset_ad.trees import plain as value
 
 __version__ = "0.1.0"
@@ -18,14 +36,39 @@ __all__ = [
     "ContinuationUsedError",
     "ControlError",
     "EscapedNumberError",
+    "NumF",
     "NumR",
     "Prompt",
     "WrongThreadError",
+    "checkpoint",
+    "checkpointed_loop",
+    "custom_derivative",
+    "custom_jvp",
+    "custom_vjp",
+    "derivative",
+    "elementwise_grad",
+    "fuse",
     "grad",
+    "grad_closure",
+    "hessian",
+    "hvp",
+    "is_differentiable",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "lift",
+    "linearize",
     "reset",
     "shift",
+    "stop_gradient",
+    "taylor",
     "value",
     "value_and_grad",
+    "value_and_grad_closure",
+    "value_and_jacobian",
+    "vjp",
+    "zeros_like",
 ]
 
 del _operations
