@@ -8,7 +8,7 @@
 from shiftreset_ad import operations as _operations  # gives NumR its operators
 from shiftreset_ad.checkpointing import checkpoint, checkpointed_loop, fuse
 from shiftreset_ad.closures import grad_closure, value_and_grad_closure
-from shiftreset_ad.constancy import is_differentiable, lift, stop_gradient, zeros_like
+from shiftreset_ad.constancy import is_differentiable, lift, stop_gradient, value, zeros_like
 from shiftreset_ad.control import Continuation, ContinuationUsedError, ControlError, Prompt, reset, shift
 from shiftreset_ad.custom import custom_derivative, custom_jvp, custom_vjp
 from shiftreset_ad.forward import NumF
@@ -27,7 +27,6 @@ from shiftreset_ad.transforms import (
     value_and_jacobian,
     vjp,
 )
-from shiftreset_ad.trees import plain as value
 
 __version__ = "0.1.0"
 

@@ -11,10 +11,20 @@ from shiftreset_ad.dispatch import Number
 from shiftreset_ad.forward import own
 
 
-def stop_gradient(x: Any) -> Any:
-    """The same value as a constant in every derivative; of a structure, in each leaf.
+def value(x: Any) -> Any:
+    """The plain value of a number, at any level of nesting; of a structure, in each leaf. Anything else stays as it is.
 
-    Arrays come as read-only views.
+    It can be asked for at any time, also after the derivative. Arrays come as read-only views.
+
+    >>> from shiftreset_ad import grad
+    >>> grad(lambda x: x * round(value(x)))(3.2)
+    3.0
+    """
+    return trees.plain(x)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same value as a constant in every derivative; of a structure, in each leaf. It is what `value` gives.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)

@@ -114,20 +114,34 @@ class Stack(ArrayNumber):
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
 
 
+serial = operator.attrgetter("tag.serial")
+
+
 def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
 
     def operate(*operands: Any) -> Any:
-        newest = max((x for x in operands if type(x) is Stack), key=lambda x: x.tag.serial)
-        newest.tag.require_open()
-        values, ndim = [], max(len(shape_of(x)) for x in operands)
+        newest = max((x for x in operands if type(x) is Stack), key=serial) if len(operands) > 1 else operands[0]
+        tag = newest.tag
+        tag.require_open()
+        values, ndims = [], []
         for x in operands:
-            if type(x) is not Stack or x.tag is not newest.tag:
-                x = as_operand(x, newest, function) if type(x) not in (float, int, list, tuple) else x
+            if type(x) is Stack and x.tag is tag:
+                values.append(x.rows)
+                ndims.append(len(shape_of(x.rows)) - 1)
+                continue
+            if type(x) is not float and type(x) is not int:
+                x = np.array(x) if isinstance(x, list | tuple) else as_operand(x, newest, function)
                 if x is NotImplemented:
                     return x
-            values.append(newest.lined_up(x, ndim))
-        return Stack(function(*values), newest.tag)
+                ndims.append(len(shape_of(x)))
+            values.append(x)
+        ndim = max(ndims)
+        if min(ndims) < ndim:
+            values = [
+                newest.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)
+            ]
+        return Stack(function(*values), tag)
 
     return operate
 
