@@ -14,24 +14,27 @@ import numpy as np
 import optree
 
 from shiftreset_ad.dispatch import Number, value
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.shapes import in_precision
 
 NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)
 
 _registered: set[type] = set()
+_without_fields: set[type] = set()  # classes of leaves that are no dataclasses
 _registering = threading.Lock()
 
 
 def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     """The leaves of a structure, and the structure."""
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
-    unknown = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf) and not isinstance(leaf, type)}
-    if not unknown:
+    if all(type(leaf) in _without_fields for leaf in leaves):
         return leaves, spec
-    for kind in unknown:
-        register_dataclass(kind)
+    for kind in set(map(type, leaves)):
+        if dataclasses.is_dataclass(kind):
+            register_dataclass(kind)
+        else:
+            _without_fields.add(kind)
     return flatten(tree)
 
 
@@ -108,31 +111,27 @@ class Parts:
                 f"{function}: {argument} must have the structure of {of}, with None for what has no derivative: "
                 f"{self._spec} is wanted, and {optree.tree_structure(tree, namespace=NAMESPACE)} was given"
             ) from None
-        accessors = optree.tree_accessors(unflatten(self._spec, self._leaves), namespace=NAMESPACE)
-        for place, (accessor, leaf) in enumerate(zip(accessors, given, strict=True)):
-            if leaf is not None and place not in self._places and is_number(leaf):
-                raise TypeError(
-                    f"{function}: {accessor.codify(argument)} belongs to {self._leaves[place]!r:.40}, "
-                    "which has no derivative; give None"
+
+        def name(place: int) -> str:
+            accessors = optree.tree_accessors(unflatten(self._spec, self._leaves), namespace=NAMESPACE)
+            return f"{function}: {accessors[place].codify(argument)}"
+
+        for place, (x, derivative) in enumerate(zip(self._leaves, given, strict=True)):
+            if derivative is None:
+                continue
+            if not is_number(x):
+                if is_number(derivative):
+                    raise TypeError(f"{name(place)} belongs to {x!r:.40}, which has no derivative; give None")
+            elif not is_number(derivative):
+                raise TypeError(f"{name(place)} {_problem(derivative)}")
+            elif shape_of(derivative) != shape_of(x):
+                raise ValueError(
+                    f"{name(place)} has shape {shape_of(derivative)}, and must have that of {of}, "
+                    f"which is {shape_of(x)}"
                 )
-        return [
-            _conformed(given[i], self._leaves[i], f"{function}: {accessors[i].codify(argument)}", of)
-            for i in self._places
-        ]
-
-
-def _conformed(derivative: Any, x: Any, name: str, of: str) -> Any:
-    """A tangent or cotangent of `x`, checked, in the precision of `x`."""
-    if derivative is None:
-        return None
-    if not is_number(derivative):
-        raise TypeError(f"{name} {_problem(derivative)}")
-    if shape_of(derivative) != shape_of(x):
-        raise ValueError(f"{name} has shape {shape_of(derivative)}, and must have that of {of}, which is {shape_of(x)}")
-    dtype = dtype_of(x)
-    if dtype_of(derivative).kind == "c" and dtype.kind != "c":
-        raise TypeError(f"{name} is complex, and belongs to a real number; give its real part")
-    return derivative if dtype_of(derivative) == dtype else in_precision(derivative, dtype)
+            elif is_complex(derivative) and not is_complex(x):
+                raise TypeError(f"{name(place)} is complex, and belongs to a real number; give its real part")
+        return [None if given[i] is None else in_precision(given[i], dtype_of(self._leaves[i])) for i in self._places]
 
 
 def require_differentiable(tree: Any, function: str, argument: str) -> None:

@@ -2,12 +2,13 @@
 
 1.  Finite differences, in a random direction.
 2.  The inner-product identity <y_bar, J x_dot> = <J^T y_bar, x_dot> (Krawiec et al. 2022, Lemma 1): J x_dot is the
-    library's forward mode, and J^T y_bar its reverse mode.
+    library's forward mode, and J^T y_bar its reverse mode. It holds of both of these in turn, as functions of the
+    arguments and of the tangents or cotangents, and in every precision.
 3.  Second order: H v by reverse over reverse, forward over reverse and reverse over forward, and u H v by forward over
     forward. They agree with each other and with finite differences of the gradient.
 
 A complex answer counts as two real ones. A function of complex numbers is checked as one of their real and imaginary
-parts, by `of_parts`.
+parts, by `of_parts`; by inner products, which are Re(sum(x_bar * x_dot)), on complex arguments, too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 STEP = 1e-5
 TOLERANCE = {np.float16: 4e-2, np.float32: 2e-4, np.float64: 1e-12, np.longdouble: 1e-12}
+COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128, np.longdouble: np.clongdouble}
 
 
 def answers(y: Any) -> list[Any]:
@@ -66,21 +68,46 @@ def like(xs: Any, generator: np.random.Generator) -> list[Any]:
     return [generator.uniform(-1, 1, shape_of(x))[()] for x in xs]
 
 
+def paired(us: Any, vs: Any) -> np.ndarray:
+    """The products that the pairing of cotangents with tangents is the sum of, without more rounding."""
+    products = [np.ravel(np.real(np.asarray(u, np.clongdouble) * v)) for u, v in zip(us, vs, strict=True)]
+    return np.concatenate([np.zeros(0), *products])
+
+
+def direction_of(x: Any, generator: np.random.Generator) -> Any:
+    """Random, of the type, shape and dtype of `x`."""
+    drawn = generator.uniform(-1, 1, shape_of(x))
+    if dtype_of(x).kind == "c":
+        drawn = drawn + 1j * generator.uniform(-1, 1, shape_of(x))
+    return drawn.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(drawn)
+
+
+def in_dtype(x: Any, dtype: Any) -> Any:
+    """A plain `x` in the precision of `dtype`, complex if it is."""
+    dtype = COMPLEX[dtype] if dtype_of(x).kind == "c" else dtype
+    return x.astype(dtype) if isinstance(x, np.ndarray) else dtype(x)
+
+
 def assert_close(found, expected, scale=1.0, tolerance=1e-6):
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(1.0, float(scale)))
 
 
 def pushforward(f: Any, xs: Any, x_dots: Any) -> list[Any]:
     """J x_dot, by forward mode."""
-    tag = Tag.around(x.tag.level for x in xs if isinstance(x, Number))
+    tag = Tag.around(x.tag.level for x in (*xs, *x_dots) if isinstance(x, Number))
     ys = differentiable(f(*(NumF(x, x_dot, tag) for x, x_dot in zip(xs, x_dots, strict=True))))
     # What none of the numbers went into is constant.
-    y_dots = [y.tangent if isinstance(y, NumF) and y.tag is tag else np.zeros(shape_of(y)) for y in ys]
+    y_dots = [y.tangent if isinstance(y, NumF) and y.tag is tag else np.zeros(shape_of(y), dtype_of(y)) for y in ys]
     tag.finish()
     for y, y_dot in zip(ys, y_dots, strict=True):
         assert shape_of(y_dot) == shape_of(y)
         assert dtype_of(y_dot) == dtype_of(y)
     return y_dots
+
+
+def pullback(f: Any, xs: Any, y_bars: Any) -> list[Any]:
+    """J^T y_bar, by reverse mode."""
+    return list(grad(lambda *xs: inner(y_bars, differentiable(f(*xs))), argnums=every(xs))(*xs))
 
 
 def every(xs: Any) -> tuple[int, ...]:
@@ -96,6 +123,8 @@ def check(f: Any, *xs: Any, generator: np.random.Generator, second_order: bool =
         check_second_order(f, *xs, generator=generator)
     if dtypes:
         check_dtypes(f, *xs, generator=generator)
+    dtype = generator.choice(list(TOLERANCE)) if dtypes else np.float64
+    check_inner_products_in(dtype, f, *xs, generator=generator, second_order=second_order)
 
 
 def check_values(f: Any, *xs: Any) -> None:
@@ -137,13 +166,34 @@ def check_finite_differences(f: Any, *xs: Any, generator: np.random.Generator) -
     assert_close(inner(gradients, directions), (ahead - behind) / (2 * STEP), scale)
 
 
-def check_inner_products(f: Any, *xs: Any, generator: np.random.Generator) -> None:
-    y_bars, tangents = like(differentiable(f(*xs)), generator), like(xs, generator)
-    y_dots = pushforward(f, xs, tangents)
-    gradients = grad(lambda *xs: inner(y_bars, differentiable(f(*xs))), argnums=every(xs))(*xs)
-    forward, reverse = inner(y_bars, y_dots), inner(gradients, tangents)
-    scale = sum(np.sum(np.abs(x_bar)) for x_bar in gradients)
-    assert_close(forward, reverse, scale, 1e-10)
+def check_inner_products(
+    f: Any, *xs: Any, generator: np.random.Generator, order: int = 1, tolerance: float = 1e-10
+) -> None:
+    """Check that forward and reverse mode are transposes of one another; up to `order`, of their own derivatives too."""
+    x_dots = [direction_of(x, generator) for x in xs]
+    y_bars = [direction_of(y, generator) for y in differentiable(f(*xs))]
+    forward = paired(y_bars, pushforward(f, xs, x_dots))
+    reverse = paired(pullback(f, xs, y_bars), x_dots)
+    scale = np.sum(np.abs(forward)) + np.sum(np.abs(reverse))
+    assert_close(np.sum(forward), np.sum(reverse), scale, tolerance)
+    if order > 1:
+        count = len(xs)
+        for along, directions in (
+            (lambda *both: pushforward(f, both[:count], both[count:]), x_dots),
+            (lambda *both: pullback(f, both[:count], both[count:]), y_bars),
+        ):
+            check_inner_products(
+                along, *xs, *directions, generator=generator, order=order - 1, tolerance=tolerance
+            )
+
+
+def check_inner_products_in(
+    dtype: Any, f: Any, *xs: Any, generator: np.random.Generator, second_order: bool = True
+) -> None:
+    """Check the inner products with the arguments in the precision of `dtype`, which may be complex numbers."""
+    cast = [in_dtype(x, dtype) for x in xs]
+    order = 2 if second_order else 1
+    check_inner_products(f, *cast, generator=generator, order=order, tolerance=TOLERANCE[dtype])
 
 
 def check_second_order(f: Any, *xs: Any, generator: np.random.Generator) -> None:
@@ -187,7 +237,7 @@ def check_dtypes(f: Any, *xs: Any, generator: np.random.Generator) -> None:
     if size > 1e3:  # beyond half precision
         return
     for dtype, tolerance in TOLERANCE.items():
-        cast = [dtype(x) if not isinstance(x, np.ndarray) else x.astype(dtype) for x in xs]
+        cast = [in_dtype(x, dtype) for x in xs]
         check_values(f, *cast)
         gradients = grad(scalar, argnums=every(xs))(*cast)
         rounded = grad(scalar, argnums=every(xs))(*(np.float64(x) if not np.ndim(x) else x.astype(float) for x in cast))

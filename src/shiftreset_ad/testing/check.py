@@ -146,5 +146,5 @@ def pulled(point: Point, title: str) -> Point:
         (f"the cotangent of {name}", bar) for name, bar in zip(point.results, [y_bar] if single else y_bar, strict=True)
     ]
     results = [f"the cotangent of {name}" for name in point.names]
-    natural = np.max(point.natural) / point.xs.sizes(point.x)
+    natural = np.max(point.natural, initial=0.0) / point.xs.sizes(point.x)
     return Point(title, cotangents_of_f, args, results, False, natural, point.tolerance, point.generator)
