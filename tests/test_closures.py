@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, EscapedNumberError, grad, jvp, value
-from shiftreset_ad.closures import Environment, grad_closure, value_and_grad_closure
+from shiftreset_ad.closures import grad_closure, value_and_grad_closure
+from shiftreset_ad.environments import Environment
 
 X = np.array([1.0, 2.0, 3.0])
 GLOBAL = 2.0
@@ -348,6 +350,28 @@ def test_errors() -> None:
     assert value(kept[0]) == 2.0
     with pytest.raises(EscapedNumberError):
         kept[0] * 2.0
+
+
+def test_what_it_has_used_is_free_at_once() -> None:
+    """And not only when the garbage collector finds a cycle."""
+
+    def of(w):
+        def f():
+            return np.sum(np.sin(w) * inner())
+
+        def inner():
+            return np.sum(w)
+
+        return f
+
+    gc.collect()
+    gc.disable()
+    try:
+        f = of(X)
+        grad_closure(f)()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_in_threads() -> None:

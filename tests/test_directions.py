@@ -129,3 +129,9 @@ def test_blocks() -> None:
     zeros = from_rows([None, None], [np.zeros(2, np.float32), 1.0], [np.float32(1.0)])
     assert [block.dtype for block in zeros[0]] == [np.float32, np.float64]
     assert [block.shape for block in zeros[0]] == [(2,), ()]
+
+
+@pytest.mark.parametrize("operator", [jacobian, jacrev, jacfwd])
+def test_a_value_without_elements_has_a_jacobian_without(operator: Any) -> None:
+    found = operator(lambda x: x * np.zeros((0, 2)))(1.0)
+    assert found.shape == (0, 2)

@@ -14,7 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import EscapedNumberError, NumF, grad, jacfwd, jvp, linearize, value, value_and_grad, vjp
+from shiftreset_ad import (
+    EscapedNumberError,
+    NumF,
+    grad,
+    hvp,
+    jacfwd,
+    jvp,
+    linearize,
+    taylor,
+    value,
+    value_and_grad,
+    vjp,
+)
 
 X = np.array([0.5, -1.5, 2.0])
 V = np.array([1.0, 2.0, -0.5])
@@ -432,3 +444,36 @@ def test_nothing_is_kept() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 20 * x.nbytes + 50_000
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: jvp(lambda x: np.stack([2.0 * x[i] for i in range(len(x))]), (x,), (x,))[1],
+        lambda x: hvp(lambda x: sum(x[i] * x[i] for i in range(len(x))), (x,), (x,)),
+        lambda x: taylor(lambda x: np.stack([2.0 * x[i] for i in range(len(x))]), x, 1, x)[1],
+    ],
+    ids=["jvp", "hvp", "taylor"],
+)
+def test_an_array_built_from_n_parts_takes_memory_for_n_and_not_for_its_square(program: Any) -> None:
+    def peak(n: int) -> int:
+        x = np.linspace(0.0, 1.0, n)
+        program(x)
+        tracemalloc.start()
+        try:
+            np.testing.assert_allclose(program(x), 2.0 * x)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(2000) < 8 * peak(500)  # 16 would be the square
+
+
+def test_arrays_built_from_numbers_and_constants() -> None:
+    def f(x: Any) -> Any:
+        return np.concatenate([x, [1, 2], np.ones(1, dtype=np.float32), x[:1] * x[1:]])
+
+    x, v = np.array([2.0, 3.0]), np.array([1.0, 10.0])
+    _, y_dot = jvp(f, (x,), (v,))
+    np.testing.assert_array_equal(y_dot, [1.0, 10.0, 0.0, 0.0, 0.0, 23.0])
+    np.testing.assert_array_equal(taylor(f, x, 3, v), [f(x), y_dot, [0, 0, 0, 0, 0, 10], np.zeros(6)])

@@ -18,10 +18,14 @@ import pytest
 from shiftreset_ad import (
     ControlError,
     EscapedNumberError,
+    custom_vjp,
+    elementwise_grad,
     grad,
+    jacobian,
     jvp,
     linearize,
     recording,
+    transforms,
     value,
     value_and_grad,
     vjp,
@@ -83,6 +87,26 @@ def test_a_pushforward_may_be_called_any_number_of_times() -> None:
             pushforward(2.0 * u - 3.0 * v), 2.0 * pushforward(u) - 3.0 * pushforward(v), rtol=1e-11
         )
     assert len(calls) == 1
+
+
+def test_several_answers_of_one_operation() -> None:
+    """Their adjoints, too, are gone before the next way back."""
+
+    @custom_vjp
+    def both(x: Any) -> Any:
+        return np.sin(x), np.cos(x)
+
+    both.defvjp(lambda x: ((np.sin(x), np.cos(x)), x), lambda x, bars: (np.cos(x) * bars[0] - np.sin(x) * bars[1],))
+
+    def f(x: Any) -> Any:
+        sine, cosine = both(x)
+        return sine * sine + 2.0 * cosine
+
+    _, pullback = vjp(f, X)
+    _, pushforward = linearize(f, X)
+    for _ in range(3):
+        np.testing.assert_allclose(pullback(ONES)[0], 2.0 * np.sin(X) * np.cos(X) - 2.0 * np.sin(X))
+        np.testing.assert_allclose(pushforward(ONES), 2.0 * np.sin(X) * np.cos(X) - 2.0 * np.sin(X))
 
 
 def test_the_two_are_transposes_of_one_another() -> None:
@@ -266,6 +290,66 @@ def test_an_array_that_was_written_to_is_an_error() -> None:
         pullback(1.0)
     weights[:] = 2.0
     np.testing.assert_array_equal(pullback(1.0)[0], expected)
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, buffer: x + buffer,
+        lambda x, buffer: buffer - x,
+        lambda x, buffer: np.remainder(x, buffer),
+        lambda x, buffer: np.concatenate([x, buffer]),
+    ],
+)
+def test_an_array_that_the_derivative_does_not_need_may_be_written_to(f: Any, size: int) -> None:
+    x, buffer = np.linspace(0.1, 0.9, size), np.ones(size)
+    y, pullback = vjp(lambda x: f(x, buffer), x)
+    (expected,) = pullback(np.ones_like(y))
+    buffer[:] = 7.0
+    np.testing.assert_array_equal(pullback(np.ones_like(y))[0], expected)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, buffer: x * buffer,
+        lambda x, buffer: buffer / x,
+        lambda x, buffer: np.remainder(buffer, x),
+        lambda x, buffer: buffer @ x,
+        lambda x, buffer: np.where(buffer > 3.0, x, -x),
+        lambda x, buffer: np.where(buffer, x, -x),
+    ],
+)
+def test_an_array_that_the_derivative_needs_is_kept_as_it_was(f: Any) -> None:
+    buffer = np.array([7.0, 0.0, 5.0])
+    y, pullback = vjp(lambda x: f(x, buffer), X)
+    (expected,) = pullback(np.ones_like(y))
+    buffer[:] = [0.0, 30.0, 2.0]
+    np.testing.assert_array_equal(pullback(np.ones_like(y))[0], expected)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda y, w: y * w,
+        lambda y, w: w * y,
+        lambda y, w: w / y,
+        lambda y, w: np.arctan2(y, w),
+        lambda y, w: w @ y,
+        lambda y, w: np.einsum("i,i->i", y, w),
+    ],
+)
+def test_an_outer_number_that_a_pullback_needs_cannot_change_in_place(use: Any) -> None:
+    def f(x: Any) -> Any:
+        y = 2.0 * x
+        _, pullback = vjp(lambda w: np.sum(use(y, w)), ONES)
+        y += 1.0
+        return np.sum(pullback(1.0)[0]) + np.sum(y)
+
+    for derivative in (lambda: grad(f)(X), lambda: jvp(f, (X,), (ONES,)), lambda: vjp(f, X)):
+        with pytest.raises(TypeError, match=r"^x \+= v: the array of x is shared .*Write x = x \+ v"):
+            derivative()
 
 
 # After an exception in the middle
@@ -514,3 +598,45 @@ def test_a_number_of_a_finished_derivative_cannot_be_returned() -> None:
     for transform in (vjp, linearize):
         with pytest.raises(EscapedNumberError, match="level 1"):
             transform(lambda x: [x, leaked[0]], 3.0)
+
+
+class Box:
+    """Of a kind that nobody knows how to look into."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+def test_an_object_in_which_numbers_could_be_lost_cannot_be_returned() -> None:
+    said = r"the function returned <.*Box object at .*, of type Box, in which numbers .* could be lost"
+    for derivative in (
+        lambda f: vjp(f, 3.0),
+        lambda f: linearize(f, 3.0),
+        lambda f: jvp(f, (3.0,), (1.0,)),
+        lambda f: jacobian(f)(3.0),
+    ):
+        with pytest.raises(TypeError, match=said):
+            derivative(lambda x: (x, Box(x * x)))
+
+
+# The operators that are made of it
+
+
+def test_the_derivative_of_elements_that_are_not_numbers_any_more() -> None:
+    x = np.array([np.nan, 0.0, 4.0])
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(elementwise_grad(np.sqrt)(x), [np.nan, np.inf, 0.25])
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 5), (5, 2), (3, 3)])
+def test_a_jacobian_goes_along_the_fewer_directions(rows: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    along_units, seen = transforms.along_units, []
+
+    def watched(numbers: Any, linear: Any) -> Any:
+        seen.append(transforms.count(numbers))
+        return along_units(numbers, linear)
+
+    monkeypatch.setattr(transforms, "along_units", watched)
+    matrix = np.random.default_rng(0).normal(size=(rows, columns))
+    np.testing.assert_allclose(jacobian(lambda x: matrix @ x)(np.ones(columns)), matrix)
+    assert seen == [min(rows, columns)]

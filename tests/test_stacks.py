@@ -20,7 +20,10 @@ from hypothesis import strategies as st
 from three_ways import examples, generators
 
 import shiftreset_ad as sr
-from shiftreset_ad import EscapedNumberError
+from shiftreset_ad import EscapedNumberError, jacfwd
+from shiftreset_ad.directions import along_units
+from shiftreset_ad.dispatch import is_double
+from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.shapes import astype
@@ -314,6 +317,30 @@ def test_two_calls_nested(f: Any) -> None:
             np.testing.assert_allclose(rows(f(x, both))[i, j], f(a[i], c[i, j]))
 
 
+def test_an_answer_that_is_a_stack_of_an_outer_call_is_the_same_along_every_direction() -> None:
+    def inner(outer: list[Any]) -> list[Any]:
+        (rows,) = along_units([np.zeros(3)], lambda directions: [outer[0] * 2.0])
+        assert rows.shape == (3, 2)
+        return [rows]
+
+    (found,) = along_units([np.zeros(2)], inner)
+    np.testing.assert_array_equal(found, np.broadcast_to(2.0 * np.eye(2)[:, None, :], (2, 3, 2)))
+
+
+def test_directions_are_a_level_above_the_numbers_that_they_belong_to() -> None:
+    levels = []
+    x = NumF(np.zeros(2), np.ones(2), Tag.around([4]))
+    along_units([x], lambda directions: levels.append(directions[0].tag.level) or directions)
+    assert levels == [6]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64])
+def test_blocks_of_zeros_are_in_the_precision_of_value_and_argument(kind: Any) -> None:
+    blocks = jacfwd(lambda x: [x, kind(2.0)])(np.ones(2, np.float32))
+    assert [block.dtype for block in blocks] == [np.float32, kind]
+    assert not np.any(blocks[1])
+
+
 # What asks for the value
 
 
@@ -399,6 +426,18 @@ def test_questions_about_the_shape() -> None:
         with pytest.raises(TypeError, match="unsized"):
             ask(scalar)
     assert repr(Stack(np.zeros(2), Tag.around([4]))) == "Stack(array([0., 0.]), level=5)"
+
+
+def test_a_stack_is_not_a_scalar_in_double_precision() -> None:
+    assert not is_double(Stack(np.zeros(3), Tag.around([])))
+    assert not is_double(NumF(Stack(np.zeros(3), Tag.around([])), 0.0, Tag.around([])))
+
+
+def test_a_size_that_cannot_be_told_is_an_error_as_in_numpy() -> None:
+    with pytest.raises(ValueError, match="reshape"):
+        np.reshape(np.zeros((2, 0)), (-1, 0))
+    with pytest.raises(ValueError, match="reshape"):
+        np.reshape(Stack(np.zeros((3, 2, 0)), Tag.around([])), (-1, 0))
 
 
 def test_copies_and_constants() -> None:

@@ -34,7 +34,7 @@ def along_units(numbers: list[Any], linear: Linear) -> list[Any]:
     """
     total = count(numbers)
     if total == 0:
-        return linear([None] * len(numbers))
+        return [None] * len(linear([None] * len(numbers)))
     at_once = max(1, AT_MOST // total)
     parts = [
         _along(numbers, linear, np.arange(start, min(start + at_once, total)), total)

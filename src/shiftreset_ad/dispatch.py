@@ -229,6 +229,14 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
     return number.linearized(tag, answer, active)
 
 
+def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
+    """Whether this is a function that is linear in a list of arrays, given as its first argument, all together.
+
+    A map for each part would make an answer of full size for each, and so take O(n^2) for n parts.
+    """
+    return rule.linear and rule.operands == rule.parameters[:1] and isinstance(args[0], list)
+
+
 def one_level_below(arg: Any, tag: Tag) -> Any:
     """An argument as it is for the rule: numbers with this tag replaced by their primals."""
     if isinstance(arg, Number):

@@ -20,11 +20,11 @@ from numpy import float64, ndarray
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.checks import is_inexact, require_usable, value_and_aux, without_level
-from shiftreset_ad.dispatch import Number, is_double, value
+from shiftreset_ad.dispatch import Number, by_linear_maps, is_double, is_linear_in_list, one_level_below, value
 from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.operands import as_operand
 from shiftreset_ad.partials import times
-from shiftreset_ad.rules import Elementwise, LinearMap
+from shiftreset_ad.rules import Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.shapes import in_precision
 from shiftreset_ad.tags import Tag
@@ -41,6 +41,15 @@ class NumF(ArrayNumber):
         self.primal = primal
         self.tangent = tangent
         self.tag = tag
+
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not is_linear_in_list(rule, args):
+            return by_linear_maps(self, rule, args, kwargs)
+        tag, parts, rest = self.tag, args[0], args[1:]
+        tag.require_open()
+        x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros_like(x) for x in parts]
+        y = rule.function(one_level_below(parts, tag), *rest, **kwargs)
+        return number(y, rule.function(x_dots, *rest, **kwargs), tag)
 
     @staticmethod
     def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
@@ -61,7 +70,7 @@ class NumF(ArrayNumber):
         self.primal, self.tangent = y.primal, y.tangent
 
     def __getitem__(self, index: Any) -> Any:
-        if type(self.primal) is not ndarray:
+        if type(self.primal) is not ndarray and not shape_of(self.primal):
             return super().__getitem__(index)
         self.tag.require_open()
         return NumF(self.primal[index], self.tangent[index], self.tag)
@@ -132,7 +141,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             y_dot = times_b(b_dot, y, a, b)
         else:
             y_dot = times_a(a_dot, y, a, b) + times_b(b_dot, y, a, b)
-        return NumF(y, y_dot, tag) if is_double(y) else number(y, y_dot, tag)
+        return NumF(y, y_dot, tag) if is_double(y) and is_double(y_dot) else number(y, y_dot, tag)
 
     return operate
 

@@ -24,6 +24,7 @@ from shiftreset_ad.operands import as_operand
 from shiftreset_ad.partials import as_function, ieee, times
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.elementwise import CHOICES
 from shiftreset_ad.rules.indexing import frozen_index
 from shiftreset_ad.rules.table import require_order
@@ -295,7 +296,7 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
 def getitem(x: NumR, index: Any) -> Any:
     """y = x[index], of which a program may do one for each element."""
     primal = x.primal
-    if type(primal) is not ndarray:
+    if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)
     y = NumR(primal[index], ZERO, x.tag)
     capture(x.tag, (pull_item, y, x, frozen_index(index)))

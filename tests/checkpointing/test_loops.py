@@ -314,6 +314,32 @@ def test_closures() -> None:
     close(found["bias"], expected["bias"])
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_arrays_that_are_written_to_after_the_loop(order: int) -> None:
+    """Those that the step closes over, and those in the state, count with the values that they had in the loop."""
+    rates = np.full(5, 2.0)
+
+    def closed_over(x: Any) -> Any:
+        rates[:] = 2.0
+        y = checkpointed_loop(lambda k, s: s * rates[k], x * x, 5, snapshots=2)
+        rates[1] = 100.0
+        return y
+
+    def in_the_state(x: Any) -> Any:
+        rates[:] = 2.0
+        y, _ = checkpointed_loop(lambda k, s: (s[0] * s[1][k], s[1]), (x * x, rates), 5, snapshots=2)
+        rates[1] = 100.0
+        return y
+
+    for f in (closed_over, in_the_state):
+        derivative = f
+        for _ in range(order):
+            derivative = grad(derivative)
+        assert derivative(3.0) == {1: 192.0, 2: 64.0}[order]
+        y, pullback = vjp(f, 3.0)
+        assert (y, pullback(1.0), pullback(1.0)) == (288.0, (192.0,), (192.0,))
+
+
 def test_a_state_that_begins_with_constants() -> None:
     def f(loop, x):
         total, _ = loop(lambda k, state: (state[0] + state[1] * x, state[1] * x), (0.0, 1.0), 6, 2)

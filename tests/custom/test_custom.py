@@ -693,6 +693,13 @@ def test_tall_jacobians_and_linearizations_use_the_rule_for_forward_mode(kind):
     np.testing.assert_allclose(jacrev(tall)(X), np.concatenate([np.diag(2.0 * X), np.diag(6.0 * X)]))
 
 
+def test_a_pullback_is_differentiated_at_zero_as_anywhere_else():
+    """Only a recording goes by the linear map there; bwd of this one is linear near zero, and not everywhere."""
+    clip = with_rules("vjp", lambda x: x, lambda x: (x, None), lambda _, g: (np.clip(g, -1.0, 1.0),), None)
+    _, pullback = vjp(clip, 3.0)
+    assert [grad(lambda g: pullback(g)[0])(g) for g in (0.0, 0.5, 2.0)] == [1.0, 1.0, 0.0]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tall_jacobian_of_a_closure(kind):
     def h(x):

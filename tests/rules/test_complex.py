@@ -1,7 +1,8 @@
 """Every rule at complex points, and JAX's conventions.
 
 `at_complex_points` gives a function the real and the imaginary parts of its operands as operands of their own, so that
-`check` looks at every derivative there is, in every mode; the conventions are what is left to test on complex operands.
+`check` looks at every derivative there is, in every mode. On complex operands themselves, in every precision, the modes
+are compared with each other; the conventions are what is left to test.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import test_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, mutually_broadcastable_shapes
-from three_ways import check, check_inner_products, examples, generators
+from three_ways import check, check_inner_products, check_inner_products_in, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, value_and_grad
@@ -61,6 +62,11 @@ def at_complex_points(f, *xs, generator, real=(), **options):
         return f(*zs)
 
     check(f_of_parts, *xs, *imaginary, generator=generator, **options)
+    zs = list(xs)
+    for i, part in zip(places, imaginary, strict=True):
+        zs[i] = xs[i] + 1j * part
+    dtype = generator.choice([np.float32, np.float64, np.longdouble]) if options.get("dtypes", True) else np.float64
+    check_inner_products_in(dtype, f, *zs, generator=generator, second_order=options.get("second_order", True))
 
 
 def one_may_be_real(data, count):

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, mutually_broadcastable_shapes
 from three_ways import check, examples, generators
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad, value_and_grad
+from shiftreset_ad import grad, jvp, value_and_grad
 
 INF, NAN = math.inf, math.nan
 
@@ -296,6 +296,14 @@ def test_python_scalars_do_not_widen(dtype):
         x_bar.astype(float), grad(lambda x: f(x.astype(dtype)))(x.astype(float)), rtol=8 * np.finfo(dtype).eps + 1e-15
     )
     assert value.dtype == dtype
+
+
+def test_a_tangent_is_as_precise_as_its_value():
+    """The derivative of a sum is that of its operand, and is not left in the lower precision of that."""
+    for function in (np.add, np.subtract, np.remainder, np.nextafter):
+        f = lambda a, function=function: function(a, np.float64(2.0)) * 0.1  # noqa: E731
+        assert jvp(f, (np.float32(1.0),), (np.float32(1.0),))[1] == 0.1
+        assert grad(f)(np.float32(1.0)) == np.float32(0.1)
 
 
 def test_integral_parts_of_divmod_and_exponents_of_frexp_are_constants():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 
 import numpy as np
@@ -191,6 +192,40 @@ def test_a_wrong_pullback_is_found(monkeypatch):
     )
     fails(three_ways.check_finite_differences, np.mean, X)
     fails(three_ways.check_inner_products, np.mean, X)
+
+
+def test_a_wrong_derivative_of_the_derivative_is_found(monkeypatch):
+    replace_elementwise(monkeypatch, np.sin, lambda y, x: np.cbrt(x))
+    wrong = operations.operation(Elementwise(np.cbrt, (lambda y, x: 2.0 * x,)), np.cbrt)
+    monkeypatch.setitem(NumR.operations, np.cbrt, wrong)
+    passes(three_ways.check_inner_products, np.sin, X)
+    for seed in range(4):
+        with pytest.raises(AssertionError):
+            three_ways.check_inner_products(np.sin, X, generator=np.random.default_rng(seed), order=2)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])
+def test_a_pullback_that_is_wrong_in_one_precision_is_found(dtype, monkeypatch):
+    replace_structured(
+        monkeypatch,
+        np.mean,
+        lambda a, a_dot: np.sum(a_dot) / 2,
+        lambda a, y_bar: y_bar * np.full(2, 2.0 if a.dtype == dtype else 0.5, a.dtype),
+    )
+    passes(three_ways.check_inner_products, np.mean, X)
+    for each in three_ways.TOLERANCE:
+        (fails if each is dtype else passes)(functools.partial(three_ways.check_inner_products_in, each), np.mean, X)
+
+
+def test_a_pullback_that_conjugates_is_found(monkeypatch):
+    replace_structured(
+        monkeypatch, np.mean, lambda a, a_dot: np.sum(a_dot) / 2j, lambda a, y_bar: np.conj(y_bar / 2j) * np.ones(2)
+    )
+    fails(three_ways.check_inner_products, np.mean, X + 1j)
+    replace_structured(
+        monkeypatch, np.mean, lambda a, a_dot: np.sum(a_dot) / 2j, lambda a, y_bar: y_bar / 2j * np.ones(2)
+    )
+    passes(three_ways.check_inner_products, np.mean, X + 1j)
 
 
 def test_a_wrong_dtype_or_shape_is_found(monkeypatch):

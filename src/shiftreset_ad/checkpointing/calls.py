@@ -7,23 +7,24 @@ to `nonlocal` variables. Nothing else may have numbers in it that are being diff
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NoReturn
 
 import numpy as np
 
 from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate, finished, settle
-from shiftreset_ad.checks import require_usable, without_level
-from shiftreset_ad.closures import Environment, Instance
+from shiftreset_ad.checks import named, require_usable, without_level
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.control import ControlError, Operation, run
-from shiftreset_ad.dispatch import Number, newest, value
+from shiftreset_ad.dispatch import Number, newest, one_level_below, value
+from shiftreset_ad.environments import Environment, Instance
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.forward import NumF
 from shiftreset_ad.reverse import NumR, backward
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import EscapedNumberError, Tag
+from shiftreset_ad.tracebacks import trimming
 
 
 class Call:
@@ -58,6 +59,22 @@ class Call:
             self._environment.with_leaves(self.leaves).assign(updates)
 
 
+def as_operation(operator: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any]) -> Callable[..., Any]:
+    """`f`, of which reverse mode has `carry_out(name, call)` make one operation. Other modes call it as it is."""
+    name = named(operator, f)
+
+    @wraps(f)
+    def f_as_operation(*args: Any, **kwargs: Any) -> Any:
+        call = Call(name, f, args, kwargs)
+        if type(newest_of(call.leaves)) is NumR:
+            return carry_out(name, call)
+        result = f(*args, **kwargs)
+        require_known_levels(name, trees.flatten(result)[0], call.leaves)
+        return result
+
+    return trimming(f_as_operation)
+
+
 def newest_of(leaves: Sequence[Any]) -> Number | None:
     """The number that a call with these leaves belongs to, as one operation."""
     numbers = [leaf for leaf in leaves if isinstance(leaf, Number)]
@@ -66,7 +83,7 @@ def newest_of(leaves: Sequence[Any]) -> Number | None:
 
 def below(leaves: Sequence[Any], tag: Tag) -> list[Any]:
     """The leaves with the numbers of this tag replaced by their primals."""
-    return [leaf.primal if isinstance(leaf, Number) and leaf.tag is tag else leaf for leaf in leaves]
+    return [one_level_below(leaf, tag) for leaf in leaves]
 
 
 def levels(leaves: Sequence[Any]) -> set[Tag]:
@@ -79,7 +96,7 @@ def levels(leaves: Sequence[Any]) -> set[Tag]:
     return tags
 
 
-def require_known(operator: str, answers: Sequence[Any], leaves: Sequence[Any]) -> None:
+def require_known_levels(operator: str, answers: Sequence[Any], leaves: Sequence[Any]) -> None:
     """Raise ControlError if an answer belongs to a level that none of these leaves has."""
     known = levels(leaves)
     for tag in levels(answers) - known:
@@ -103,7 +120,7 @@ def unrecorded(
     tag.closed = tag.capture = partial(_refuse_left_behind, operator)
     inputs = [NumR(leaf, ZERO, tag) if i in lifted else leaf for i, leaf in enumerate(leaves)]
     result = without_level(run(tag, partial(region, inputs), _forget), tag)
-    require_known(operator, trees.flatten(result)[0], leaves)
+    require_known_levels(operator, trees.flatten(result)[0], leaves)
     return result
 
 
@@ -119,17 +136,16 @@ def _refuse_left_behind(operator: str, source: Any, message: Any) -> NoReturn:
 
 
 def recorded(
-    operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], xs: dict[int, NumR]
-) -> tuple[Any, list[Operation], Tag]:
-    """The value of `region` with the numbers `xs` in these places, all of one new tag, and its operations."""
-    tag = next(iter(xs.values())).tag
+    operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], xs: dict[int, NumR], tag: Tag
+) -> tuple[Any, list[Operation]]:
+    """The value of `region` with the numbers `xs` in these places, all of this new tag, and its operations."""
     inputs = [xs.get(i, leaf) for i, leaf in enumerate(leaves)]
     pending: list[Operation] = []
     result = with_relaxed_collector(lambda: run(tag, partial(region, inputs), pending.append))
     for leaf in trees.flatten(result)[0]:
         if isinstance(leaf, Number):
             require_usable(operator, leaf, tag)
-    return result, pending, tag
+    return result, pending
 
 
 def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any], tag: Tag) -> None:

@@ -8,7 +8,6 @@ function that is checkpointed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import wraps
 from typing import Any
 
 from shiftreset_ad import trees
@@ -17,21 +16,19 @@ from shiftreset_ad.checkpointing.calls import (
     Call,
     adjoint,
     agree,
+    as_operation,
     below,
     newest_of,
     not_deterministic,
     outlined,
     pull,
     recorded,
-    require_known,
     unrecorded,
 )
-from shiftreset_ad.checks import named
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.dispatch import value
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.tags import Tag
-from shiftreset_ad.tracebacks import trimming
 
 # The cotangents of the operands, from the leaves, the cotangents of the answers, and the answers' plain values.
 Pullback = Callable[[list[Any], list[Any], list[Any]], list[Any]]
@@ -53,20 +50,13 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> grad(checkpoint(lambda x: x * x))(3.0)
     6.0
     """
-    name = named("checkpoint", f)
 
-    @wraps(f)
-    def checkpointed_f(*args: Any, **kwargs: Any) -> Any:
-        call = Call(name, f, args, kwargs)
-        if type(newest_of(call.leaves)) is not NumR:
-            result = f(*args, **kwargs)
-            require_known(name, trees.flatten(result)[0], call.leaves)
-            return result
+    def carry_out(name: str, call: Call) -> Any:
         result, updates = checkpointed(name, call, call.leaves)
         call.assign(updates)
         return result
 
-    return trimming(checkpointed_f)
+    return as_operation("checkpoint", f, carry_out)
 
 
 def checkpointed(
@@ -85,8 +75,9 @@ def checkpointed(
 
     def pullback(inputs: list[Any], y_bars: list[Any], first: list[Any]) -> list[Any]:
         def pulled_back(leaves: list[Any]) -> list[Any]:
-            xs = operands.numbers(leaves)
-            again, pending, tag = recorded(operator, region, leaves[: len(inputs)], xs)
+            tag = Tag()
+            xs = {i: NumR(leaves[i], ZERO, tag) for i in operands.places}
+            again, pending = recorded(operator, region, leaves[: len(inputs)], xs, tag)
             answers = trees.Parts(again).numbers
             if outlined(again) != outline or not agree(first, answers):
                 raise not_deterministic(operator)
@@ -110,10 +101,9 @@ class Operands:
         self.places = list(self._xs)
         self._constants = [None if i in self._xs else frozen(leaf, tag) for i, leaf in enumerate(leaves)]
 
-    def numbers(self, leaves: Sequence[Any]) -> dict[int, NumR]:
-        """In the places of the operands, numbers of a new tag."""
-        tag = Tag()
-        return {i: NumR(leaves[i], ZERO, tag) for i in self.places}
+    def below(self) -> list[Any]:
+        """All leaves, the operands one level below."""
+        return [self._xs[i].primal if i in self._xs else c for i, c in enumerate(self._constants)]
 
     def operation(self, answers: list[Any], pullback: Pullback) -> list[Any]:
         """The operation on them that has these answers.
@@ -122,10 +112,9 @@ class Operands:
         """
 
         def pull_back(y_bars: list[Any]) -> list[Any]:
-            inputs = [self._xs[i].primal if i in self._xs else c for i, c in enumerate(self._constants)]
             # What nothing has used is not zero: zero times an infinite partial derivative would be NaN.
             used = [None if bar is None or settle(y) is ZERO else bar for y, bar in zip(ys, y_bars, strict=True)]
-            return pullback(inputs, used, [value(y) for y in ys])
+            return pullback(self.below(), used, [value(y) for y in ys])
 
         ys = jointly(self._tag, answers, list(self._xs.values()), pull_back)
         return ys

@@ -7,18 +7,25 @@ arguments, and its intermediate results are not needed any longer once that is k
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO
-from shiftreset_ad.checkpointing.calls import Call, adjoint, below, newest_of, pull, recorded, require_known
-from shiftreset_ad.checks import NUMERIC, named, without_level
+from shiftreset_ad.checkpointing.calls import (
+    Call,
+    adjoint,
+    as_operation,
+    below,
+    newest_of,
+    pull,
+    recorded,
+    require_known_levels,
+)
+from shiftreset_ad.checks import NUMERIC, without_level
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import Tag
-from shiftreset_ad.tracebacks import trimming
 
 
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,18 +43,7 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> grad(fuse(lambda x: x * x))(3.0)
     6.0
     """
-    name = named("fuse", f)
-
-    @wraps(f)
-    def fused_f(*args: Any, **kwargs: Any) -> Any:
-        call = Call(name, f, args, kwargs)
-        if type(newest_of(call.leaves)) is not NumR:
-            result = f(*args, **kwargs)
-            require_known(name, trees.flatten(result)[0], call.leaves)
-            return result
-        return fused(name, call)
-
-    return trimming(fused_f)
+    return as_operation("fuse", f, fused)
 
 
 def fused(operator: str, call: Call) -> Any:
@@ -59,11 +55,11 @@ def fused(operator: str, call: Call) -> Any:
     inner = Tag()
     leaves = below(call.leaves, tag)
     xs = {i: NumR(leaves[i], ZERO, inner) for i in operands}
-    (answer, updates), pending, _ = recorded(operator, call, leaves, xs)
+    (answer, updates), pending = recorded(operator, call, leaves, xs, inner)
     _require_scalar(operator, answer, updates, inner)
     call.assign(updates)
     y = without_level(answer, inner)  # before the way back, on which it may get an old value again
-    require_known(operator, [y], leaves)
+    require_known_levels(operator, [y], leaves)
     if y is answer:
         return y
     pull(pending, [answer], [1.0], inner)

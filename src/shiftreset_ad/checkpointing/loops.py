@@ -24,14 +24,14 @@ from shiftreset_ad.checkpointing.calls import (
     not_deterministic,
     pull,
     recorded,
-    require_known,
+    require_known_levels,
     unrecorded,
 )
 from shiftreset_ad.checkpointing.checkpoint import Operands, checkpointed
 from shiftreset_ad.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
 from shiftreset_ad.checks import named
-from shiftreset_ad.closures import Environment
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.environments import Environment
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import Tag
@@ -62,7 +62,7 @@ def checkpointed_loop(step: Callable[[int, Any], Any], state: Any, n: int, snaps
     loop = Loop(name, step, state, snapshots)
     final = looped(loop, 0, n, loop.leaves, stored=True)
     if type(newest_of(loop.leaves)) is not NumR:
-        require_known(name, final, loop.leaves)
+        require_known_levels(name, final, loop.leaves)
     return trees.unflatten(loop.structure, final)
 
 
@@ -147,7 +147,9 @@ def looped(
     if type(number) is not NumR:
         steps = partial(loop.run, start, stop)
         return unrecorded(loop.operator, steps, leaves, lifted) if lifted else steps(leaves)
-    operands, inner = Operands(number.tag, leaves), below(leaves, number.tag)
+    operands = Operands(number.tag, leaves)
+    # Of the state every step gets a new one, but of what it closes over, on the way there, the very arrays.
+    inner = operands.below()[: loop.size] + below(leaves[loop.size :], number.tag)
     active = loop.numbers.union(operands.places)
     first_sweep: list[Reversal] = []
     if stored and type(newest_of(inner)) is not NumR:
@@ -164,7 +166,7 @@ def looped(
             all_y_bars: list[Any] = [None] * loop.size
             for i, y_bar in zip(places, leaves[len(inputs) :], strict=True):
                 all_y_bars[i] = y_bar
-            x_bars = reversal.back(all_y_bars, first)
+            x_bars = reversal.back(leaves[loop.size : len(inputs)], all_y_bars, first)
             return [x_bars[i] for i in operands.places]
 
         return checkpointed(loop.operator, pulled_back, [*inputs, *y_bars])  # type: ignore[no-any-return]
@@ -207,8 +209,12 @@ class Reversal:
         self._step = self._next_step()
         return self._advanced(self._stop - 1, self._stop)
 
-    def back(self, y_bars: list[Any], first: list[Any]) -> dict[int, Any]:
-        """The cotangents of the leaves, for those of the final state with plain values `first`; None for zero."""
+    def back(self, environment: list[Any], y_bars: list[Any], first: list[Any]) -> dict[int, Any]:
+        """The cotangents of the leaves, for those of the final state with plain values `first`; None for zero.
+
+        `environment` are the leaves that `step` closes over, in which arrays are as they were on the way there.
+        """
+        self._environment = environment
         step = self._next_step() if self._step is None else self._step
         check: list[Any] | None = first
         while step is not None:
@@ -243,7 +249,7 @@ class Reversal:
             tag = Tag()
             xs = {i: continued(totals.get(i), inputs[i], tag) for i in self._active}
             run = partial(self._loop.run, step, step + 1)
-            state, pending, tag = recorded(self._loop.operator, run, inputs[: len(leaves)], xs)
+            state, pending = recorded(self._loop.operator, run, inputs[: len(leaves)], xs, tag)
             if first is not None and not agree(first, [y for y in state if trees.is_number(y)]):
                 raise not_deterministic(self._loop.operator)
             pull(pending, state, inputs[len(leaves) :], tag)

@@ -2,7 +2,7 @@
 
 The call belongs to the newest tag among its differentiable arguments. The rules get the arguments one level below, so
 their code is differentiated by all older tags: a rule has derivatives of any order that its code has. A mode without
-a rule uses that of the other, transposed. `custom_levels` has what becomes of numbers that are no arguments.
+a rule uses that of the other, transposed. `levels` has what becomes of numbers that are no arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from shiftreset_ad import trees
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.custom.levels import Level, lowered, with_constants
 from shiftreset_ad.custom.rules import Application, name_of
-from shiftreset_ad.custom.transposition import Linear, NoValue, transpose
+from shiftreset_ad.custom.transposition import NoValue, transpose
+from shiftreset_ad.directions import Linear
 from shiftreset_ad.dispatch import Number, newest, value
 from shiftreset_ad.forward import NumF, number, own
 from shiftreset_ad.reverse import NumR, jointly
@@ -130,7 +131,7 @@ class Call:
         numbers = list(map(self.level.below, self.numbers))
         answers, residuals = self.application.fwd(numbers)
         finished = self.level.tags_in_use(answers.numbers)
-        outline = outlined(answers)
+        outline = without_values(answers)
         bwd = with_constants(finished, partial(self.application.bwd, outline, self.kept_residuals(residuals)))
 
         def pull(y_bars: list[Any]) -> list[Any]:
@@ -229,13 +230,14 @@ MODES: dict[type, Callable[[Call], Any]] = {
 
 
 def recording_of(y_bars: list[Any], tag: Tag) -> Tag | None:
-    """The tag of these cotangents, if they are zeros of a reverse mode newer than this `tag`.
+    """The tag of these cotangents, if they are zeros of a recording newer than this `tag`.
 
     They stand for any then: a way back is recorded at zero, to be transposed, as it is linear. bwd is not to be run
     there, where it may do something else: end an iteration before its first step, say.
     """
     tags = [y_bar.tag for y_bar in y_bars if type(y_bar) is NumR and y_bar.tag.serial > tag.serial]
-    return max(tags, key=lambda tag: tag.serial) if tags and all(map(is_known_zero, y_bars)) else None
+    last = max(tags, key=lambda tag: tag.serial, default=None)
+    return last if last is not None and last.recorded and all(map(is_known_zero, y_bars)) else None
 
 
 def is_known_zero(y_bar: Any) -> bool:
@@ -252,7 +254,7 @@ def spread(directions: list[Any], places: list[int], total: int) -> list[Any]:
     return found
 
 
-def outlined(answers: trees.Parts) -> trees.Parts:
+def without_values(answers: trees.Parts) -> trees.Parts:
     """A structure of the same shapes and dtypes, which holds no value."""
     return trees.Parts(
         answers.with_numbers([np.broadcast_to(np.zeros((), dtype_of(y)), shape_of(y)) for y in answers.numbers])

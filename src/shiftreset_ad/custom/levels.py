@@ -8,16 +8,23 @@ code makes of it. Older ones are ordinary values.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from shiftreset_ad.custom.transposition import Linear
+from shiftreset_ad.directions import Linear
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.stacks import Stack
 from shiftreset_ad.tags import Tag
 
 IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
+
+
+def levels_of(x: Any) -> Iterator[Number]:
+    """`x` and what is below it, as long as these are numbers."""
+    while isinstance(x, Number):
+        yield x
+        x = x.rows if type(x) is Stack else x.primal
 
 
 class Level:
@@ -45,13 +52,7 @@ class Level:
 
     def newer_tags(self, leaves: list[Any]) -> set[Tag]:
         """The tags above this level, of all levels of these."""
-        found = set()
-        for x in leaves:
-            while isinstance(x, Number):
-                if x.tag.serial > self.tag.serial:
-                    found.add(x.tag)
-                x = x.rows if type(x) is Stack else x.primal
-        return found
+        return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial > self.tag.serial}
 
     def tags_in_use(self, leaves: list[Any]) -> set[Tag]:
         """The tags of the numbers that a rule which returned these uses as constants, or may use on the way back."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad import trees
-from shiftreset_ad.custom.transposition import Linear
+from shiftreset_ad.directions import Linear
 from shiftreset_ad.dispatch import newest
 from shiftreset_ad.forward import own
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of

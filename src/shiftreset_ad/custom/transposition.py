@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.arguments import all_of
+from shiftreset_ad.custom.levels import levels_of
+from shiftreset_ad.directions import Linear
 from shiftreset_ad.dispatch import SEQUENCES, Number, has_number, name_of
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.interface import ArrayNumber, install_operators
@@ -22,10 +24,8 @@ from shiftreset_ad.operands import as_operand
 from shiftreset_ad.recording import Recording
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.stacks import OF_THE_SHAPE, Stack
+from shiftreset_ad.stacks import OF_THE_SHAPE
 from shiftreset_ad.tags import Tag
-
-Linear = Callable[[list[Any]], list[Any]]
 
 
 def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> Linear:
@@ -72,11 +72,7 @@ def is_zero(answer: Any) -> bool:
 
 def depends_on(x: Any, tag: Tag) -> bool:
     """Whether some level of `x` has this tag."""
-    while isinstance(x, Number):
-        if x.tag is tag:
-            return True
-        x = x.rows if type(x) is Stack else x.primal
-    return False
+    return any(number.tag is tag for number in levels_of(x))
 
 
 def plain(x: Any) -> Any:

@@ -40,6 +40,8 @@ def power_base(y: Any, a: Any, b: Any) -> Any:
     if isinstance(b, (int, float)):
         if not b:
             return 0.0
+        if b == 2:
+            return a + a  # the commonest power, without another
         slope = b * a ** (b - 1)
         if type(slope) is not float and is_complex(slope) and not is_complex(y):
             return b * y / a  # of a negative base, where NumPy's powers are NaN, and Python's complex

@@ -24,10 +24,20 @@ from itertools import count
 from operator import add
 from typing import Any, cast
 
+import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.checks import is_inexact
-from shiftreset_ad.dispatch import SEQUENCES, Number, by_linear_maps, has_number, newest, numbers_in, one_level_below
+from shiftreset_ad.dispatch import (
+    SEQUENCES,
+    Number,
+    by_linear_maps,
+    has_number,
+    is_linear_in_list,
+    newest,
+    numbers_in,
+    one_level_below,
+)
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.forward import NumF, conform
 from shiftreset_ad.interface import ArrayNumber
@@ -93,6 +103,8 @@ class Series(ArrayNumber):
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tag = self.tag
         tag.require_open()
+        if is_linear_in_list(rule, args):
+            return by_parts(tag, rule, *args, **kwargs)
         if rule.linear:
             return by_linear_maps(self, rule, args, kwargs)
         sources: list[Any] = [x for x in numbers_in([*args, *kwargs.values()]) if x.tag is tag]
@@ -258,6 +270,20 @@ def replaced(arg: Any, tag: Tag, function: Callable[[Any], Any]) -> Any:
 
 
 # Structured operations
+
+
+def by_parts(tag: Tag, rule: Structured, parts: list[Any], *rest_of_args: Any, **kwargs: Any) -> Any:
+    """An operation that is linear in a list: it takes the coefficients of one order, all together."""
+    sources: list[Any] = [x for x in parts if belongs(x, tag)]
+
+    def rest(y: Series) -> Iterator[Any]:
+        for k in count(1):
+            if not any(x.has(k) for x in sources):
+                return
+            coefficients = [x.coefficients[k] if belongs(x, tag) and x.has(k) else np.zeros_like(x) for x in parts]
+            yield rule.function(coefficients, *rest_of_args, **kwargs)
+
+    return series(tag, rule.function(one_level_below(parts, tag), *rest_of_args, **kwargs), rest, sources)
 
 
 def by_products(

@@ -70,9 +70,8 @@ def check_jvp(
 
     >>> check_jvp(np.sin, lambda x, x_dot: (np.sin(x[0]), np.cos(x[0]) * x_dot[0]), (0.5,))
     """
-    title = named("check_jvp", f)
     with np.errstate(all="ignore"):
-        point = _point(title, f, args, Tolerance(atol, rtol, eps), seed)
+        point = _point(named("check_jvp", f), f, args, Tolerance(atol, rtol, eps), seed)
         Comparison(point, forward=point.forward(f_jvp)).run()
 
 
@@ -92,9 +91,8 @@ def check_vjp(
 
     >>> check_vjp(np.sin, lambda x: (np.sin(x), lambda y_bar: (np.cos(x) * y_bar,)), (0.5,))
     """
-    title = named("check_vjp", f)
     with np.errstate(all="ignore"):
-        point = _point(title, f, args, Tolerance(atol, rtol, eps), seed)
+        point = _point(named("check_vjp", f), f, args, Tolerance(atol, rtol, eps), seed)
         Comparison(point, reverse=point.reverse(f_vjp)).run()
 
 
