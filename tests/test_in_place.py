@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import EscapedNumberError, grad, value, value_and_grad
+from shiftreset_ad import EscapedNumberError, grad, jvp, lift, value, value_and_grad
 
 X = np.array([1.5, 0.5, 2.0])
 REFUSED = r"^x (.|\*\*|//)= v: .*Write x = x (.|\*\*|//) v to make a new array$"
@@ -137,6 +137,14 @@ def test_the_precision_of_the_array_is_kept() -> None:
     assert found == f(x)
     assert gradient.dtype == np.float32
     np.testing.assert_allclose(gradient, 4 * (2 * X + X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("zeros", [np.zeros(3, np.float32), np.zeros(3, complex), np.float32(0.0), 0.0])
+def test_a_constant_to_add_to_has_a_derivative_of_its_own_dtype(zeros: Any) -> None:
+    total, slope = jvp(lambda x: lift(zeros, like=x), (X,), (X,))
+    assert type(slope) is type(total) is type(zeros)
+    assert np.asarray(slope).dtype == np.asarray(zeros).dtype
+    assert not np.any(slope)
 
 
 def argument(x: Any) -> Any:

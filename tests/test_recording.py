@@ -273,23 +273,31 @@ def test_a_change_in_place_is_undone_and_done_again() -> None:
         np.testing.assert_array_equal(y, f(X.copy()))
 
 
-def test_an_array_that_was_written_to_is_an_error() -> None:
+def test_arrays_that_are_written_to_before_the_way_back() -> None:
     x, weights = X.copy(), np.full(5000, 2.0)
     _, pullback = vjp(lambda x: np.sum(x * x * weights[0]) + np.sum(weights * x[0]), x)
     expected = pullback(1.0)[0]
     x[0] = 7.0
-    for _ in range(2):
-        with pytest.raises(
-            ControlError, match=r"an array of shape \(3,\) was written to.*use a copy: x \* array\.copy"
-        ):
-            pullback(1.0)
-    x[0] = X[0]
     np.testing.assert_array_equal(pullback(1.0)[0], expected)
-    weights[:] = 0.0
-    with pytest.raises(ControlError, match=r"an array of shape \(5000,\)"):
-        pullback(1.0)
-    weights[:] = 2.0
+    weights[7] = 0.0
     np.testing.assert_array_equal(pullback(1.0)[0], expected)
+    large = np.ones(10_000)
+    _, pullback = vjp(lambda x: np.sum(x * x), large)
+    large[3] = 7.0
+    np.testing.assert_array_equal(pullback(1.0)[0], np.full(10_000, 2.0))
+
+
+@pytest.mark.parametrize("n", [3, 10_000])
+def test_an_argument_that_is_written_to_inside_is_an_error(n: int) -> None:
+    argument = np.ones(n)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        argument[1] = 5.0
+        return y
+
+    with pytest.raises(ControlError, match=rf"an argument, an array of shape \({n},\), was written to.*x\.copy"):
+        vjp(f, argument)
 
 
 @pytest.mark.parametrize("size", [3, 5000])
@@ -433,7 +441,7 @@ def test_after_an_interrupt_at_any_time(interrupted: Any) -> None:
     assert min(many) > 100
 
 
-@pytest.mark.parametrize("stop", range(1, 60, 4))
+@pytest.mark.parametrize("stop", range(1, 54, 4))
 def test_after_an_interrupt_in_the_clearing_up(stop: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two at once: one on the way back, and one while that is cleared up."""
     _, pullback = vjp(in_place, X)

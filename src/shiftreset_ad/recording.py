@@ -20,7 +20,7 @@ from shiftreset_ad.adjoints import ZERO, accumulate, finished
 from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.checks import require_usable, value_and_aux
 from shiftreset_ad.collector import with_relaxed_collector
-from shiftreset_ad.constants import unchanged
+from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.floating_errors import without_warnings
@@ -33,7 +33,7 @@ class Recording:
     """What `f` did with its arguments, and what it returned: `value`, and with `has_aux` also `aux`."""
 
     __slots__ = (
-        *("_cut_short", "_lock", "_owner", "_pending", "_taken_over", "_xs", "_ys"),
+        *("_cut_short", "_held", "_lock", "_owner", "_pending", "_taken_over", "_xs", "_ys"),
         *("arguments", "aux", "operator", "structure", "value"),
     )
 
@@ -52,10 +52,16 @@ class Recording:
         self._cut_short = False
         tag = Tag()
         tag.recorded = True
-        self._xs = [NumR(number, ZERO, tag) for number in arguments.numbers]
-        self._pending = [unchanged(number) for number in arguments.numbers if isinstance(number, ndarray)]
+        # Copies, as the caller may write to the arrays before the way back; `_held`, as `x += v` on them is refused.
+        self._held = [x.copy("K") if isinstance(x, ndarray) else x for x in arguments.numbers]
+        self._xs = [NumR(number, ZERO, tag) for number in self._held]
+        self._pending: list[Operation] = []
         inputs = arguments.with_numbers(self._xs)
         result = with_relaxed_collector(lambda: run(tag, partial(f, *inputs, **kwargs), self._pending.append))
+        for number, copy in zip(arguments.numbers, self._held, strict=True):
+            if isinstance(copy, ndarray):
+                verify((verify, number, copy))
+        tag.copies.clear()
         self._taken_over = [operation for operation in self._pending if operation[0] is give_back]
         value, aux = value_and_aux(operator, result, has_aux)
         trees.require_known(value, operator)

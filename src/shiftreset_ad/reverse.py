@@ -159,6 +159,7 @@ def differentiate(
     def there_and_back() -> tuple[Any, Any]:
         pending = [unchanged(number) for number in numbers if isinstance(number, ndarray)]
         result = run(tag, partial(f, *inputs, **kwargs), pending.append)  # 1 to 3, for every operation of f
+        tag.copies.clear()  # the operations have them, and are freed one by one
         answer, aux = scalar_and_aux(operator, result, has_aux, holomorphic, tag)
         active = type(answer) is NumR and answer.tag is tag
         # Taken before the way back, on which numbers that were changed in place get their old values again.

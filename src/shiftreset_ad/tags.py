@@ -30,16 +30,17 @@ class Tag(Prompt):
 
     `serial` orders tags by age; `level` counts how deep the call is nested, from 1. A mode without control, such as
     forward mode, has nothing to capture: `around` and `finish` say where its call begins and ends. Of a call that is
-    `recorded`, the operations stay after its end.
+    `recorded`, the operations stay after its end. `copies` are those of large constant arrays, by their ids.
     """
 
-    __slots__ = ("level", "recorded", "serial", "thread")
+    __slots__ = ("copies", "level", "recorded", "serial", "thread")
 
     def __init__(self) -> None:
         self.serial = next(_serials)
         self.level = 1 + sum(isinstance(body.prompt, Tag) for body in enclosing())
         self.thread = threading.get_ident()
         self.recorded = False
+        self.copies: dict[int, tuple[Any, Any]] = {}
         super().__init__(closed=partial(_refuse_escaped, self.level))
 
     @classmethod

@@ -20,10 +20,12 @@ from shiftreset_ad.forward import own, push
 from shiftreset_ad.recording import Recording
 from shiftreset_ad.reverse import differentiate
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.stacks import Stack
+from shiftreset_ad.tags import Tag
 from shiftreset_ad.tracebacks import trimming
 
 Argnums = int | tuple[int, ...]
+MIXED_AT_MOST = 4096  # elements of which any two are told apart
 
 
 @trimming
@@ -158,14 +160,7 @@ def jacrev(
     array([[4., 1.],
            [2., 5.]])
     """
-    name = named("jacrev", f)
-
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
-        derivative = _by_rows(recording)
-        return (derivative, recording.aux) if has_aux else derivative
-
-    return trimming(jacobian_of_f, name)
+    return _by_reverse_mode(named("jacrev", f), f, argnums, has_aux, holomorphic)
 
 
 def jacfwd(
@@ -177,31 +172,7 @@ def jacfwd(
     array([[4., 1.],
            [2., 5.]])
     """
-    name = named("jacfwd", f)
-
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        arguments = Arguments(name, argnums, args)
-        if holomorphic:
-            require_complex(name, arguments.numbers)
-        else:
-            require_real(name, "the argument", arguments.numbers)
-        value: Any = None
-        aux: Any = None
-
-        def along(x_dots: list[Any]) -> list[Any]:
-            nonlocal value, aux
-            value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
-            return y_dots
-
-        columns = along_units(arguments.numbers, along)
-        answers = trees.Parts(value)
-        require_derivative(name, answers.numbers)
-        if holomorphic:
-            require_complex(name, answers.numbers)
-        derivative = _assembled(arguments, answers, from_columns(columns, arguments.numbers, answers.numbers))
-        return (derivative, aux) if has_aux else derivative
-
-    return trimming(jacobian_of_f, name)
+    return _by_forward_mode(named("jacfwd", f), f, argnums, has_aux, holomorphic)
 
 
 def hessian(
@@ -216,8 +187,9 @@ def hessian(
     array([[8., 6.],
            [6., 0.]])
     """
-    named("hessian", f)
-    return jacfwd(jacrev(f, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    name = named("hessian", f)
+    gradient = _by_reverse_mode(name, f, argnums, has_aux, holomorphic)
+    return _by_forward_mode(name, gradient, argnums, has_aux, holomorphic)
 
 
 @trimming
@@ -261,19 +233,80 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
             require_shape(name, ys, shape_of(x))
         derivatives = recording.pull([np.ones(shape_of(y), dtype_of(y)) for y in ys])
         if not any(isinstance(number, Number) for number in (*ys, *xs)):
-            # Powers of two scale each derivative exactly, unless elements mix.
-            places = np.random.default_rng(0).permutation(count(ys))
-            scales = 2.0 ** np.reshape(places % 8 - 4, shape_of(ys[0]))
-            scaled = recording.pull([astype(scales, dtype_of(y)) for y in ys])
-            for x_bar, scaled_x_bar in zip(derivatives, scaled, strict=True):
-                if not np.array_equal(x_bar * astype(scales, dtype_of(x_bar)), scaled_x_bar, equal_nan=True):
-                    raise ValueError(
-                        f"{name}: the function does not work element by element: an element of its value depends on "
-                        "another element of the argument; use jacobian, or vjp"
-                    )
+            _require_elementwise(name, recording, derivatives)
         return recording.arguments.derivative(derivatives)
 
     return trimming(derivative_of_f, name)
+
+
+def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]) -> None:
+    """Raise ValueError if elements mix: without the cotangents of some, the derivatives of the others would change.
+
+    The masks are the binary digits of the places, so that any two elements differ in one; for a large array one digit
+    has to do, the parity of a random number.
+    """
+    (y,) = recording.answers
+    size = count([y])
+    if size <= 1:
+        return
+    if size <= MIXED_AT_MOST:
+        masks = (np.arange(size) >> np.arange(size.bit_length())[:, None]) & 1
+    else:
+        masks = np.random.default_rng(0).integers(0, 2, (1, size))
+    masks = np.reshape(masks, (-1, *shape_of(y))).astype(dtype_of(y))
+    tag = Tag.around(())
+    try:
+        masked = recording.pull([Stack(masks, tag)])
+        for derivative, found in zip(derivatives, masked, strict=True):
+            rows = found.rows if isinstance(found, Stack) else found
+            with np.errstate(invalid="ignore"):
+                expected = masks.astype(dtype_of(derivative)) * derivative
+            if not np.array_equal(np.broadcast_to(rows, expected.shape), expected, equal_nan=True):
+                raise ValueError(
+                    f"{name}: the function does not work element by element: an element of its value depends on "
+                    "another element of the argument; use jacobian, or vjp"
+                )
+    finally:
+        tag.finish()
+
+
+def _by_reverse_mode(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
+        derivative = _by_rows(recording)
+        return (derivative, recording.aux) if has_aux else derivative
+
+    return trimming(jacobian_of_f, name)
+
+
+def _by_forward_mode(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        arguments = Arguments(name, argnums, args)
+        if holomorphic:
+            require_complex(name, arguments.numbers)
+        else:
+            require_real(name, "the argument", arguments.numbers)
+        value: Any = None
+        aux: Any = None
+
+        def along(x_dots: list[Any]) -> list[Any]:
+            nonlocal value, aux
+            value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
+            return y_dots
+
+        columns = along_units(arguments.numbers, along)
+        answers = trees.Parts(value)
+        require_derivative(name, answers.numbers)
+        if holomorphic:
+            require_complex(name, answers.numbers)
+        derivative = _assembled(arguments, answers, from_columns(columns, arguments.numbers, answers.numbers))
+        return (derivative, aux) if has_aux else derivative
+
+    return trimming(jacobian_of_f, name)
 
 
 def _record(

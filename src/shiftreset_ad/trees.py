@@ -147,7 +147,9 @@ def require_differentiable(tree: Any, function: str, argument: str) -> None:
 
 
 def require_known(tree: Any, function: str) -> None:
-    """Raise TypeError if a result has leaves of an unknown kind, in which numbers could hide."""
+    """Raise TypeError if a result is None, or has leaves of an unknown kind, in which numbers could hide."""
+    if tree is None:
+        raise TypeError(f"{function}: the function returned None (is a return statement missing?)")
     for leaf in flatten(tree)[0]:
         if not is_number(leaf) and not is_constant(leaf):
             raise TypeError(

