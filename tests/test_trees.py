@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
+import pathlib
 import threading
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -309,3 +311,19 @@ def test_aux_of_an_inner_derivative_belongs_to_the_outer_one() -> None:
         return gradient + 10 * aux[0]
 
     assert grad(f)(3.0) == 4 * 3.0 + 20 * 3.0
+
+
+def test_what_never_has_a_derivative_stays_as_it_is():
+    class Kind(enum.Enum):
+        LINEAR = 1
+
+    constants = [3, True, "text", b"bytes", slice(1, 2), range(3), Kind.LINEAR, pathlib.Path("file"), np.sin, float]
+    seen = []
+
+    def f(parameters):
+        seen.extend(parameters["constants"])
+        return parameters["x"] ** 2
+
+    found = grad(f)({"x": 3.0, "constants": constants})
+    assert found == {"x": 6.0, "constants": [None] * len(constants)}
+    assert seen == constants

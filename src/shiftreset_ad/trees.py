@@ -8,6 +8,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable, Sequence
+from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from shiftreset_ad.rules.shapes import in_precision
 
 NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)
+CONSTANTS = (int, str, bytes, slice, range, Enum, PurePath)
 
 _registered: set[type] = set()
 _without_fields: set[type] = set()  # classes of leaves that are no dataclasses
@@ -168,10 +171,10 @@ def is_number(leaf: Any) -> bool:
 
 
 def is_constant(leaf: Any) -> bool:
-    """Whether a leaf is of a kind that never has a derivative: an integer, a boolean, a string, a function."""
+    """Whether a leaf is of a kind that never has a derivative: an integer, a string, a slice, a function and so on."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "iubSUmM"
-    return isinstance(leaf, int | str | bytes) or callable(leaf)
+    return isinstance(leaf, CONSTANTS) or callable(leaf)
 
 
 def _problem(leaf: Any) -> str:
