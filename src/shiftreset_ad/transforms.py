@@ -32,11 +32,11 @@ MIXED_AT_MOST = 4096  # elements of which any two are told apart
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along a direction, `(f(*primals), J tangents)`, in one pass.
 
-    `tangents` has one entry for each of `primals`, of the same structure, shapes and dtypes, with None for zero and
-    for what has no derivative. The derivative has the structure of the value, with None for an integer, a string and
-    the like in it. With `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises TypeError for another
-    structure or kind of number, ValueError for another shape. Wang et al. 2019, section 2; Krawiec et al. 2022,
-    section 4.
+    `tangents` has one entry for each of `primals`, of the same structure and shapes, with None for zero and for what
+    has no derivative; another precision is converted. The derivative has the structure of the value, with None for an
+    integer, a string and the like in it. With `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises
+    TypeError for another structure or kind of number, ValueError for another shape. Wang et al. 2019, section 2;
+    Krawiec et al. 2022, section 4.
 
     >>> jvp(lambda x, y: x * y, (3.0, 2.0), (1.0, 0.0))
     (6.0, 2.0)
