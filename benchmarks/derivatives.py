@@ -38,6 +38,13 @@ def rosenbrock(np: Any, x: Any) -> Any:
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
+def rosenbrock_in_a_loop(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x) - 1):
+        total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
 def network(np: Any, parameters: Any, x: Any) -> Any:
     """A perceptron of 4, 8 and 1 units, with its 49 parameters in one vector, on a batch of 20."""
     w, b = np.reshape(parameters[:32], (4, 8)), parameters[32:40]
@@ -111,6 +118,13 @@ def cases() -> list[Case]:
             hvp_by_autograd(rosenbrocks[1], v),
             hvp_by_jax(rosenbrocks[2], v),
             thousand,
+        ),
+        (
+            "Hessian times vector, Rosenbrock of 20, in a loop",
+            lambda x: sr.hvp(rosenbrock_in_a_loop, (x,), (v[:20],)),
+            hvp_by_autograd(rosenbrock_in_a_loop, v[:20]),
+            hvp_by_jax(rosenbrock_in_a_loop, v[:20]),
+            thousand[:20],
         ),
         (
             "Jacobian, 100 to 100",
