@@ -154,7 +154,7 @@ def require_known(tree: Any, function: str) -> None:
     if tree is None:
         raise TypeError(f"{function}: the function returned None (is a return statement missing?)")
     for leaf in flatten(tree)[0]:
-        if not is_number(leaf) and (not is_constant(leaf) or getattr(leaf, "__closure__", None)):
+        if not is_number(leaf) and not is_constant(leaf):
             raise TypeError(
                 f"{function}: the function returned {leaf!r:.60}, of type {type(leaf).__name__}, in which numbers that "
                 "are being differentiated could be lost; return floats, arrays, or structures of them, and register a "
