@@ -136,6 +136,13 @@ def require_usable(operator: str, answer: Number, tag: Tag) -> None:
         )
 
 
+def require_all_usable(operator: str, leaves: Sequence[Any], tag: Tag) -> None:
+    """`require_usable` for the numbers among the leaves of a result."""
+    for leaf in leaves:
+        if isinstance(leaf, Number):
+            require_usable(operator, leaf, tag)
+
+
 def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool, tag: Tag) -> tuple[Any, Any]:
     """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
     answer, aux = value_and_aux(operator, result, has_aux)

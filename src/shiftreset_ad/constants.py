@@ -28,8 +28,8 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if isinstance(constant, list):
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
-        if tag.recorded and type(constant).take_over is not Number.take_over:  # it can be changed in place
-            capture(tag, (in_use, constant.primal))
+        if tag.recorded:
+            capture(tag, (in_use, constant.inside))
         return constant
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -53,17 +53,15 @@ def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[
     if len(places) == 1:  # an ordinary derivative
         answers = linear([direction[0] for direction in directions])
         return [None if answer is None else np.reshape(answer, (1, *shape_of(answer))) for answer in answers]
-    tag = Tag.around(x.tag.level for x in numbers if isinstance(x, Number))
+    return at_once(linear, directions, [x.tag.level for x in numbers if isinstance(x, Number)])
+
+
+def at_once(linear: Linear, directions: list[Any], levels: Iterable[int] = ()) -> list[Any]:
+    """The rows that `linear` answers for the rows of these directions, where there are numbers of these levels."""
+    tag = Tag.around(levels)
+    stacks = [Stack(rows, tag) for rows in directions]
     try:
-        answers = linear([Stack(direction, tag) for direction in directions])
-        return [
-            answer
-            if answer is None
-            else np.broadcast_to(answer, (len(places), *shape_of(answer)))
-            if not (type(answer) is Stack and answer.tag is tag)
-            else answer.rows
-            for answer in answers
-        ]
+        return [None if answer is None else stacks[0].all_rows(answer) for answer in linear(stacks)]
     finally:
         tag.finish()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,11 @@ class Number:
     tag: Tag
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
 
+    @property
+    def inside(self) -> Any:
+        """What the number holds, one level below."""
+        return self.primal
+
     @staticmethod
     def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
         """The number for the `answer` of an operation that has this linear map for each `active` operand."""
@@ -66,7 +71,10 @@ class Number:
 
     def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function whose answer has no derivative; the newest number among the arguments is this one."""
-        return function(*map(_values, args), **{name: _values(arg) for name, arg in kwargs.items()})
+        return function(
+            *(map_numbers(value, arg) for arg in args),
+            **{name: map_numbers(value, arg) for name, arg in kwargs.items()},
+        )
 
     def take_over(self, y: Any) -> None:
         """Have the value and the derivative of `y` from here on, a number of the same tag that nothing else has."""
@@ -93,13 +101,16 @@ def is_double(x: Any) -> bool:
         return False
 
 
+def levels_of(x: Any) -> Iterator[Number]:
+    """`x` and what is inside of it, as long as these are numbers."""
+    while isinstance(x, Number):
+        yield x
+        x = x.inside
+
+
 def is_open(x: Any) -> bool:
     """Whether some level of the number `x` is still being differentiated."""
-    while isinstance(x, Number):
-        if x.tag.is_open:
-            return True
-        x = x.primal
-    return False
+    return any(number.tag.is_open for number in levels_of(x))
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -167,6 +178,13 @@ def numbers_in(argument: Any) -> list[Number]:
     return [number for part in argument for number in numbers_in(part)] if isinstance(argument, SEQUENCES) else []
 
 
+def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:
+    """An argument with `function` applied to every number in it, in nested lists and tuples too, which become lists."""
+    if isinstance(arg, Number):
+        return function(arg)
+    return [map_numbers(function, part) for part in arg] if has_number(arg) else arg
+
+
 def name_of(function: Callable[..., Any]) -> str:
     """The name that a user knows a function by."""
     if isinstance(function, np.ufunc):
@@ -221,8 +239,8 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
     named_values = {name: below(name, arg) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, *args[len(values) :], **named_values)
     active: list[tuple[Number, LinearMap]] = []
-    # Without names, the operands of a rule without other parameters before them are the first arguments.
-    in_order = not kwargs and rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
+    # The operands of a rule without other parameters before them are the first arguments.
+    in_order = rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
     operands = args[: len(maps)] if in_order else operands_of(rule, args, kwargs)
     for arg, linear_map in zip(operands, maps, strict=True):
         _pair(arg, linear_map, tag, active)
@@ -239,11 +257,7 @@ def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
 
 def one_level_below(arg: Any, tag: Tag) -> Any:
     """An argument as it is for the rule: numbers with this tag replaced by their primals."""
-    if isinstance(arg, Number):
-        return arg.primal if arg.tag is tag else arg
-    if isinstance(arg, SEQUENCES) and has_number(arg):
-        return [one_level_below(part, tag) for part in arg]
-    return arg
+    return map_numbers(lambda x: x.primal if x.tag is tag else x, arg)
 
 
 def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
@@ -259,13 +273,6 @@ def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, Linear
             )
         for part, part_map in zip(arg, linear_map, strict=True):
             _pair(part, part_map, tag, active)
-
-
-def _values(arg: Any) -> Any:
-    """An argument with every number in it, in nested lists and tuples too, replaced by its plain value."""
-    if isinstance(arg, SEQUENCES) and has_number(arg):
-        return [_values(part) for part in arg]
-    return value(arg)
 
 
 def _no_rule(name: str) -> NotImplementedError:

@@ -19,7 +19,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.checks import is_inexact, require_usable, value_and_aux, without_level
+from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
 from shiftreset_ad.dispatch import Number, by_linear_maps, is_double, is_linear_in_list, one_level_below, value
 from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.operands import as_operand
@@ -173,13 +173,11 @@ def push(
         value, aux = value_and_aux(operator, f(*arguments.with_numbers(xs), **kwargs), has_aux)
         trees.require_known(value, operator)
         ys = trees.Parts(value).numbers
-        for y in ys:
-            if isinstance(y, Number):
-                require_usable(operator, y, tag)
+        require_all_usable(operator, ys, tag)
     finally:
         tag.finish()
     y_dots = [y.tangent if type(y) is NumF and y.tag is tag else None for y in ys]
-    return without_level(value, tag), y_dots, without_level(aux, tag)
+    return without_level(value, tag), y_dots, without_level(aux, tag) if has_aux else None
 
 
 def own(y_dot: Any, y: Any) -> Any:

@@ -18,7 +18,7 @@ from numpy import ndarray
 from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate, finished
 from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.checks import require_usable, value_and_aux
+from shiftreset_ad.checks import require_all_usable, value_and_aux
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
@@ -65,10 +65,8 @@ class Recording:
         self._taken_over = [operation for operation in self._pending if operation[0] is give_back]
         value, aux = value_and_aux(operator, result, has_aux)
         trees.require_known(value, operator)
-        for leaf in trees.flatten(value)[0]:
-            if isinstance(leaf, Number):
-                require_usable(operator, leaf, tag)
         parts = trees.Parts(value)
+        require_all_usable(operator, parts.numbers, tag)
         self._ys = [y if type(y) is NumR and y.tag is tag else None for y in parts.numbers]
         self.value = _own(value, tag)
         self.aux = _own(aux, tag) if has_aux else None

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.dispatch import name_of
+from shiftreset_ad.dispatch import map_numbers, name_of, newest
 from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.operands import as_operand
 from shiftreset_ad.rules import Elementwise, Structured
@@ -48,6 +48,10 @@ class Stack(ArrayNumber):
             "the value of a tangent or cotangent was asked for, while many of them are computed at once for a Jacobian "
             "or a Hessian. A derivative is linear in it: multiply by it and add, and do not branch on it"
         )
+
+    @property
+    def inside(self) -> Any:
+        return self.rows
 
     def __len__(self) -> int:
         if not self.shape:
@@ -80,9 +84,7 @@ class Stack(ArrayNumber):
 
     def row(self, arg: Any, k: int) -> Any:
         """An argument, with row `k` for every stack in it of this call."""
-        if self.has(arg):
-            return arg.rows[k]
-        return [self.row(part, k) for part in arg] if isinstance(arg, list) else arg
+        return map_numbers(lambda x: x.rows[k] if self.has(x) else x, arg)
 
     def lifted(self, constant: Any) -> Stack:
         return Stack(self.all_rows(constant), self.tag)
@@ -114,15 +116,12 @@ class Stack(ArrayNumber):
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
 
 
-serial = operator.attrgetter("tag.serial")
-
-
 def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
 
     def operate(*operands: Any) -> Any:
-        newest = max((x for x in operands if type(x) is Stack), key=serial) if len(operands) > 1 else operands[0]
-        tag = newest.tag
+        stack: Any = newest([x for x in operands if type(x) is Stack])
+        tag = stack.tag
         tag.require_open()
         values, ndims = [], []
         for x in operands:
@@ -131,16 +130,14 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
                 ndims.append(len(shape_of(x.rows)) - 1)
                 continue
             if type(x) is not float and type(x) is not int:
-                x = np.array(x) if isinstance(x, list | tuple) else as_operand(x, newest, function)
+                x = np.array(x) if isinstance(x, list | tuple) else as_operand(x, stack, function)
                 if x is NotImplemented:
                     return x
                 ndims.append(len(shape_of(x)))
             values.append(x)
         ndim = max(ndims)
         if min(ndims) < ndim:
-            values = [
-                newest.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)
-            ]
+            values = [stack.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)]
         return Stack(function(*values), tag)
 
     return operate

@@ -14,14 +14,12 @@ import numpy as np
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments, all_of
 from shiftreset_ad.checks import named, require_complex, require_derivative, require_real, require_shape
-from shiftreset_ad.directions import along_units, count, from_columns, from_rows
+from shiftreset_ad.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.forward import own, push
 from shiftreset_ad.recording import Recording
 from shiftreset_ad.reverse import differentiate
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.stacks import Stack
-from shiftreset_ad.tags import Tag
 from shiftreset_ad.tracebacks import trimming
 
 Argnums = int | tuple[int, ...]
@@ -254,20 +252,14 @@ def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]
     else:
         masks = np.random.default_rng(0).integers(0, 2, (1, size))
     masks = np.reshape(masks, (-1, *shape_of(y))).astype(dtype_of(y))
-    tag = Tag.around(())
-    try:
-        masked = recording.pull([Stack(masks, tag)])
-        for derivative, found in zip(derivatives, masked, strict=True):
-            rows = found.rows if isinstance(found, Stack) else found
-            with np.errstate(invalid="ignore"):
-                expected = masks.astype(dtype_of(derivative)) * derivative
-            if not np.array_equal(np.broadcast_to(rows, expected.shape), expected, equal_nan=True):
-                raise ValueError(
-                    f"{name}: the function does not work element by element: an element of its value depends on "
-                    "another element of the argument; use jacobian, or vjp"
-                )
-    finally:
-        tag.finish()
+    for derivative, masked in zip(derivatives, at_once(recording.pull, [masks]), strict=True):
+        with np.errstate(invalid="ignore"):
+            expected = masks.astype(dtype_of(derivative)) * derivative
+        if not np.array_equal(masked, expected, equal_nan=True):
+            raise ValueError(
+                f"{name}: the function does not work element by element: an element of its value depends on "
+                "another element of the argument; use jacobian, or vjp"
+            )
 
 
 def _by_reverse_mode(

@@ -14,13 +14,12 @@ import numpy as np
 
 from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate, finished, settle
-from shiftreset_ad.checks import named, require_usable, without_level
+from shiftreset_ad.checks import named, require_all_usable, without_level
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.control import ControlError, Operation, run
-from shiftreset_ad.dispatch import Number, newest, one_level_below, value
+from shiftreset_ad.dispatch import Number, levels_of, newest, one_level_below, value
 from shiftreset_ad.environments import Environment, Instance
 from shiftreset_ad.floating_errors import without_warnings
-from shiftreset_ad.forward import NumF
 from shiftreset_ad.reverse import NumR, backward
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import EscapedNumberError, Tag
@@ -88,12 +87,7 @@ def below(leaves: Sequence[Any], tag: Tag) -> list[Any]:
 
 def levels(leaves: Sequence[Any]) -> set[Tag]:
     """The tags of all levels of the numbers among these leaves."""
-    tags = set()
-    for x in leaves:
-        while isinstance(x, (NumR, NumF)):
-            tags.add(x.tag)
-            x = x.primal
-    return tags
+    return {number.tag for leaf in leaves for number in levels_of(leaf)}
 
 
 def require_known_levels(operator: str, answers: Sequence[Any], leaves: Sequence[Any]) -> None:
@@ -142,9 +136,7 @@ def recorded(
     inputs = [xs.get(i, leaf) for i, leaf in enumerate(leaves)]
     pending: list[Operation] = []
     result = with_relaxed_collector(lambda: run(tag, partial(region, inputs), pending.append))
-    for leaf in trees.flatten(result)[0]:
-        if isinstance(leaf, Number):
-            require_usable(operator, leaf, tag)
+    require_all_usable(operator, trees.flatten(result)[0], tag)
     return result, pending
 
 

@@ -8,23 +8,16 @@ code makes of it. Older ones are ordinary values.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from shiftreset_ad.directions import Linear
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad.dispatch import Number, levels_of
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.stacks import Stack
 from shiftreset_ad.tags import Tag
 
 IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
-
-
-def levels_of(x: Any) -> Iterator[Number]:
-    """`x` and what is below it, as long as these are numbers."""
-    while isinstance(x, Number):
-        yield x
-        x = x.rows if type(x) is Stack else x.primal
 
 
 class Level:

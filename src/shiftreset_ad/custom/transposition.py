@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.arguments import all_of
-from shiftreset_ad.custom.levels import levels_of
 from shiftreset_ad.directions import Linear
-from shiftreset_ad.dispatch import SEQUENCES, Number, has_number, name_of
+from shiftreset_ad.dispatch import SEQUENCES, Number, levels_of, map_numbers, name_of, newest
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.operands import as_operand
@@ -100,19 +99,14 @@ class Unknown(ArrayNumber):
         return NoValue(shape_of(self.zeros), dtype_of(self.zeros))
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = map(all_plain, args)
-        answer = quietly(rule.function, *given, **{name: all_plain(arg) for name, arg in kwargs.items()})
+        given = [map_numbers(plain, arg) for arg in args]
+        answer = quietly(rule.function, *given, **{name: map_numbers(plain, arg) for name, arg in kwargs.items()})
         if isinstance(answer, SEQUENCES):
             return type(answer)([Unknown(part, self.tag) for part in answer])
         return Unknown(answer, self.tag)
 
     def lifted(self, constant: Any) -> Unknown:
         return Unknown(constant, self.tag)
-
-
-def all_plain(arg: Any) -> Any:
-    """An argument with every number in it replaced by its plain value, or zeros."""
-    return [all_plain(part) for part in arg] if isinstance(arg, SEQUENCES) and has_number(arg) else plain(arg)
 
 
 class NoValue:
@@ -166,11 +160,11 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
     """The elementwise operation, on zeros."""
 
     def operate(*operands: Any) -> Any:
-        newest = max((x for x in operands if type(x) is Unknown), key=lambda x: x.tag.serial)
-        given = [x if type(x) is Unknown else as_operand(x, newest, function) for x in operands]
+        last = newest([x for x in operands if type(x) is Unknown])
+        given = [x if type(x) is Unknown else as_operand(x, last, function) for x in operands]
         if any(x is NotImplemented for x in given):
             return NotImplemented
-        return Unknown(quietly(function, *map(plain, given)), newest.tag)
+        return Unknown(quietly(function, *map(plain, given)), last.tag)
 
     return operate
 

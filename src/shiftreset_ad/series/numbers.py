@@ -30,10 +30,9 @@ from numpy import float64, ndarray
 from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.dispatch import (
     SEQUENCES,
-    Number,
     by_linear_maps,
-    has_number,
     is_linear_in_list,
+    map_numbers,
     newest,
     numbers_in,
     one_level_below,
@@ -264,9 +263,7 @@ def coefficients_of(x: Series) -> Iterator[Any]:
 
 def replaced(arg: Any, tag: Tag, function: Callable[[Any], Any]) -> Any:
     """An argument with `function` applied to each number of this tag in it."""
-    if isinstance(arg, Number):
-        return function(arg) if arg.tag is tag else arg
-    return [replaced(part, tag, function) for part in arg] if has_number(arg) else arg
+    return map_numbers(lambda x: function(x) if x.tag is tag else x, arg)
 
 
 # Structured operations

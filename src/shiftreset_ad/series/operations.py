@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from shiftreset_ad.dispatch import value
+from shiftreset_ad.dispatch import newest, value
 from shiftreset_ad.interface import install_operators
 from shiftreset_ad.operands import as_operand
 from shiftreset_ad.partials import ieee, times
@@ -140,8 +140,8 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
         terms = (power if rule.function in (np.power, np.float_power) else by_partials)(rule.partials)
 
     def operate(*operands: Any) -> Any:
-        newest = max((x for x in operands if type(x) is Series), key=lambda x: x.tag.serial)
-        tag = newest.tag
+        last = newest([x for x in operands if type(x) is Series])
+        tag = last.tag
         tag.require_open()
         given = []
         for x, slope in zip(operands, rule.partials, strict=True):
@@ -150,7 +150,7 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
             elif type(x) is float or type(x) is int:
                 given.append(x)
             else:
-                given.append(as_operand(x, newest, function))
+                given.append(as_operand(x, last, function))
         if any(x is NotImplemented for x in given):
             return NotImplemented
         sources = [x for x in given if belongs(x, tag)]

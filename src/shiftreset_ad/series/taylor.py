@@ -13,7 +13,7 @@ import numpy as np
 
 import shiftreset_ad.series.operations  # noqa: F401 (gives Series its operators)
 from shiftreset_ad import trees
-from shiftreset_ad.checks import named, require_usable
+from shiftreset_ad.checks import named, require_all_usable
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.forward import own
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -86,13 +86,11 @@ def expanded(
     tag.order = order
     try:
         answer = f([x if v is None else Series([x, v][: order + 1], tag) for x, v in zip(xs, directions, strict=True)])
-        require_numeric(operator, answer)
+        trees.require_known(answer, operator)
         if isinstance(answer, int | np.integer | np.bool_):  # of a constant function
             answer = float(answer)
         answers = trees.Parts(answer)
-        for y in answers.numbers:
-            if isinstance(y, Number):
-                require_usable(operator, y, tag)
+        require_all_usable(operator, answers.numbers, tag)
     finally:
         tag.finish()
     return answers, [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
@@ -126,15 +124,3 @@ def require_count(operator: str, name: str, order: Any) -> None:
         raise TypeError(f"{operator}: {name} must be an integer, 0 or more, and is {order!r:.60}")
     if order < 0:
         raise ValueError(f"{operator}: {name} must be 0 or more, and is {order}")
-
-
-def require_numeric(operator: str, answer: Any) -> None:
-    """Raise TypeError if the function returned nothing, or something that is neither a number nor a constant."""
-    if answer is None:
-        raise TypeError(f"{operator}: the function returned None (is a return statement missing?)")
-    for leaf in trees.flatten(answer)[0]:
-        if not trees.is_number(leaf) and not trees.is_constant(leaf):
-            raise TypeError(
-                f"{operator}: the function returned {leaf!r:.60}, of type {type(leaf).__name__}, which has no "
-                "derivative; return numbers, arrays of numbers, or structures of them"
-            )
