@@ -207,6 +207,15 @@ def test_system_exit_keeps_its_code():
 # Interrupts
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT as it is in the foreground: a shell starts a background process, such as these tests, with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_raised_in_the_function():
     def f(x):
         y = x * x
@@ -217,6 +226,7 @@ def test_an_interrupt_raised_in_the_function():
         grad(f)(2.0)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_the_function_catches():
     def f(x):
         y = x * x
@@ -1022,6 +1032,7 @@ def test_an_uncaught_exception_is_reported_as_ever():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_interpreter_as_ever():
     finished = run_script(
         """
