@@ -1,0 +1,59 @@
+"""What a call of each operator costs before the function does anything, by `python benchmarks/calls.py`.
+
+The function squares one number. Beside these: the making of a greenlet, of which a call in reverse mode needs one; an
+operation on ten elements there and back; and products of ten elements, into a new array and over an old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from cases import array_chain
+from greenlet import greenlet
+from rich.console import Console
+from rich.table import Table
+from timing import best_of
+
+import shiftreset_ad as sr
+
+OPERATIONS = 999
+
+
+def square(x: Any) -> Any:
+    return x * x
+
+
+def main() -> None:
+    x, w, old = np.full(10, 0.5), np.full(10, 0.9), np.empty(10)
+    _, pullback = sr.vjp(square, 3.0)
+
+    def chain(x: Any, w: Any) -> Any:
+        return array_chain(x, w, OPERATIONS, np.tanh)
+
+    programs: dict[str, Callable[[], Any]] = {
+        "grad": lambda: sr.grad(square)(3.0),
+        "jvp": lambda: sr.jvp(square, (3.0,), (1.0,)),
+        "vjp": lambda: sr.vjp(square, 3.0),
+        "pullback": lambda: pullback(1.0),
+        "hvp": lambda: sr.hvp(square, (3.0,), (1.0,)),
+        "derivative": lambda: sr.derivative(square)(3.0),
+        "taylor, order 3": lambda: sr.taylor(square, 3.0, 3),
+        "jacobian, 10 elements": lambda: sr.jacobian(square)(x),
+        "making a greenlet": lambda: greenlet(square).switch(3.0),
+        "product into a new array": lambda: x * w,
+        "product over an old array": lambda: np.multiply(x, w, old),
+    }
+    table = Table("call", "us")
+    for name, seconds in best_of(10, programs).items():
+        table.add_row(name, f"{seconds * 1e6:.3g}")
+    there = best_of(10, {"": lambda: sr.vjp(chain, x, w)})[""] / OPERATIONS
+    both = best_of(10, {"": lambda: sr.grad(lambda x, w: np.sum(chain(x, w)), (0, 1))(x, w)})[""] / OPERATIONS
+    table.add_row("operation on ten elements, forward", f"{there * 1e6:.3g}")
+    table.add_row("operation on ten elements, there and back", f"{both * 1e6:.3g}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
