@@ -1,4 +1,4 @@
-"""Functions that reduce or accumulate along axes."""
+"""Functions that reduce along axes: sums, products, extremes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.table import (
     CONSTANT,
     LinearMap,
@@ -25,7 +26,7 @@ CONSTANT.update(
     functions_of(
         *("all", "any", "argmax", "argmin", "argsort", "argwhere", "nonzero", "flatnonzero", "count_nonzero"),
         *("nanargmax", "nanargmin", "searchsorted", "digitize", "lexsort", "argpartition"),
-        *("allclose", "isclose", "array_equal", "array_equiv"),
+        *("allclose", "isclose", "array_equal", "array_equiv", "isneginf", "isposinf"),
     )
 )
 
@@ -52,123 +53,138 @@ def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], 
     return spread
 
 
+NOT_GIVEN: Any = object()
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given, as NumPy has no way to say that `initial` and the like were not."""
+    return {name: option for name, option in options.items() if option is not NOT_GIVEN and option is not True}
+
+
+def mask_of(where: Any) -> Any:
+    """A copy of the mask `where`, as the program may write to it before the way back; True if all elements count."""
+    return True if where is True else np.array(where, dtype=bool)
+
+
+def masked(where: Any, x: Any, otherwise: float = 0.0) -> Any:
+    """`x` where it counts."""
+    return x if where is True else np.where(where, x, otherwise)
+
+
 @structured(np.sum, linear=True)
-def _sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    shape = shape_of(a)
-    transpose = spreading(shape, reduced_axes(axis, shape))
-    return linear(a, lambda a: np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), transpose)
-
-
-@structured(np.mean, linear=True)
-def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    shape = shape_of(a)
-    axes = reduced_axes(axis, shape)
-    count = count_along(axes, shape) or 1  # of no elements there is no derivative either
-    spread = spreading(shape, axes)
-    return linear(
-        a, lambda a: np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims), lambda y_bar: spread(y_bar / count)
-    )
-
-
-@structured(np.var)
-def _var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    *,
-    ddof: float = 0,
-    keepdims: bool = False,
-    correction: float | None = None,
+def _sum(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
 ) -> Any:
-    ddof = _degrees(ddof, correction)
     shape = shape_of(a)
-    axes = reduced_axes(axis, shape)
-    spread = spreading(shape, axes)
-
-    def slope() -> Any:
-        centred = a - np.mean(a, axis=axes, dtype=dtype, keepdims=True)
-        if is_complex(centred):  # the variance is the mean of |centred|**2, and real
-            centred = np.conjugate(centred)
-        return 2.0 * centred / max(count_along(axes, shape) - ddof, 0)
-
-    return np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims), (
+    spread = spreading(shape, reduced_axes(axis, shape))
+    if where is True and initial is NOT_GIVEN:
+        return linear(a, lambda a: np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), spread)
+    where = mask_of(where)
+    y = np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
+    return y, (
         LinearMap(
-            lambda x_dot: np.sum(slope() * x_dot, axis=axis, keepdims=keepdims),
-            lambda y_bar: slope() * spread(y_bar),
+            lambda x_dot: np.sum(masked(where, x_dot), axis=axis, dtype=dtype, keepdims=keepdims),
+            lambda y_bar: where_chosen(where, spread(y_bar)),
         ),
     )
 
 
-@composite(np.std)
-def _std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    *,
-    ddof: float = 0,
-    keepdims: bool = False,
-    correction: float | None = None,
-) -> Any:
-    return np.sqrt(np.var(a, axis=axis, dtype=dtype, ddof=_degrees(ddof, correction), keepdims=keepdims))
-
-
-def _degrees(ddof: float, correction: float | None) -> float:
-    """Both are names of one argument."""
-    if correction is None:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction
+@structured(np.mean, linear=True)
+def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    shape = shape_of(a)
+    axes = reduced_axes(axis, shape)
+    spread = spreading(shape, axes)
+    if where is True:
+        count = count_along(axes, shape) or 1  # of no elements there is no derivative either
+        return linear(
+            a, lambda a: np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims), lambda y_bar: spread(y_bar / count)
+        )
+    where = mask_of(where)
+    y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    counts = np.maximum(np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims), 1)
+    return y, (
+        LinearMap(
+            lambda x_dot: np.sum(masked(where, x_dot), axis=axis, dtype=dtype, keepdims=keepdims) / counts,
+            lambda y_bar: where_chosen(where, spread(y_bar / counts)),
+        ),
+    )
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of `max` and `min`: elements that tie for the extreme share the derivative equally."""
+    """The rule of `max` and `min`: elements that tie for the extreme share the derivative equally, `initial` too."""
 
-    def differentiate(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    def differentiate(
+        a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
+    ) -> Any:
         shape = shape_of(a)
-        axes = reduced_axes(axis, shape)
-        spread = spreading(shape, axes)
+        spread = spreading(shape, reduced_axes(axis, shape))
         require_order(function, a)
-        y = function(a, axis=axis, keepdims=keepdims)
+        where = mask_of(where)
+        y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
 
-        def chosen() -> Any:
+        def shares() -> Choice:
             tied = a == spread(y)
-            return tied / np.sum(tied, axis=axes, keepdims=True)
+            if where is not True:
+                tied = tied & where
+            count = np.sum(tied, axis=axis, keepdims=keepdims)
+            if initial is not NOT_GIVEN:
+                count = count + (np.asarray(initial, dtype_of(y)) == y)
+            return Choice(tied / spread(count))
 
         return y, (
             LinearMap(
-                lambda x_dot: np.sum(chosen() * x_dot, axis=axis, keepdims=keepdims),
-                lambda y_bar: chosen() * spread(y_bar),
+                lambda x_dot: np.sum(shares() * x_dot, axis=axis, keepdims=keepdims),
+                lambda y_bar: shares().chosen(spread(y_bar)),
             ),
         )
 
     return differentiate
 
 
-for _name in ("max", "amax", "min", "amin"):
+# The maximum of what is not NaN: among NaNs only, nothing ties, and the shares are NaN as the value is.
+for _name in ("max", "amax", "min", "amin", "nanmax", "nanmin"):
     structured(getattr(np, _name), linear=True)(_extreme(getattr(np, _name)))
 
 
+@composite(np.ptp)
+def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
 @structured(np.prod)
-def _prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def _prod(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
+) -> Any:
     shape = shape_of(a)
     axes = reduced_axes(axis, shape)
     spread = spreading(shape, axes)
-    return np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims), (
+    where = mask_of(where)
+    y = np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
+
+    def slope() -> Any:
+        others = products_of_others(masked(where, a, 1.0), axes)
+        return others if initial is NOT_GIVEN else others * initial
+
+    return y, (
         LinearMap(
-            lambda x_dot: np.sum(products_of_others(a, axes) * x_dot, axis=axis, dtype=dtype, keepdims=keepdims),
-            lambda y_bar: products_of_others(a, axes) * spread(y_bar),
+            lambda x_dot: np.sum(masked(where, slope() * x_dot), axis=axis, dtype=dtype, keepdims=keepdims),
+            lambda y_bar: where_chosen(where, slope() * spread(y_bar)),
         ),
     )
+
+
+def in_line(a: Any, axes: tuple[int, ...]) -> Any:
+    """`a` with its `axes` moved to the end and joined into one."""
+    shape = shape_of(a)
+    kept = [i for i in range(len(shape)) if i not in axes]
+    return np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), count_along(axes, shape)))
 
 
 def products_of_others(a: Any, axes: tuple[int, ...]) -> Any:
     """For each element, the product of all others along `axes`: no division, so right where elements are zero."""
     shape = shape_of(a)
-    kept = [i for i in range(len(shape)) if i not in axes]
-    order = (*kept, *axes)
-    lined_up = np.reshape(np.transpose(a, order), (*(shape[i] for i in kept), count_along(axes, shape)))
-    others = np.reshape(_others(lined_up), tuple(shape[i] for i in order))
+    order = (*(i for i in range(len(shape)) if i not in axes), *axes)
+    others = np.reshape(_others(in_line(a, axes)), tuple(shape[i] for i in order))
     return np.transpose(others, tuple(np.argsort(order)))
 
 
@@ -185,24 +201,3 @@ def _others(a: Any) -> Any:
     outside = _others(left * right)
     pairs = np.stack([right * outside, left * outside], axis=-1)
     return np.reshape(pairs, shape_of(a))[..., :size]
-
-
-@structured(np.cumsum, linear=True)
-def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    shape = shape_of(a)
-
-    def transpose(y_bar: Any) -> Any:
-        along = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, along), along), along), shape)
-
-    return linear(a, lambda a: np.cumsum(a, axis=axis, dtype=dtype), transpose)
-
-
-@composite(np.diff)
-def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
-    before = (slice(None),) * normalize_axes(axis, len(shape_of(a)))[0]
-    for _ in range(n):
-        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
-    return a

@@ -1,0 +1,116 @@
+"""Functions that ignore NaNs, by putting a neutral element in their place: such an element has the derivative zero.
+
+`nanmax` and `nanmin` are among the reductions, `nanmedian` and its kin among the quantiles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.reductions import NOT_GIVEN, given, reduced_axes
+from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.statistics import degrees
+from shiftreset_ad.rules.table import composite
+
+
+def filled(a: Any, neutral: float) -> Any:
+    """`a` with `neutral` for NaN."""
+    missing = np.isnan(a)
+    return np.where(missing, neutral, a) if np.any(missing) else a
+
+
+def require_inexact(dtype: Any) -> None:
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        raise TypeError("If a is inexact, then dtype must be inexact")
+
+
+@composite(np.nansum)
+def _nansum(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
+) -> Any:
+    return np.sum(filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
+
+
+@composite(np.nanprod)
+def _nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
+) -> Any:
+    return np.prod(filled(a, 1.0), axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
+
+
+@composite(np.nancumsum)
+def _nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumsum(filled(a, 0.0), axis=axis, dtype=dtype)
+
+
+@composite(np.nancumprod)
+def _nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumprod(filled(a, 1.0), axis=axis, dtype=dtype)
+
+
+def valid_of(a: Any, where: Any) -> Any:
+    """The mask of the elements that count; True if all do."""
+    missing = np.isnan(a)
+    return ~missing if where is True and np.any(missing) else where if not np.any(missing) else ~missing & where
+
+
+@composite(np.nanmean)
+def _nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    require_inexact(dtype)
+    return np.mean(filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, **given(where=valid_of(a, where)))
+
+
+def _deviation(name: str) -> None:
+    function, ignoring = getattr(np, name), getattr(np, f"nan{name}")
+
+    @composite(ignoring)
+    def definition(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        mean: Any = NOT_GIVEN,
+        correction: Any = NOT_GIVEN,
+    ) -> Any:
+        require_inexact(dtype)
+        options = given(where=valid_of(a, where), mean=mean)
+        freedom = degrees(ddof, correction)
+        if "where" not in options:
+            return function(a, axis=axis, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
+        y = function(filled(a, 0.0), axis=axis, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
+        # NumPy does not look here, and a variance without degrees of freedom may be infinite.
+        shape = shape_of(a)
+        counts = np.sum(np.broadcast_to(options["where"], shape), axis=reduced_axes(axis, shape), keepdims=keepdims)
+        too_few = counts - freedom <= 0
+        return y * np.where(too_few, np.nan, 1.0).astype(dtype_of(y)) if np.any(too_few) else y
+
+
+for _name in ("var", "std"):
+    _deviation(_name)
+
+
+@composite(np.nan_to_num)
+def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if not copy:
+        raise TypeError(
+            "numpy.nan_to_num: copy=False writes into x, which is a number that is being differentiated. "
+            "Leave it out, and go on with the answer: x = numpy.nan_to_num(x)"
+        )
+    limits = np.finfo(dtype_of(x))
+    posinf = limits.max if posinf is None else posinf
+    neginf = limits.min if neginf is None else neginf
+
+    def replaced(part: Any) -> Any:
+        infinite = np.isinf(part)
+        finite = np.where(np.isnan(part), nan, part)
+        finite = np.where(infinite & (part > 0), posinf, finite)
+        return np.where(infinite & (part < 0), neginf, finite)
+
+    y = replaced(np.real(x)) + 1j * replaced(np.imag(x)) if is_complex(x) else replaced(x)
+    return y if dtype_of(y) == dtype_of(x) else astype(y, dtype_of(x))

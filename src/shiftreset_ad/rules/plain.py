@@ -1,0 +1,21 @@
+"""Values as constants: to look for an order, a bin or a segment by, which has no derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.shapes import constant_of
+
+
+def as_array(x: Any) -> Any:
+    """A number or an array as it is, and an array for a list or a float."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
+
+
+def plain(x: Any) -> Any:
+    """The plain value of a number, and of each in a list or a tuple; anything else is returned as it is."""
+    if isinstance(x, list | tuple):
+        return [plain(part) for part in x]
+    return constant_of(x, lambda x: x)
