@@ -1,0 +1,129 @@
+"""Elements chosen by conditions, which are constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.joining import as_array
+from shiftreset_ad.rules.masked import where_chosen
+from shiftreset_ad.rules.selection import as_positions, brought_into_range, elements_along, flattened_for
+from shiftreset_ad.rules.shapes import normalize_axes
+from shiftreset_ad.rules.table import LinearMap, composite, require_order, structured
+
+
+@structured(np.where, "x", "y", kept=("condition",), linear=True)
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    shape_x, shape_y = shape_of(x), shape_of(y)
+    return np.where(condition, x, y), (
+        LinearMap(
+            lambda x_dot: np.where(condition, x_dot, np.zeros(shape_y, dtype_of(x_dot))),
+            lambda z_bar: where_chosen(condition, z_bar),
+        ),
+        LinearMap(
+            lambda y_dot: np.where(condition, np.zeros(shape_x, dtype_of(y_dot)), y_dot),
+            lambda z_bar: where_chosen(np.logical_not(condition), z_bar),
+        ),
+    )
+
+
+@composite(np.clip)
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    require_order(np.clip, a)
+    lowest = a_min if min is None else min
+    highest = a_max if max is None else max
+    clipped = np.positive(a) if lowest is None else np.maximum(a, lowest)
+    return clipped if highest is None else np.minimum(clipped, highest)
+
+
+@composite(np.compress)
+def _compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    if len(shape_of(condition)) != 1:
+        raise ValueError("condition must be a 1-d array")
+    a, axis = flattened_for(axis, a)
+    return elements_along(a, axis, np.flatnonzero(condition))
+
+
+@composite(np.extract)
+def _extract(condition: Any, arr: Any) -> Any:
+    row, _ = flattened_for(None, arr)
+    return row[np.flatnonzero(condition)]
+
+
+@composite(np.choose)
+def _choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
+    parts = [as_array(choice) for choice in choices]
+    which = as_positions("choose", a)
+    if mode == "raise" and np.any((which < 0) | (which >= len(parts))):
+        raise ValueError("invalid entry in choice array")
+    shape = np.broadcast_shapes(which.shape, *map(shape_of, parts))
+    which = np.broadcast_to(brought_into_range("choose", which, len(parts), mode), shape)
+    dtype = np.result_type(*parts)
+    stacked = np.stack([np.broadcast_to(part, shape) for part in parts])
+    y = stacked[(which, *np.indices(shape, sparse=True))]
+    return y if dtype_of(y) == dtype else astype(y, dtype)
+
+
+@composite(np.select)
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    conditions = np.broadcast_arrays(*condlist)
+    for i, condition in enumerate(conditions):
+        if dtype_of(condition) != np.bool_:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    choices = [as_array(choice) for choice in choicelist]
+    y = as_array(default)
+    dtype = np.result_type(*choices, y)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        y = np.where(condition, choice, y)
+    return y if dtype_of(y) == dtype else astype(y, dtype)
+
+
+@composite(np.piecewise)
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    shape, dtype = shape_of(x), dtype_of(x)
+    if np.isscalar(condlist) or (shape and not isinstance(condlist[0], list | np.ndarray)):
+        condlist = [condlist]
+    masks = np.asarray(condlist, bool)
+    if len(masks) == len(funclist) - 1:
+        masks = np.concatenate([masks, ~np.any(masks, axis=0, keepdims=True)])
+    elif len(masks) != len(funclist):
+        raise ValueError(
+            f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected"
+        )
+    # Of the functions whose condition holds, the last one counts; where none does, there is zero.
+    last = np.max(np.where(masks, np.arange(1, len(masks) + 1).reshape(-1, *(1,) * (masks.ndim - 1)), 0), axis=0)
+    within = shape[last.ndim :]
+    parts = [np.zeros((int(np.count_nonzero(last == 0)), *within), dtype)]
+    for i, (mask, function) in enumerate(zip(masks, funclist, strict=True), start=1):
+        if not np.any(mask):
+            continue
+        part = function(x[mask], *args, **kw) if callable(function) else function
+        part = np.broadcast_to(as_array(part), (int(np.count_nonzero(mask)), *within))
+        part = part[last[mask] == i]
+        parts.append(part if dtype_of(part) == dtype else astype(part, dtype))
+    order = np.argsort(np.argsort(last, axis=None, kind="stable"))
+    return np.reshape(np.concatenate(parts)[order], shape)
+
+
+@composite(np.trim_zeros)
+def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    trim = trim.lower()
+    if trim not in {"fb", "bf", "f", "b"}:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    ndim = len(shape_of(filt))
+    axes = range(ndim) if axis is None else normalize_axes(axis, ndim, "axis")
+    if not axes:
+        return filt
+
+    def kept(positions: Any) -> slice:
+        if not len(positions):
+            return slice(0, 0)
+        first, last = np.min(positions), np.max(positions) + 1
+        return slice(int(first) if "f" in trim else None, int(last) if "b" in trim else None)
+
+    return filt[tuple(kept(found) if i in axes else slice(None) for i, found in enumerate(np.nonzero(filt)))]

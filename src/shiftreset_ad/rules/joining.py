@@ -1,0 +1,213 @@
+"""Arrays joined to one, and split into parts."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import array
+from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, structured
+
+normalize_axis = np.lib.array_utils.normalize_axis_index
+
+
+def as_array(part: Any) -> Any:
+    """An argument that is to be one array: a list, nested or not, is put together."""
+    return array(part) if isinstance(part, list | tuple) else part
+
+
+@composite(np.concatenate)
+def _concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if not hasattr(arrays, "__len__"):
+        raise TypeError("The first input argument needs to be a sequence")
+    parts = list(arrays)  # of an array, its rows
+    if dtype is not None:
+        parts = [_cast(as_array(a), np.dtype(dtype), casting) for a in parts]
+    return join([np.ravel(a) for a in parts], 0) if axis is None else join(parts, axis)
+
+
+def _cast(a: Any, dtype: Any, casting: Any) -> Any:
+    given = dtype_of(a)
+    if not np.can_cast(given, dtype, casting):
+        raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule {casting!r}")
+    return a if given == dtype else astype(a, dtype)
+
+
+@dispatched
+def join(arrays: list[Any], axis: int) -> Any:
+    """`np.concatenate` of a list."""
+    return np.concatenate(arrays, axis=axis)
+
+
+@structured(join, linear=True)
+def _join(arrays: list[Any], axis: int) -> Any:
+    y = join(arrays, axis)
+    place = normalize_axis(axis, len(shape_of(y)))
+    edges = [0, *itertools.accumulate(shape_of(a)[place] for a in arrays)]
+    shape, dtype = shape_of(y), dtype_of(y)
+
+    def part(start: int, stop: int) -> LinearMap:
+        index = (slice(None),) * place + (slice(start, stop),)
+        return LinearMap(lambda x_dot: _placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index])
+
+    return y, ([part(start, stop) for start, stop in itertools.pairwise(edges)],)
+
+
+def _placed(x_dot: Any, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
+    """`x_dot` in its place among zeros."""
+    before, after = list(shape), list(shape)
+    axis = len(index) - 1
+    before[axis], after[axis] = index[axis].start, shape[axis] - index[axis].stop
+    return np.concatenate([np.zeros(before, dtype), x_dot, np.zeros(after, dtype)], axis=axis)
+
+
+@composite(np.stack)
+def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    parts = list(arrays)
+    if len({shape_of(a) for a in parts}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    return np.concatenate([np.expand_dims(a, axis) for a in parts], axis=axis, dtype=dtype, casting=casting)
+
+
+@composite(np.vstack)
+def _vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return np.concatenate([np.atleast_2d(a) for a in tup], axis=0, dtype=dtype, casting=casting)
+
+
+@composite(*(function for function in functions_of("row_stack") if function is not np.vstack))
+def _row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return np.vstack(tup, dtype=dtype, casting=casting)
+
+
+@composite(np.hstack)
+def _hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    arrays = [np.atleast_1d(a) for a in tup]
+    axis = 0 if len(shape_of(arrays[0])) == 1 else 1
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
+
+
+@composite(np.dstack)
+def _dstack(tup: Any) -> Any:
+    return np.concatenate([np.atleast_3d(a) for a in tup], axis=2)
+
+
+@composite(np.column_stack)
+def _column_stack(tup: Any) -> Any:
+    return np.concatenate([a if len(shape_of(a)) > 1 else np.reshape(a, (-1, 1)) for a in tup], axis=1)
+
+
+@composite(np.append)
+def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    return np.concatenate([arr, values], axis=axis)
+
+
+@composite(np.ediff1d)
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    ary = as_array(ary)
+    row = ary if len(shape_of(ary)) == 1 else np.ravel(ary)
+    dtype = dtype_of(row)
+
+    def end(name: str, given: Any) -> list[Any]:
+        if given is None:
+            return []
+        part = np.ravel(as_array(given))
+        if not np.can_cast(dtype_of(part), dtype, "same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+        return [part if dtype_of(part) == dtype else astype(part, dtype)]
+
+    differences = row[1:] - row[:-1]
+    ends = end("to_begin", to_begin), end("to_end", to_end)
+    return np.concatenate([*ends[0], differences, *ends[1]]) if any(ends) else differences
+
+
+@composite(np.block)
+def _block(arrays: Any) -> Any:
+    depth = _depth_of_lists(arrays)
+    if depth == 0:
+        return np.copy(arrays)
+    ndim = max(depth, *(len(shape_of(a)) for a in _blocks(arrays)))
+
+    def joined(part: Any, depth: int) -> Any:
+        if depth == 0:
+            shape = shape_of(part)
+            return np.reshape(part, (1,) * (ndim - len(shape)) + shape)
+        return np.concatenate([joined(each, depth - 1) for each in part], axis=-depth)
+
+    return joined(arrays, depth)
+
+
+def _depth_of_lists(arrays: Any) -> int:
+    """How deep the lists of blocks are nested, which must be the same everywhere."""
+    if isinstance(arrays, tuple):
+        raise TypeError(
+            "numpy.block: a tuple was given. Only lists can be used to arrange blocks, and numpy.block does not "
+            "allow implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("numpy.block: list depths are mismatched, as a list is empty")
+    depths = {_depth_of_lists(each) for each in arrays}
+    if len(depths) > 1:
+        raise ValueError(f"numpy.block: list depths are mismatched: {sorted(depths)} in one list")
+    return 1 + depths.pop()
+
+
+def _blocks(arrays: Any) -> list[Any]:
+    return [block for each in arrays for block in _blocks(each)] if isinstance(arrays, list) else [arrays]
+
+
+# Splitting: every part is a view
+
+
+@composite(np.array_split)
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    axis = normalize_axis(axis, len(shape_of(ary)))
+    # Only where the cuts fall is NumPy's business here, and it does not depend on the elements.
+    pieces = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
+    before = (slice(None),) * axis
+    return [ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0))] for p in pieces]
+
+
+@composite(np.split)
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    size = shape_of(ary)[axis]
+    if np.ndim(indices_or_sections) == 0 and size % int(indices_or_sections):
+        raise ValueError("array split does not result in an equal division")
+    return list(_array_split(ary, indices_or_sections, axis))
+
+
+@composite(np.hsplit)
+def _hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _require_dimensions("hsplit", ary, 1)
+    return list(_split(ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1))
+
+
+@composite(np.vsplit)
+def _vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _require_dimensions("vsplit", ary, 2)
+    return list(_split(ary, indices_or_sections, 0))
+
+
+@composite(np.dsplit)
+def _dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _require_dimensions("dsplit", ary, 3)
+    return list(_split(ary, indices_or_sections, 2))
+
+
+def _require_dimensions(name: str, ary: Any, least: int) -> None:
+    if len(shape_of(ary)) < least:
+        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+
+
+@composite(*functions_of("unstack"))
+def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    shape = shape_of(x)
+    if not shape:
+        raise ValueError("Input array must be at least 1-d.")
+    before = (slice(None),) * normalize_axis(axis, len(shape))
+    return tuple(x[(*before, i)] for i in range(shape[len(before)]))

@@ -1,0 +1,221 @@
+"""Elements chosen by their positions: copies, but for a diagonal, which is a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.indexing import At, frozen_index
+from shiftreset_ad.rules.joining import as_array, join
+from shiftreset_ad.rules.shapes import normalize_axes, normalize_axis
+from shiftreset_ad.rules.table import LinearMap, composite, dispatched, linear, structured
+
+
+def along(axis: int, index: Any) -> tuple[Any, ...]:
+    """`index` as that of one axis, which is counted from the first."""
+    return (*(slice(None),) * axis, index)
+
+
+def as_positions(name: str, indices: Any) -> Any:
+    """Positions as an array of integers, also of a single one: with it, indexing makes a copy."""
+    dtype = dtype_of(as_array(indices))
+    empty = isinstance(indices, list | tuple) and not indices  # which does not say what is in it
+    if dtype.kind not in "iub" and not empty:
+        raise TypeError(
+            f"numpy.{name}: positions are integers, and these have dtype {dtype}; "
+            "where a number that is being differentiated is meant, use shiftreset_ad.value(x).astype(int)"
+        )
+    return np.asarray(indices, np.intp)
+
+
+def brought_into_range(name: str, positions: Any, size: int, mode: str) -> Any:
+    """Positions along an axis of this size, with `mode` for those beyond it; "raise" leaves them to indexing."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"numpy.{name}: mode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if mode == "raise":
+        return positions
+    if not size and positions.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    return np.asarray(positions % size if mode == "wrap" else np.clip(positions, 0, size - 1)) if size else positions
+
+
+def flattened_for(axis: int | None, a: Any) -> tuple[Any, int]:
+    """The array and the axis that a function works along, where no axis means the array as one row."""
+    a = as_array(a)
+    if axis is None:
+        return (a if len(shape_of(a)) == 1 else np.ravel(a)), 0
+    return a, normalize_axis(axis, len(shape_of(a)))
+
+
+@dispatched
+def elements_along(a: Any, axis: int, positions: Any) -> Any:
+    """The elements at these positions of an axis, in the layout that NumPy's functions give them, which is not that of
+    `a[:, positions]`: whether `numpy.ravel` of the answer is a view of it depends on that.
+    """
+    return np.take(a, positions, axis)
+
+
+@structured(elements_along, linear=True)
+def _elements_along(a: Any, axis: int, positions: Any) -> Any:
+    positions = frozen_index(positions)
+    place = along(axis, positions)
+    return linear(a, lambda a: elements_along(a, axis, positions), lambda y_bar: At(place, y_bar))
+
+
+@composite(np.take)
+def _take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
+    a, axis = flattened_for(axis, a)
+    positions = as_positions("take", indices)
+    return elements_along(a, axis, brought_into_range("take", positions, shape_of(a)[axis], mode))
+
+
+@composite(np.take_along_axis)
+def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    if dtype_of(indices).kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None and len(shape_of(indices)) != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    arr, axis = flattened_for(axis, arr)
+    ndim = len(shape_of(arr))
+    if len(shape_of(indices)) != ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    open_mesh = np.ogrid[tuple(slice(size) for size in shape_of(arr))]
+    return arr[tuple(indices if i == axis else positions for i, positions in enumerate(open_mesh))]
+
+
+@composite(np.delete)
+def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    arr, axis = flattened_for(axis, arr)
+    if not isinstance(obj, slice):
+        as_positions("delete", obj)
+    return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+
+
+@composite(np.insert)
+def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    arr, axis = flattened_for(axis, arr)
+    shape = shape_of(arr)
+    if isinstance(obj, slice):
+        obj = np.arange(*obj.indices(shape[axis]))
+    as_positions("insert", obj)
+    values = _in_dtype_of(arr, as_array(values))
+    places = np.asarray(obj)
+    count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
+    if count == 1:  # there, `values` may be several
+        given = shape_of(values)
+        values = np.reshape(values, (1,) * (len(shape) - len(given)) + given)
+        if places.ndim == 0:
+            values = np.moveaxis(values, 0, axis)
+        count = shape_of(values)[axis]
+    values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
+    # Where the elements go does not depend on them, and so NumPy can say it.
+    order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
+    return np.take(join([arr, values], axis), order, axis)
+
+
+def _in_dtype_of(arr: Any, values: Any) -> Any:
+    """`values` as they are written into an array like `arr`."""
+    to = dtype_of(arr)
+    if dtype_of(values) == to:
+        return values
+    if to.kind not in "fc":
+        raise TypeError(
+            f"numpy.insert: arr has dtype {to}, and would make constants of the numbers in values, which are being "
+            "differentiated; give arr.astype(float)"
+        )
+    return astype(values, to)
+
+
+# Diagonals
+
+
+@structured(np.diagonal, linear=True)
+def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    y = np.diagonal(a, offset, axis1, axis2)
+    ndim = len(shape_of(a))
+    rows, columns = normalize_axes((axis1, axis2), ndim)
+    steps = np.arange(shape_of(y)[-1])
+    index: list[Any] = [slice(None)] * ndim
+    index[rows], index[columns] = steps - min(offset, 0), steps + max(offset, 0)
+    # So read, the elements would come in the place of these axes, or first where the axes are apart.
+    place = min(rows, columns) if abs(rows - columns) == 1 else 0
+    return y, (
+        LinearMap(
+            lambda a_dot: np.diagonal(a_dot, offset, axis1, axis2),
+            lambda y_bar: At(tuple(index), np.moveaxis(y_bar, -1, place)),
+        ),
+    )
+
+
+@structured(np.diagflat, linear=True)
+def _diagflat(v: Any, k: int = 0) -> Any:
+    original = shape_of(v)
+    return linear(v, lambda v: np.diagflat(v, k), lambda y_bar: np.reshape(np.diagonal(y_bar, k), original))
+
+
+@composite(np.diag)
+def _diag(v: Any, k: int = 0) -> Any:
+    ndim = len(shape_of(v))
+    if ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    return np.diagflat(v, k) if ndim == 1 else np.diagonal(v, k)
+
+
+@composite(np.tril)
+def _tril(m: Any, k: int = 0) -> Any:
+    return np.where(_lower(m, k), m, 0.0)
+
+
+@composite(np.triu)
+def _triu(m: Any, k: int = 0) -> Any:
+    return np.where(_lower(m, k - 1), 0.0, m)
+
+
+def _lower(m: Any, k: int) -> Any:
+    """The mask of what is on or below the diagonal `k`; a vector counts as many rows, as NumPy has it."""
+    shape = shape_of(m)[-2:]
+    return np.tri(shape[0], shape[-1], k=k, dtype=bool)
+
+
+# Repetition and order
+
+
+@composite(np.repeat)
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    a, axis = flattened_for(axis, a)
+    positions = np.repeat(np.arange(shape_of(a)[axis]), repeats)
+    return elements_along(a, axis, positions)
+
+
+@composite(np.tile)
+def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
+    counts = tuple(reps) if np.ndim(reps) else (int(reps),)
+    shape = (1,) * (len(counts) - len(shape_of(A))) + shape_of(A)
+    counts = (1,) * (len(shape) - len(counts)) + counts
+    pairs = list(zip(counts, shape, strict=True))
+    interleaved = np.reshape(A, [n for _, size in pairs for n in (1, size)])
+    copies = np.broadcast_to(interleaved, [n for count, size in pairs for n in (count, size)])
+    tiled = np.reshape(copies, [count * size for count, size in pairs])
+    # Unless there are several copies of several elements, that is a view still.
+    return tiled if any(count > 1 and size > 1 for count, size in pairs) else np.copy(tiled)
+
+
+@structured(np.roll, linear=True)
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    back = tuple(-s for s in shift) if isinstance(shift, tuple | list) else -shift
+    return linear(a, lambda a: np.roll(a, shift, axis), lambda y_bar: np.roll(y_bar, back, axis))
+
+
+@composite(np.resize)
+def _resize(a: Any, new_shape: Any) -> Any:
+    shape = tuple(new_shape) if isinstance(new_shape, tuple | list) else (new_shape,)
+    if any(size < 0 for size in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    row, _ = flattened_for(None, a)
+    (size,) = shape_of(row)
+    if not size:
+        return np.zeros(shape, dtype_of(a))
+    return np.reshape(np.take(row, np.arange(np.prod(shape, dtype=int)), mode="wrap"), shape)
