@@ -1,0 +1,153 @@
+"""Determinants.
+
+The derivative of a determinant is the adjugate, which is det(A) A^-1 for a regular matrix. For a singular one, or one
+that is close to it, it comes from the singular values: the adjugate of U diag(s) V^H is det(U V^H) V diag(products of
+the other singular values) U^H (Magnus and Neudecker 2019, section 8.3), and so does its own derivative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import is_complex, shape_of
+from shiftreset_ad.rules.linalg.matrices import adjoint, diagonal_of, require_square, transposed, with_diagonal
+from shiftreset_ad.rules.linalg.singular import decomposition
+from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.reductions import products_of_others
+from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
+
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
+def scaled(y_bar: Any, matrices: Any) -> Any:
+    """Each matrix times its scalar."""
+    return np.expand_dims(y_bar, (-2, -1)) * matrices
+
+
+def summed(products: Any) -> Any:
+    """The sum over each matrix."""
+    return np.sum(products, axis=(-2, -1))
+
+
+@structured(np.linalg.det)
+def _det(a: Any) -> Any:
+    def pushforward(a_dot: Any) -> Any:
+        return summed(transposed(adjugate(a)) * a_dot)
+
+    def pullback(y_bar: Any) -> Any:
+        return scaled(y_bar, transposed(adjugate(a)))
+
+    return np.linalg.det(a), (LinearMap(pushforward, pullback),)
+
+
+def adjugate(a: Any) -> Any:
+    """The transposed matrix of cofactors."""
+    if constant_of(a, is_close_to_singular):
+        return adjugate_of_any(a)
+    return scaled(np.linalg.det(a), np.linalg.inv(a))
+
+
+def is_close_to_singular(a: Any) -> bool:
+    """Whether the inverse has lost half of its digits; of a matrix with a NaN or an infinity this is not asked."""
+    limit = np.finfo(a.dtype).eps ** -0.5
+    return a.size > 0 and bool(np.all(np.isfinite(a))) and bool(np.any(np.linalg.cond(a, 1) > limit))
+
+
+@dispatched
+def adjugate_of_any(a: Any) -> Any:
+    """The adjugate, by singular values."""
+    u, s, vh = decomposition(a, False)
+    return _assembled(u, vh, with_diagonal(products_of_others(s, (s.ndim - 1,))))
+
+
+def _assembled(u: Any, vh: Any, middle: Any) -> Any:
+    """The matrix that `middle` is, in the bases of the singular vectors, times det(U V^H)."""
+    return scaled(np.linalg.det(np.matmul(u, vh)), np.matmul(adjoint(vh), np.matmul(middle, adjoint(u))))
+
+
+@structured(adjugate_of_any)
+def _adjugate_of_any(a: Any) -> Any:
+    """Of a diagonal matrix S, the adjugate has the derivative p_ij M_jj, summed over j, on the diagonal, and elsewhere
+    -p_ij M_ij, where p_ij is the product of the singular values but for two.
+    """
+
+    def bases_and_products() -> tuple[Any, Any, Any]:
+        u, s, vh = decomposition(a, False)
+        size = shape_of(s)[-1]
+        on_diagonal = np.eye(size, dtype=bool)
+        without_one = np.where(on_diagonal, 1.0, np.expand_dims(s, -2))
+        others = products_of_others(without_one, (len(shape_of(without_one)) - 1,))
+        return u, vh, np.where(on_diagonal, 0.0, others)
+
+    def pushforward(a_dot: Any) -> Any:
+        u, vh, products = bases_and_products()
+        m = np.matmul(adjoint(u), np.matmul(a_dot, adjoint(vh)))
+        diagonal = np.matmul(products, np.expand_dims(diagonal_of(m), -1))[..., 0]
+        return _assembled(u, vh, with_diagonal(diagonal) - products * m)
+
+    def pullback(y_bar: Any) -> Any:
+        u, vh, products = bases_and_products()
+        y_bar = scaled(np.linalg.det(np.matmul(u, vh)), y_bar)
+        middle_bar = np.matmul(conjugated(vh), np.matmul(y_bar, conjugated(u)))
+        diagonal = np.matmul(products, np.expand_dims(diagonal_of(middle_bar), -1))[..., 0]
+        m_bar = with_diagonal(diagonal) - products * middle_bar
+        return np.matmul(conjugated(u), np.matmul(m_bar, conjugated(vh)))
+
+    return adjugate_of_any(a), (LinearMap(pushforward, pullback),)
+
+
+@composite(np.linalg.slogdet)
+def _slogdet(a: Any) -> Any:
+    require_square(a)
+    sign = sign_of_det(a) if is_complex(a) else constant_of(a, lambda a: np.linalg.slogdet(a).sign)
+    return SlogdetResult(sign, log_of_det(a))
+
+
+@dispatched
+def log_of_det(a: Any) -> Any:
+    """The logarithm of the absolute value of the determinant."""
+    return np.linalg.slogdet(a).logabsdet
+
+
+@structured(log_of_det)
+def _log_of_det(a: Any) -> Any:
+    def pushforward(a_dot: Any) -> Any:
+        slope = transposed(inverse_of_any(a)) * a_dot
+        return summed(np.real(slope))
+
+    return log_of_det(a), (LinearMap(pushforward, lambda y_bar: scaled(y_bar, transposed(inverse_of_any(a)))),)
+
+
+@dispatched
+def sign_of_det(a: Any) -> Any:
+    """The determinant of a complex matrix, over its absolute value."""
+    return np.linalg.slogdet(a).sign
+
+
+@structured(sign_of_det)
+def _sign_of_det(a: Any) -> Any:
+    sign = sign_of_det(a)
+
+    def slopes() -> Any:
+        """The derivative of the logarithm, whose imaginary part is the angle of the sign; none where the sign is 0."""
+        singular = np.expand_dims(sign == 0, (-2, -1))
+        return np.where(singular, 0.0, transposed(np.linalg.inv(np.where(singular, np.eye(shape_of(a)[-1]), a))))
+
+    def pushforward(a_dot: Any) -> Any:
+        return 1j * sign * np.imag(summed(slopes() * a_dot))
+
+    def pullback(y_bar: Any) -> Any:
+        return scaled(-1j * np.real(1j * sign * y_bar), slopes())
+
+    return sign, (LinearMap(pushforward, pullback),)
+
+
+def inverse_of_any(a: Any) -> Any:
+    """The inverse; of a singular matrix the adjugate over zero, which is infinite or NaN."""
+    if np.any(constant_of(a, lambda a: np.linalg.slogdet(a).sign) == 0):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return adjugate(a) / np.expand_dims(np.linalg.det(a), (-2, -1))
+    return np.linalg.inv(a)

@@ -1,0 +1,79 @@
+"""Systems of linear equations, and inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.linalg.matrices import array_of, transposed
+from shiftreset_ad.rules.table import LinearMap, composite, structured
+
+
+@structured(np.linalg.solve, "a", "b", kept=("a",))
+def _solve(a: Any, b: Any) -> Any:
+    a, b = array_of(a), array_of(b)
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    x = np.linalg.solve(a, b)
+    vector = len(shape_b) == 1  # and only then, also beside a stack of matrices
+
+    def as_column(y: Any) -> Any:
+        return np.expand_dims(y, -1) if vector else y
+
+    def as_given(y: Any) -> Any:
+        return y[..., 0] if vector else y
+
+    def backward(y_bar: Any) -> Any:
+        return np.linalg.solve(transposed(a), as_column(y_bar))
+
+    def pullback_a(y_bar: Any) -> Any:
+        return unbroadcast(-np.matmul(backward(y_bar), transposed(as_column(x))), shape_a)
+
+    return x, (
+        LinearMap(lambda a_dot: -as_given(np.linalg.solve(a, np.matmul(a_dot, as_column(x)))), pullback_a),
+        LinearMap(
+            lambda b_dot: np.linalg.solve(a, b_dot),
+            lambda y_bar: unbroadcast(as_given(backward(y_bar)), shape_b),
+        ),
+    )
+
+
+@structured(np.linalg.inv)
+def _inv(a: Any) -> Any:
+    y = np.linalg.inv(a)
+
+    def pullback(y_bar: Any) -> Any:
+        return -np.matmul(np.matmul(transposed(y), y_bar), transposed(y))
+
+    return y, (LinearMap(lambda a_dot: -np.matmul(np.matmul(y, a_dot), y), pullback),)
+
+
+@composite(np.linalg.tensorsolve)
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = array_of(a), array_of(b)
+    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if axes is not None:
+        order = list(range(ndim_a))
+        for axis in axes:
+            order.remove(axis)
+            order.insert(ndim_a, axis)
+        a = np.transpose(a, order)
+    unknown = shape_of(a)[-(ndim_a - ndim_b) :]
+    size = math.prod(unknown)
+    if math.prod(shape_of(a)) != size**2:
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return np.reshape(np.linalg.solve(np.reshape(a, (size, size)), np.ravel(b)), unknown)
+
+
+@composite(np.linalg.tensorinv)
+def _tensorinv(a: Any, ind: int = 2) -> Any:
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    shape = shape_of(a)
+    size = math.prod(shape[ind:])
+    matrix = np.reshape(a, (size, math.prod(shape) // size if size else 0))
+    return np.reshape(np.linalg.inv(matrix), (*shape[ind:], *shape[:ind]))
