@@ -1,0 +1,33 @@
+"""Tables that wait for the library whose functions they are about: it may be imported late, or never.
+
+`import shiftreset_ad` imports none of these libraries, and a program that uses one has imported it. So the tables are
+entered when the first function is met that has no rule yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import numpy as np
+
+TABLES_OF = {"scipy.special": "shiftreset_ad.rules.special"}
+
+
+def enter_tables_of_imported_libraries() -> None:
+    """Enter the tables whose library the program has imported, if they are not entered yet."""
+    for library, tables in TABLES_OF.items():
+        if sys.modules.get(library) is not None:
+            import_module(tables)
+
+
+def library_of(ufunc: np.ufunc) -> str:
+    """The name of the library that has this ufunc, which does not say so itself."""
+    name = ufunc.__name__.removeprefix("_")
+    return next(
+        (library for library in TABLES_OF if getattr(np, name, None) is not ufunc and _has(library, name)), "numpy"
+    )
+
+
+def _has(library: str, name: str) -> bool:
+    return hasattr(sys.modules.get(library), name)

@@ -1,0 +1,46 @@
+"""The functions of `scipy.special`, a table for each family; `rules.late` enters them once SciPy is imported.
+
+The partial derivatives are written with functions that have rules, those of `scipy.special` among them, so they hold to
+any order. They are of SciPy's own accuracy, also where the textbook's formula would cancel: far out in the tails, and
+where a formula is 0 / 0.
+"""
+
+from shiftreset_ad.rules.special import (
+    airy,
+    bessel,
+    carlson,
+    degrees,
+    distributions,
+    elliptic,
+    error_functions,
+    exponentials,
+    gamma,
+    hypergeometric,
+    incomplete,
+    information,
+    integrals,
+    logistic,
+    normal,
+    polynomials,
+    spherical,
+)
+
+__all__ = [
+    "airy",
+    "bessel",
+    "carlson",
+    "degrees",
+    "distributions",
+    "elliptic",
+    "error_functions",
+    "exponentials",
+    "gamma",
+    "hypergeometric",
+    "incomplete",
+    "information",
+    "integrals",
+    "logistic",
+    "normal",
+    "polynomials",
+    "spherical",
+]

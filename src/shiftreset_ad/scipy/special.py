@@ -1,0 +1,258 @@
+"""`scipy.special`, with functions of ours in place of those that make arrays of their arguments.
+
+They have the same signatures, and the same values: they call SciPy's. Numbers that are being differentiated go by the
+rules here. Everything else is SciPy's own.
+
+>>> import numpy as np
+>>> from shiftreset_ad import grad
+>>> grad(lambda x: softmax(x)[0])(np.zeros(2))
+array([ 0.25, -0.25])
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.dispatch import SEQUENCES, call, has_number
+from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.reductions import reduced_axes
+from shiftreset_ad.rules.special.spherical import SPHERICAL
+from shiftreset_ad.rules.special.table import rule
+from shiftreset_ad.rules.special.table import special as _scipy
+from shiftreset_ad.rules.table import LinearMap, structured
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_scipy, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_scipy)})
+
+
+def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that goes by its rule for numbers, and else calls SciPy's, which has the same docstring."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def ours(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = tuple(bound.arguments.values())
+        return call(ours, *values) if any(map(has_number, values)) else function(*values)
+
+    return ours
+
+
+def elementwise(**partials: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter these partial derivatives as the rule of the decorated function, which calls SciPy's."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        ours = taking_numbers(function)
+        rule(f"{function.__name__}({', '.join(inspect.signature(function).parameters)})", ours, **partials)
+        return ours
+
+    return enter
+
+
+# Sums of exponentials
+
+
+@taking_numbers
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b exp(a))) along `axis`, as `scipy.special.logsumexp`; derivatives in `a` and in `b`.
+
+    Elements that are infinite, as their sum is, share its derivative equally, as those of `numpy.logaddexp` do. Raises
+    NotImplementedError for complex numbers with `return_sign`, where the logarithm is one of an absolute value.
+
+    >>> from shiftreset_ad import grad
+    >>> grad(logsumexp)(np.array([-np.inf, -np.inf]))
+    array([0.5, 0.5])
+    """
+    return _scipy.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
+
+
+@structured(logsumexp, "a", "b", kept=("a", "b"))
+def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    a, factor = (np.asarray(x) if isinstance(x, SEQUENCES) else x for x in (a, 1.0 if b is None else b))
+    if return_sign and (is_complex(a) or is_complex(factor)):
+        raise NotImplementedError(
+            "scipy.special.logsumexp: with return_sign=True, it has no derivative here for complex numbers. "
+            "Take the real part of the one without"
+        )
+    answer = logsumexp(a, axis, b, keepdims, return_sign)
+    shape = np.broadcast_shapes(shape_of(a), shape_of(factor)) or (1,)
+    axes = reduced_axes(axis, shape)
+    kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
+    shape_of_y = shape_of(answer[0] if return_sign else answer)
+
+    def largest(a: Any) -> Any:
+        return np.max(np.broadcast_to(np.real(a), shape), axis=axes, keepdims=True, initial=-np.inf)
+
+    def shares() -> Any:
+        """exp(a) / sum(b exp(a)); if the sum is infinite, its infinite terms share it."""
+        top = constant_of(np.where(factor == 0, -np.inf, a), largest)
+        infinite = np.isinf(top)
+        finite = np.exp(np.where(infinite, 0.0, a) - np.where(infinite, 0.0, top))
+        powers = np.where(infinite, np.equal(np.real(a), top), finite)
+        return powers / np.sum(np.broadcast_to(counted(powers), shape), axis=axes, keepdims=True)
+
+    def counted(powers: Any) -> Any:
+        """b times these, where a zero of b counts as one beside an infinite power, too."""
+        void = (factor == 0) & np.isinf(powers)
+        return factor * np.where(void, 0.0, powers)
+
+    def map_of(weights: Callable[[], Any], x: Any) -> LinearMap:
+        def pushforward(x_dot: Any) -> Any:
+            y_dot = np.reshape(np.sum(np.broadcast_to(weights() * x_dot, shape), axis=axes), shape_of_y)
+            return (y_dot, np.zeros(shape_of_y)) if return_sign else y_dot
+
+        def pullback(y_bars: Any) -> Any:
+            y_bar = y_bars[0] if return_sign else y_bars
+            if y_bar is None:
+                return None
+            return unbroadcast(weights() * np.reshape(y_bar, kept), shape_of(x))
+
+        return LinearMap(pushforward, pullback)
+
+    return answer, (map_of(lambda: counted(shares()), a), None if b is None else map_of(shares, b))
+
+
+@taking_numbers
+def softmax(x: Any, axis: Any = None) -> Any:
+    """exp(x) / sum(exp(x)) along `axis`, as `scipy.special.softmax`."""
+    return _scipy.softmax(x, axis)
+
+
+@structured(softmax)
+def _softmax(x: Any, axis: Any = None) -> Any:
+    y = softmax(x, axis)
+    axes = reduced_axes(axis, shape_of(x))
+
+    def both_ways(u: Any) -> Any:
+        return y * (u - np.sum(y * u, axis=axes, keepdims=True))
+
+    return y, (LinearMap(both_ways, both_ways),)
+
+
+@taking_numbers
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """log(softmax(x)) along `axis`, as `scipy.special.log_softmax`."""
+    return _scipy.log_softmax(x, axis)
+
+
+@structured(log_softmax)
+def _log_softmax(x: Any, axis: Any = None) -> Any:
+    y = log_softmax(x, axis)
+    axes, shares = reduced_axes(axis, shape_of(x)), np.exp(y)
+    return y, (
+        LinearMap(
+            lambda x_dot: x_dot - np.sum(shares * x_dot, axis=axes, keepdims=True),
+            lambda y_bar: y_bar - shares * np.sum(y_bar, axis=axes, keepdims=True),
+        ),
+    )
+
+
+# Functions of the gamma family
+
+
+@elementwise(x=lambda y, n, x: polygamma(np.add(n, 1), x))
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order `n` of psi, as `scipy.special.polygamma`; derivative in `x`."""
+    return _scipy.polygamma(n, x)
+
+
+@elementwise(a=lambda y, a, d: sum(_scipy.psi(a - 0.5 * i) for i in range(int(d))))
+def multigammaln(a: Any, d: Any) -> Any:
+    """The logarithm of the multivariate gamma function, as `scipy.special.multigammaln`; derivative in `a`."""
+    return _scipy.multigammaln(a, d)
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803 (SciPy's name)
+    """The number of combinations, as `scipy.special.comb`; derivatives in `N` and `k`, unless `exact` is asked for."""
+    if not (has_number(N) or has_number(k)):
+        return _scipy.comb(N, k, exact=exact, repetition=repetition)
+    _require_inexact("comb", exact)
+    if repetition:
+        return np.where((k == 0) & (N >= 0), 1.0, comb(N + k - 1.0, k))[()]
+    valid = _is_countable(N, k)
+    return np.where(valid, _scipy.binom(np.where(valid, N, 1.0), np.where(valid, k, 0.0)), 0.0)[()]
+
+
+def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803 (SciPy's name)
+    """The number of permutations, as `scipy.special.perm`; derivatives in `N` and `k`, unless `exact` is asked for."""
+    if not (has_number(N) or has_number(k)):
+        return _scipy.perm(N, k, exact=exact)
+    _require_inexact("perm", exact)
+    valid = _is_countable(N, k)
+    n, k = np.where(valid, N, 1.0), np.where(valid, k, 0.0)
+    return np.where(valid, _scipy.poch(n - k + 1.0, k), 0.0)[()]
+
+
+def _is_countable(n: Any, k: Any) -> Any:
+    return (k <= n) & (n >= 0) & (k >= 0)
+
+
+def _require_inexact(name: str, exact: bool) -> None:
+    if exact:
+        raise TypeError(f"scipy.special.{name}: with exact=True it is of integers, which have no derivative")
+
+
+# Bessel functions: their derivatives of order n
+
+
+@elementwise(z=lambda y, v, z, n: jvp(v, z, n + 1))
+def jvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `jv`, as `scipy.special.jvp`; derivative in `z`."""
+    return _scipy.jvp(v, z, n)
+
+
+@elementwise(z=lambda y, v, z, n: yvp(v, z, n + 1))
+def yvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `yv`, as `scipy.special.yvp`; derivative in `z`."""
+    return _scipy.yvp(v, z, n)
+
+
+@elementwise(z=lambda y, v, z, n: ivp(v, z, n + 1))
+def ivp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `iv`, as `scipy.special.ivp`; derivative in `z`."""
+    return _scipy.ivp(v, z, n)
+
+
+@elementwise(z=lambda y, v, z, n: kvp(v, z, n + 1))
+def kvp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `kv`, as `scipy.special.kvp`; derivative in `z`."""
+    return _scipy.kvp(v, z, n)
+
+
+@elementwise(z=lambda y, v, z, n: h1vp(v, z, n + 1))
+def h1vp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `hankel1`, as `scipy.special.h1vp`; derivative in `z`."""
+    return _scipy.h1vp(v, z, n)
+
+
+@elementwise(z=lambda y, v, z, n: h2vp(v, z, n + 1))
+def h2vp(v: Any, z: Any, n: int = 1) -> Any:
+    """The derivative of order `n` of `hankel2`, as `scipy.special.h2vp`; derivative in `z`."""
+    return _scipy.h2vp(v, z, n)
+
+
+def _spherical(name: str) -> Callable[..., Any]:
+    def spherical(n: Any, z: Any, derivative: bool = False) -> Any:
+        return SPHERICAL[name](z, n, derivative)
+
+    spherical.__name__ = spherical.__qualname__ = name
+    spherical.__doc__ = f"As `scipy.special.{name}`; derivative in `z`."
+    return spherical
+
+
+spherical_jn = _spherical("spherical_jn")
+spherical_yn = _spherical("spherical_yn")
+spherical_in = _spherical("spherical_in")
+spherical_kn = _spherical("spherical_kn")

@@ -1,0 +1,392 @@
+"""`shiftreset_ad.scipy.stats`: SciPy's distributions, in the middle, in the tails, at the edges and outside."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from three_ways import assert_close, check, examples, generators
+
+import shiftreset_ad as sr
+from shiftreset_ad import grad
+from shiftreset_ad.scipy import stats
+from shiftreset_ad.testing import check_grads
+
+INF = math.inf
+few = settings(examples, max_examples=4)
+CONTINUOUS = {"norm": 0, "beta": 2, "gamma": 1, "chi2": 1, "t": 1}
+DENSITIES = ("pdf", "logpdf")
+METHODS = (*DENSITIES, "cdf", "sf", "logcdf", "logsf")
+SHAPES = st.sampled_from([((), (), ()), ((3,), (), (3,)), ((2, 3), (3,), (2, 1)), ((2, 1), (1, 3), ())])
+
+
+def draw_x(name, generator, shape):
+    """Inside of the support, at location 0 and scale 1."""
+    if name == "beta":
+        return generator.uniform(0.1, 0.9, shape)[()]
+    if name in ("gamma", "chi2"):
+        return generator.uniform(0.2, 4.0, shape)[()]
+    return generator.normal(size=shape)[()]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CONTINUOUS)
+@few
+@given(shapes=SHAPES, generator=generators)
+def test_continuous(name, method, shapes, generator):
+    f = getattr(getattr(stats, name), method)
+    given = [generator.uniform(1.2, 4.0, shapes[1])[()] for _ in range(CONTINUOUS[name])]
+    loc, scale = generator.normal(size=shapes[2])[()], generator.uniform(0.5, 2.0, shapes[1])[()]
+    x = draw_x(name, generator, shapes[0]) * scale + loc
+    if method in DENSITIES:
+        check(lambda x, *rest: f(x, *rest), x, *given, loc, scale, generator=generator, dtypes=False)
+    else:
+        check(lambda x, loc, scale: f(x, *given, loc, scale=scale), x, loc, scale, generator=generator, dtypes=False)
+
+
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "sf", "logcdf", "logsf"])
+@few
+@given(shapes=SHAPES, generator=generators)
+def test_poisson(method, shapes, generator):
+    f = getattr(stats.poisson, method)
+    k = generator.integers(0, 6, shapes[0])
+    check(lambda mu: f(k, mu, 0), generator.uniform(0.5, 4.0, shapes[1])[()], generator=generator, dtypes=False)
+    check(
+        lambda mu: f(k + 2.0, mu, loc=2), generator.uniform(0.5, 4.0, shapes[1])[()], generator=generator, dtypes=False
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_precisions(name, dtype):
+    x, scale = np.array([0.25, 0.5], dtype), dtype(1.5)
+    given = (1.5, 2.5)[: CONTINUOUS[name]]
+    for method in METHODS:
+        f = getattr(getattr(stats, name), method)
+        assert of_numbers(lambda x, f=f: f(x, *given, 0.0, scale), x).dtype == f(x, *given, 0.0, scale).dtype
+        found = grad(lambda x, s, f=f: np.sum(f(x, *given, 0.0, s)), argnums=(0, 1))(x, scale)
+        expected = grad(lambda x, s, f=f: np.sum(f(x, *given, 0.0, s)), argnums=(0, 1))(x.astype(float), 1.5)
+        for x_bar, exact, operand in zip(found, expected, (x, scale), strict=True):
+            assert x_bar.dtype == operand.dtype == dtype
+            np.testing.assert_allclose(x_bar, exact, rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).eps)
+
+
+# Values are SciPy's, at any point, for good parameters and for bad ones
+
+POINTS = [-INF, -40.0, -2.0, -0.5, 0.0, 0.3, 0.5, 1.0, 2.5, 40.0, INF, math.nan]
+
+
+def of_numbers(f, x):
+    """The value of f at x, where x is being differentiated."""
+    return grad(lambda x: (np.sum(x) * 0.0, sr.value(f(x))), has_aux=True)(np.asarray(x))[1]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_values_are_scipys(name, method):
+    ours, theirs = getattr(getattr(stats, name), method), getattr(getattr(scipy.stats, name), method)
+    for shapes in [(0.5, 1.0), (1.0, 2.0), (2.0, 1.0), (3.5, 0.7), (-1.0, 2.0), (0.0, 0.0)]:
+        for loc, scale in [(0, 1), (0.5, 2.0), (0.0, 0.0), (1.0, -1.0)]:
+            args = (*shapes[: CONTINUOUS[name]], loc, scale)
+            expected = theirs(POINTS, *args)
+            np.testing.assert_array_equal(ours(POINTS, *args), expected)
+            found = of_numbers(lambda x, args=args: ours(x, *args), POINTS)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "sf", "logcdf", "logsf"])
+def test_values_of_poisson_are_scipys(method):
+    ours, theirs = getattr(stats.poisson, method), getattr(scipy.stats.poisson, method)
+    for mu in (-1.0, 0.0, 0.7, 30.0):
+        for loc in (0, 1.5, 2):
+            expected = theirs(POINTS, mu, loc)
+            np.testing.assert_array_equal(ours(POINTS, mu, loc), expected)
+            np.testing.assert_array_equal(of_numbers(lambda m, loc=loc: ours(POINTS, m, loc), mu), expected)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_the_interface_is_scipys(name):
+    ours, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    assert set(METHODS) <= set(vars(ours)) <= set(dir(ours))
+    assert set(dir(theirs)) <= set(dir(ours))
+    assert inspect.signature(ours.pdf) == inspect.signature(theirs.pdf)
+    given = (1.5, 2.5)[: CONTINUOUS[name]]
+    assert ours.ppf(0.3, *given) == theirs.ppf(0.3, *given)
+    assert ours(*given, loc=1.0).mean() == theirs(*given, loc=1.0).mean()
+    assert ours(*given, loc=1.0).logpdf(1.5) == theirs(*given, loc=1.0).logpdf(1.5)
+    assert copy.copy(ours).pdf(0.5, *given) == theirs.pdf(0.5, *given)
+    assert stats.expon.pdf(0.5) == scipy.stats.expon.pdf(0.5)
+    assert stats.rv_continuous is scipy.stats.rv_continuous
+    assert {"zscore", "norm"} <= set(dir(stats))
+
+
+# The tails
+
+
+@pytest.mark.parametrize("x", [-5.0, -40.0, -1e5])
+def test_tails_of_the_normal(x):
+    # the hazard is -x + 1 / -x - 2 / -x**3 + 10 / -x**5 - ...: the ratio of Mills
+    slope, second = grad(stats.norm.logcdf)(x), grad(grad(stats.norm.logcdf))(x)
+    hazard = math.sqrt(2 / math.pi) / scipy.special.erfcx(-x / math.sqrt(2))
+    assert slope == pytest.approx(hazard, rel=1e-14)
+    assert grad(stats.norm.logsf)(-x) == -slope
+    assert second == pytest.approx(-1.0 + 1.0 / x**2 - 6.0 / x**4, rel=1.2e-2 if x == -5.0 else 1e-5)
+    assert grad(lambda s: stats.norm.logcdf(x, scale=s))(1.0) == pytest.approx(-x * hazard, rel=1e-14)
+
+
+def test_other_tails():
+    assert grad(stats.norm.pdf)(-30.0) == pytest.approx(30.0 * scipy.stats.norm.pdf(30.0), rel=1e-14)
+    assert grad(stats.norm.sf)(30.0) == pytest.approx(-scipy.stats.norm.pdf(30.0), rel=1e-14)
+    assert grad(lambda x: stats.gamma.logpdf(x, 2.0))(1e6) == pytest.approx(1e-6 - 1.0, rel=1e-15)
+    assert grad(lambda x: stats.t.logpdf(x, 3.0))(1e150) == pytest.approx(-4e-150, rel=1e-14)
+    assert grad(lambda x: stats.t.logcdf(x, 3.0))(-1e10) == pytest.approx(3e-10, rel=1e-12)
+    for df in (1e8, INF):
+        assert grad(lambda x, df=df: stats.t.logpdf(x, df))(0.7) == pytest.approx(-0.7, rel=1e-7)
+        assert abs(grad(lambda df: stats.t.logpdf(0.7, df))(df)) < 1e-9
+
+
+# Outside of the support, and at its edges
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("name", "given", "x"),
+    [
+        ("beta", (0.5, 1.5), -0.5),
+        ("beta", (2.0, 0.5), 1.5),
+        ("gamma", (0.7,), -1.0),
+        ("chi2", (3.0,), -1.0),
+        ("norm", (), -INF),
+        ("t", (2.0,), INF),
+    ],
+)
+def test_outside_of_the_support_the_derivative_is_zero(name, given, x, method):
+    f, operands = getattr(getattr(stats, name), method), (x, *(given if method in DENSITIES else ()), 1.0)
+
+    def of(*operands):
+        rest = operands[1:-1] if method in DENSITIES else given
+        y = f(operands[0], *rest, scale=operands[-1])
+        return y if np.isfinite(sr.value(y)) else np.where(y > 0, 0.0, y)
+
+    if math.isinf(x):  # where the scale says nothing
+        operands, of = operands[:-1], lambda *operands, of=of: of(*operands, 1.0)
+    every = tuple(range(len(operands)))
+    np.testing.assert_array_equal(grad(of, argnums=every)(*operands), [0.0] * len(operands))
+    for i in every:
+        assert sr.jacfwd(of, argnums=i)(*operands) == 0.0
+        assert grad(grad(of, argnums=i), argnums=i)(*operands) == 0.0
+
+
+def test_a_density_where_some_are_outside():
+    x = np.array([-1.0, 0.5, 2.0])
+    found = sr.jacobian(lambda x: stats.beta.pdf(x, 2.0, 2.0))(x)
+    np.testing.assert_allclose(found, np.diag([0.0, 0.0, 0.0]), atol=1e-15)
+    found = grad(lambda a: np.sum(stats.beta.pdf(x, a, 2.0)))(2.0)
+    assert found == pytest.approx(grad(lambda a: stats.beta.pdf(0.5, a, 2.0))(2.0))
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "slope"),
+    [
+        (lambda x: stats.gamma.pdf(x, 1.0), 0.0, -1.0),
+        (lambda x: stats.gamma.logpdf(x, 1.0), 0.0, -1.0),
+        (lambda x: stats.gamma.pdf(x, 2.0), 0.0, 1.0),
+        (lambda x: stats.gamma.pdf(x, 3.0), 0.0, 0.0),
+        (lambda x: stats.gamma.pdf(x, 1.5), 0.0, INF),
+        (lambda x: stats.gamma.cdf(x, 1.0), 0.0, 1.0),
+        (lambda a: stats.gamma.pdf(0.0, a), 2.0, 0.0),
+        (lambda s: stats.gamma.pdf(0.0, 1.0, scale=s), 2.0, -0.25),
+        (lambda x: stats.chi2.pdf(x, 2.0), 0.0, -0.25),
+        (lambda x: stats.chi2.pdf(x, 4.0), 0.0, 0.25),
+        (lambda x: stats.beta.pdf(x, 2.0, 1.0), 0.0, 2.0),
+        (lambda x: stats.beta.pdf(x, 1.0, 2.0), 1.0, -2.0),
+        (lambda x: stats.beta.logpdf(x, 1.0, 2.0), 0.0, -1.0),
+        (lambda x: stats.beta.pdf(x, 1.0, 1.0), 1.0, 0.0),
+        (lambda mu: stats.poisson.pmf(0, mu), 0.0, -1.0),
+        (lambda mu: stats.poisson.pmf(1, mu), 0.0, 1.0),
+        (lambda mu: stats.poisson.pmf(2, mu), 0.0, 0.0),
+        (lambda mu: stats.poisson.logpmf(0, mu), 0.0, -1.0),
+        (lambda mu: stats.poisson.pmf(1.5, mu), 2.0, 0.0),
+        (lambda mu: stats.poisson.logpmf(1.5, mu), 2.0, 0.0),
+        (lambda mu: stats.poisson.cdf(-1, mu), 2.0, 0.0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_edges(f, x, slope):
+    assert grad(f)(x) == slope
+    assert sr.jvp(f, (x,), (1.0,))[1] == slope
+
+
+def test_second_derivatives_at_an_edge():
+    assert grad(grad(lambda x: stats.gamma.pdf(x, 3.0)))(0.0) == 1.0
+    assert grad(grad(lambda mu: stats.poisson.pmf(2, mu)))(0.0) == 1.0
+
+
+@pytest.mark.parametrize("f", [lambda s: stats.norm.pdf(0.5, scale=s), lambda s: stats.gamma.logpdf(0.5, s)])
+def test_bad_parameters_give_nan(f):
+    assert math.isnan(f(-1.0))
+    assert math.isnan(of_numbers(f, -1.0))
+    assert math.isnan(grad(f)(-1.0))
+
+
+# Several variables
+
+SPREAD = np.array([[1.5, 0.2], [0.4, 0.9]])
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+@few
+@given(generator=generators, columns=st.sampled_from([(), (3,)]), whole=st.booleans())
+def test_dirichlet(method, generator, columns, whole):
+    f = getattr(stats.dirichlet, method)
+    x, alpha = generator.dirichlet(np.ones(3), columns).T, generator.uniform(0.6, 3.0, 3)
+    check(lambda alpha: f(x, alpha), alpha, generator=generator, dtypes=False)
+    if whole:
+        check(
+            lambda z, a: f(np.exp(z) / np.sum(np.exp(z), axis=0), a),
+            np.log(x),
+            alpha,
+            generator=generator,
+            dtypes=False,
+        )
+    else:
+        check(f, x[:-1] * 0.9 + 0.02, alpha, generator=generator, dtypes=False)
+
+
+def test_dirichlet_at_the_border():
+    found = grad(lambda x: stats.dirichlet.pdf(x, [2.0, 1.0, 3.0]))(np.array([0.0, 0.25]))
+    np.testing.assert_allclose(found, [60.0 * 0.75**2, 0.0], atol=1e-12)
+    alpha = np.array([2.0, 1.0, 3.0])
+    assert np.all(np.isfinite(grad(lambda a: stats.dirichlet.pdf([0.0, 0.25, 0.75], a))(alpha)))
+    assert stats.dirichlet.pdf([0.25, 0.75], [1.0, 2.0]) == scipy.stats.dirichlet.pdf([0.25, 0.75], [1.0, 2.0])
+    assert stats.dirichlet.mean([1.0, 2.0])[0] == scipy.stats.dirichlet.mean([1.0, 2.0])[0]
+    with pytest.raises(ValueError, match="greater than 0"):
+        grad(lambda a: stats.dirichlet.logpdf([0.25, 0.75], [a, 2.0]))(-1.0)
+    with pytest.raises(ValueError, match="normal simplex"):
+        grad(lambda x: stats.dirichlet.logpdf([x, 0.75], [1.0, 2.0]))(0.5)
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+@few
+@given(generator=generators, shape=st.sampled_from([(2,), (1, 2), (3, 2), (2, 2, 2)]))
+def test_multivariate_normal(method, generator, shape):
+    f = getattr(stats.multivariate_normal, method)
+    x, mean, root = generator.normal(size=shape), generator.normal(size=2), SPREAD + 0.2 * generator.normal(size=(2, 2))
+    check(lambda x, m, r: f(x, m, r @ r.T), x, mean, root, generator=generator, dtypes=False)
+    check(lambda x, m: f(x, m, root @ root.T), x, mean, generator=generator, dtypes=False)
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+def test_forms_of_mean_and_covariance(method):
+    f, expected = getattr(stats.multivariate_normal, method), getattr(scipy.stats.multivariate_normal, method)
+    x, generator = np.array([0.3, -0.4]), np.random.default_rng(0)
+    for cov in (2.0, np.array([1.5, 0.7]), np.array([[1.5, 0.2], [0.2, 0.7]])):
+        check(lambda x, c: f(x, [1.0, 2.0], c), x, cov, generator=generator, dtypes=False, second_order=False)
+        assert_close(of_numbers(lambda c: f(x, [1.0, 2.0], c), cov), expected(x, [1.0, 2.0], cov), tolerance=1e-13)
+    check(lambda x, m: f(x, m), x, np.array([0.5, 1.0]), generator=generator, dtypes=False)
+    check(lambda x, m, c: f(x, m, c), x, 0.5, 2.0, generator=generator, dtypes=False)
+    check(lambda x, c: f(x, cov=c), 0.4, 2.0, generator=generator, dtypes=False)
+    known = scipy.stats.Covariance.from_diagonal([1.5, 0.7])
+    np.testing.assert_allclose(
+        grad(lambda x: f(x, [1.0, 2.0], known))(x), grad(lambda x: f(x, [1.0, 2.0], [1.5, 0.7]))(x), rtol=1e-13
+    )
+
+
+def test_covariances_are_symmetric():
+    cov = np.array([[1.5, 0.2], [0.2, 0.7]])
+    found = grad(lambda c: stats.multivariate_normal.logpdf([0.3, -0.4], None, c))(cov)
+    inverse = np.linalg.inv(cov)
+    solved = inverse @ [0.3, -0.4]
+    np.testing.assert_allclose(found + found.T, np.outer(solved, solved) - inverse, rtol=1e-12)
+    found = grad(lambda c: stats.multivariate_normal.entropy(None, c))(cov)
+    np.testing.assert_allclose(found + found.T, inverse, rtol=1e-12)
+
+
+def test_entropy():
+    root = SPREAD
+    check_grads(lambda r: stats.multivariate_normal.entropy(np.zeros(2), r @ r.T), (root,), order=2)
+    cov = root @ root.T
+    found = of_numbers(lambda c: stats.multivariate_normal.entropy(cov=c), cov)
+    assert found == pytest.approx(scipy.stats.multivariate_normal.entropy(cov=cov), rel=1e-14)
+    assert grad(lambda m: stats.multivariate_normal.entropy(m, cov) + np.sum(m))(np.zeros(2)).tolist() == [1.0, 1.0]
+    assert grad(lambda v: stats.multivariate_normal(cov=v).entropy())(2.0) == pytest.approx(0.25)
+
+
+def test_a_singular_covariance():
+    cov, x = np.diag([2.0, 0.0]), np.array([[1.0, 0.0], [0.3, 0.5]])
+    f = lambda x: stats.multivariate_normal.logpdf(x, None, cov, allow_singular=True)  # noqa: E731
+    assert f(x)[1] == -INF
+    np.testing.assert_allclose(grad(lambda x: f(x)[0])(x), [[-0.5, 0.0], [0.0, 0.0]], rtol=1e-14)
+    np.testing.assert_array_equal(sr.jacfwd(f)(x)[1], np.zeros((2, 2)))
+    np.testing.assert_allclose(of_numbers(f, x), f(x))
+    with pytest.raises(NotImplementedError, match="covariance that is singular"):
+        grad(lambda c: stats.multivariate_normal.logpdf(x[0], None, c, allow_singular=True))(cov)
+    with pytest.raises(np.linalg.LinAlgError, match="allow_singular"):
+        grad(lambda c: stats.multivariate_normal.logpdf(x[0], None, c))(cov)
+    with pytest.raises(ValueError, match="must be a vector of length"):
+        grad(lambda x: stats.multivariate_normal.logpdf(x, np.zeros((2, 2))))(x)
+
+
+# Frozen distributions, lists, other kinds of numbers
+
+
+def test_frozen_distributions():
+    x = np.array([0.3, 1.2])
+    found = grad(lambda m, s: np.sum(stats.norm(m, scale=s).logpdf(x)), argnums=(0, 1))(0.2, 1.5)
+    expected = grad(lambda m, s: np.sum(stats.norm.logpdf(x, m, s)), argnums=(0, 1))(0.2, 1.5)
+    assert found == expected
+    assert grad(lambda x: stats.norm(0.2, 1.5).cdf(x))(0.3) == scipy.stats.norm.pdf(0.3, 0.2, 1.5)
+    found = grad(lambda m: stats.multivariate_normal(m, [1.0, 2.0]).logpdf(x))(np.zeros(2))
+    np.testing.assert_allclose(found, [0.3, 0.6], rtol=1e-14)
+    with pytest.raises(NotImplementedError, match=r"scipy\.stats\.norm\.mean has no derivative rule"):
+        grad(lambda m: stats.norm(m).mean())(1.0)
+    with pytest.raises(TypeError):
+        stats.norm(1, 2, 3, 4)
+
+
+def test_numbers_in_lists_and_arrays_of_objects():
+    expected = grad(lambda x: stats.norm.logpdf(x) + stats.norm.logpdf(1.0))(0.5)
+    assert grad(lambda x: np.sum(stats.norm.logpdf([x, 1.0])))(0.5) == expected
+    assert grad(lambda x: np.sum(stats.norm.logpdf(np.array([x, 1.0]))))(0.5) == expected
+
+
+def test_taylor_series_and_hessians():
+    found = sr.taylor(stats.norm.pdf, 0.0, 4)
+    np.testing.assert_allclose(found, np.array([1.0, 0.0, -0.5, 0.0, 0.125]) / math.sqrt(2 * math.pi), atol=1e-15)
+    x = np.array([0.5, -1.2, 2.2])
+    found = sr.hessian(lambda p: np.sum(stats.norm.logpdf(x, p[0], p[1])))(np.array([0.3, 1.4]))
+    z = (x - 0.3) / 1.4
+    expected = [[-3, -2 * z.sum()], [-2 * z.sum(), 3 - 3 * (z * z).sum()]] / np.square(1.4)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "message"),
+    [
+        (lambda a: stats.beta.cdf(0.3, a, 2.0), TypeError, r"scipy\.stats\.beta\.cdf: argument 'a' is a number"),
+        (lambda a: stats.gamma.logsf(0.3, a), TypeError, r"scipy\.stats\.gamma\.logsf: argument 'a'"),
+        (lambda a: stats.t.cdf(0.3, a), TypeError, r"scipy\.stats\.t\.cdf: argument 'df'"),
+        (lambda a: stats.poisson.pmf(a, 2.0), TypeError, r"scipy\.stats\.poisson\.pmf: argument 'k'"),
+        (lambda a: stats.norm.ppf(a), NotImplementedError, r"scipy\.stats\.norm\.ppf has no derivative rule"),
+        (lambda a: stats.expon.pdf(a), NotImplementedError, r"scipy\.stats\.expon\.pdf has no derivative rule"),
+        (lambda a: stats.zscore([a, 1.0]), NotImplementedError, r"scipy\.stats\.zscore has no derivative rule"),
+        (lambda a: stats.norm.pdf(1j * a), TypeError, r"scipy\.stats\.norm\.pdf is a function of real numbers"),
+        (lambda a: stats.norm.pdf(a, shape=2), TypeError, "unexpected keyword argument 'shape'"),
+        (lambda a: stats.gamma.pdf(a), TypeError, "missing a required argument: 'a'"),
+        (lambda a: scipy.stats.norm.pdf(a), TypeError, "differentiated"),
+    ],
+)
+def test_errors(f, error, message):
+    with pytest.raises(error, match=message):
+        grad(f)(0.4)
+    assert grad(lambda x: x * x)(3.0) == 6.0
