@@ -1,0 +1,315 @@
+"""An array of another library with the interface of NumPy's, for the rules to compute with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from shiftreset_ad.arrays.foreign import (
+    SEQUENCES,
+    device_of,
+    foreign_dtype,
+    from_numpy,
+    has_foreign,
+    is_foreign,
+    name_of_library,
+    namespace_of,
+    numpy_dtype,
+    require_without_graph,
+    to_numpy,
+)
+from shiftreset_ad.rules.table import COMPOSITE
+
+METHODS = (
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot"),
+    *("max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes"),
+    *("take", "trace", "var"),
+)
+
+REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+
+# NumPy's functions, by those of the standard; a composite rule is as good a definition here as it is for numbers.
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def entered(*functions: Callable[..., Any] | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated definition of each of `functions`; one that is None, NumPy does not have yet."""
+
+    def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            if isinstance(function, np.ufunc):
+                UFUNCS[function] = definition
+            elif function is not None:
+                FUNCTIONS[function] = definition
+        return definition
+
+    return enter
+
+
+class Standard(np.lib.mixins.NDArrayOperatorsMixin):
+    """A constant `array` of another library, whose functions are in `xp`; NumPy's functions take it by theirs.
+
+    It is `shared` if the program has the same array, and may write to it. It is never written to here.
+    """
+
+    __slots__ = ("array", "shared", "xp")
+
+    def __init__(self, array: Any, xp: Any, shared: bool = False) -> None:
+        self.array = array
+        self.xp = xp
+        self.shared = shared
+
+    # NumPy's protocols (NEP 13 and NEP 18). What they do not know, numbers above all, knows better.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not all(map(_is_known, inputs)):
+            return NotImplemented
+        if method == "reduce" and ufunc in REDUCTIONS:
+            return self.__array_function__(REDUCTIONS[ufunc], (Standard,), inputs, {"axis": 0, **kwargs})
+        definition = UFUNCS.get(ufunc) or COMPOSITE.get(ufunc)
+        if method != "__call__" or definition is None:
+            raise self._has_no(ufunc if method == "__call__" else getattr(ufunc, method))
+        if kwargs:
+            raise TypeError(
+                f"numpy.{ufunc.__name__}: {', '.join(kwargs)} cannot be given with an array of "
+                f"{name_of_library(self.xp)}. Write y = f(x) for f(x, out=y), y = y + x for y += x, and numpy.where to "
+                "choose"
+            )
+        return definition(*map(adopted, inputs))
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if not all(issubclass(kind, Standard | np.ndarray) for kind in types):
+            return NotImplemented
+        if args and type(args[0]) is list and not all(map(_is_known, args[0])):
+            return NotImplemented
+        definition: Any = FUNCTIONS.get(function) or COMPOSITE.get(function)
+        if definition is None and function.__module__.startswith("shiftreset_ad."):
+            definition = function.__wrapped__  # type: ignore[attr-defined]  # of our own, by functions of NumPy
+        if definition is None:
+            raise self._has_no(function)
+        try:
+            return definition(*map(adopted, args), **{name: adopted(arg) for name, arg in kwargs.items()})
+        except RecursionError:  # a composite rule that asks the function itself about plain values
+            raise self._has_no(function) from None
+
+    def _has_no(self, function: Any) -> NotImplementedError:
+        module = getattr(function, "__module__", None) or "numpy"
+        return NotImplementedError(
+            f"{module}.{getattr(function, '__name__', function)}: the array belongs to {name_of_library(self.xp)}, and "
+            "the array API standard has no such function. Write it with those that the standard has, or convert the "
+            "argument to a NumPy array"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.dtype.kind in "biu":  # positions and masks, which say where, and not what
+            return np.array(self.to_numpy(), dtype)
+        raise TypeError(
+            f"numpy.array, numpy.asarray, or a function that calls them, on an array of {name_of_library(self.xp)}: it "
+            "is not turned into a NumPy array without being asked. Use the functions of numpy that the array API "
+            "standard has"
+        )
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return np
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from shiftreset_ad.arrays.torch_functions import of_constants
+
+        return of_constants(function, args, kwargs or {})
+
+    # Arrays from this one
+
+    def apply(self, name: str, *args: Any, **kwargs: Any) -> Standard:
+        """A function of the library, called with the array first."""
+        return self.like(getattr(self.xp, name)(self.array, *args, **kwargs))
+
+    def like(self, array: Any) -> Standard:
+        """Another array of the library, which the program has not."""
+        return Standard(array, self.xp)
+
+    def converted(self, x: Any) -> Standard:
+        """A copy of a plain array as one of this library, on the same device."""
+        return self.like(from_numpy(x, self.xp, self.device_of_array))
+
+    def full(self, shape: Any, value: Any, dtype: Any) -> Standard:
+        """An array of this library that has one value everywhere."""
+        in_xp = foreign_dtype(dtype, self.xp)
+        return self.like(self.xp.full(tuple(shape), value, dtype=in_xp, device=self.device_of_array))
+
+    def astype(self, dtype: Any) -> Standard:
+        """The same values in another dtype."""
+        return self if self.dtype == dtype else self.apply("astype", foreign_dtype(dtype, self.xp))
+
+    def copied(self) -> Standard:
+        """The same values, in an array of its own."""
+        return self.like(self.xp.asarray(self.array, copy=True))
+
+    def unshared(self) -> Standard:
+        """The same values, in an array that the program has not."""
+        return self.copied() if self.shared else self
+
+    def to_numpy(self) -> Any:
+        """A copy as a plain array."""
+        return to_numpy(self.array)
+
+    @property
+    def device_of_array(self) -> Any:
+        """Where the array lies."""
+        return device_of(self.array)
+
+    # Attributes and methods of arrays
+
+    shape = property(lambda self: tuple(self.array.shape), doc="As of NumPy's arrays.")
+    dtype = property(lambda self: numpy_dtype(self.array.dtype, self.xp), doc="NumPy's name of it.")
+    ndim = property(lambda self: len(self.array.shape), doc="As of NumPy's arrays.")
+    size = property(lambda self: math.prod(self.array.shape), doc="As of NumPy's arrays.")
+    T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
+    mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
+    real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
+    imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
+    device = "cpu"  # of the namespace, which is NumPy's: what it makes goes where the array lies when they meet
+
+    def __getitem__(self, index: Any) -> Standard:
+        from shiftreset_ad.arrays.parts import part
+
+        return part(self, index)
+
+    def __setitem__(self, index: Any, item: Any) -> NoReturn:
+        raise TypeError(
+            f"x[i] = v: an array of {name_of_library(self.xp)} cannot be written to inside a derivative; use "
+            "numpy.where(mask, v, x), or numpy.concatenate or numpy.stack to build it from parts"
+        )
+
+    def reshape(self, *shape: Any) -> Any:
+        """`numpy.reshape(x, shape)`; the sizes may be given one by one."""
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def transpose(self, *axes: Any) -> Any:
+        """`numpy.transpose(x, axes)`; the axes may be given one by one."""
+        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) if axes else None)
+
+    def item(self, *index: Any) -> Any:
+        """One element, as a Python number."""
+        if not index and self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        if not index:
+            found: Any = self
+        elif len(index) == 1 and not isinstance(index[0], tuple):
+            found = np.reshape(self, (-1,))[index[0]]
+        else:
+            found = self[index[0] if len(index) == 1 else index]
+        return _PYTHON[self.dtype.kind](found.reshape(()).array)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return [part.tolist() for part in self] if self.shape else self.item()
+
+    def is_integer(self) -> bool:
+        """Whether a scalar is a whole number."""
+        return float(self).is_integer()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Standard]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(np.any(self == item))
+
+    def __bool__(self) -> bool:
+        return bool(self.array)
+
+    def __float__(self) -> float:
+        return float(self.array)
+
+    def __int__(self) -> int:
+        return int(self.array)
+
+    def __complex__(self) -> complex:
+        return complex(self.array)
+
+    def __index__(self) -> int:
+        return int(self.array.__index__())
+
+    def __hash__(self) -> int:
+        if self.shape:
+            raise TypeError("unhashable type: an array")
+        return hash(self.item())
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self.item(), ndigits) if ndigits is not None else round(self.item())
+
+    def __trunc__(self) -> Any:
+        return math.trunc(self.item())
+
+    def __floor__(self) -> Any:
+        return math.floor(self.item())
+
+    def __ceil__(self) -> Any:
+        return math.ceil(self.item())
+
+    def __copy__(self) -> Standard:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Standard:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Standard({self.array!r})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+
+KNOWN = (Standard, np.ndarray, np.generic, bool, int, float, complex)
+_PYTHON: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def standard(array: Any) -> Standard:
+    """An array of another library, wrapped; TypeError if it cannot take part in a derivative."""
+    require_without_graph(array)
+    wrapped = Standard(array, namespace_of(array), shared=True)
+    numpy_dtype(array.dtype, wrapped.xp)
+    return wrapped
+
+
+def adopted(x: Any) -> Any:
+    """An argument with every array of another library in it wrapped, in nested lists and tuples too."""
+    if is_foreign(x):
+        return standard(x)
+    return type(x)(map(adopted, x)) if has_foreign(x) else x
+
+
+def _is_known(x: Any) -> bool:
+    if type(x) in SEQUENCES:
+        return all(map(_is_known, x))
+    return isinstance(x, KNOWN) or is_foreign(x)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def method(self: Standard, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__doc__ = f"`numpy.{name}(x, ...)`."
+    return method
+
+
+for _name in METHODS:
+    setattr(Standard, _name, _method(_name))

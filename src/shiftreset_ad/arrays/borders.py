@@ -1,0 +1,31 @@
+"""Where derivatives of values of different libraries meet.
+
+A derivative of a value is an array of the library that the value belongs to, on its device. What rules make of shapes
+alone, zeros and ones, are plain arrays; they are converted where they meet others, and here at the latest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.arrays.adapter import Standard
+from shiftreset_ad.arrays.promotion import in_dtype
+from shiftreset_ad.dispatch import Number, innermost
+from shiftreset_ad.rules.broadcasting import dtype_of
+
+
+def in_library_of(x: Any, derivative: Any) -> Any:
+    """A derivative of the value `x`, or a part of one, as an array of the library that `x` belongs to."""
+    here, there = innermost(derivative), innermost(x)
+    if isinstance(there, Standard):
+        if isinstance(here, Standard):
+            return derivative
+        if isinstance(derivative, Number):
+            return derivative * there.full((), 1, dtype_of(derivative))
+        return in_dtype(dtype_of(derivative), derivative, like=there)[0]
+    if isinstance(derivative, Standard):
+        plain = derivative.to_numpy()
+        return plain if isinstance(there, np.ndarray) else plain[()]
+    return derivative

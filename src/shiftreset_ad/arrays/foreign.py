@@ -1,0 +1,131 @@
+"""Which arrays belong to other libraries, what their dtypes are to NumPy, and the ways from one library to another.
+
+`array_api_compat` is imported when the first such array is met: a program that has only NumPy's needs it not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+# The classes of arrays of other libraries that have been met. As long as it is empty, there is nothing to be done.
+MET: set[type] = set()
+
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+SEQUENCES = (list, tuple)
+
+_others: set[type] = set()  # classes that have been met, and are not among these
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether `x` is an array of another library, which follows the array API standard."""
+    kind = type(x)
+    if kind in _others:
+        return False
+    if kind in MET:
+        return True
+    if kind in SEQUENCES:
+        return False
+    (MET if _follows_standard(kind) else _others).add(kind)
+    return kind in MET
+
+
+def has_foreign(x: Any) -> bool:
+    """Whether there is such an array in an argument: itself, or in a list or tuple, nested or not."""
+    if type(x) in SEQUENCES:
+        return not _others.issuperset(map(type, x)) and any(map(has_foreign, x))
+    return is_foreign(x)
+
+
+def _follows_standard(kind: type) -> bool:
+    if issubclass(kind, np.ndarray | np.generic):
+        return False
+    if any(base.__module__.startswith("shiftreset_ad.") for base in kind.__mro__):  # a number, or wrapped already
+        return False
+    if hasattr(kind, "__array_namespace__"):
+        return True
+    return any(base.__name__ == "Tensor" and base.__module__ == "torch" for base in kind.__mro__)
+
+
+def namespace_of(array: Any) -> Any:
+    """The functions of an array's library, under the names of the standard."""
+    return _compat().array_namespace(array)
+
+
+def device_of(array: Any) -> Any:
+    """Where an array lies."""
+    return _compat().device(array)
+
+
+@cache
+def _compat() -> Any:
+    try:
+        import array_api_compat
+    except ImportError:
+        raise ImportError(
+            "arrays of other libraries than NumPy need the package array-api-compat; "
+            "install it, by pip install 'shiftreset_ad[arrays]'"
+        ) from None
+    return array_api_compat
+
+
+def name_of_library(xp: Any) -> str:
+    """What the user calls a library."""
+    return str(xp.__name__).removeprefix("array_api_compat.")
+
+
+def require_without_graph(array: Any) -> None:
+    """Raise TypeError for a tensor of PyTorch that PyTorch itself differentiates."""
+    if getattr(array, "requires_grad", False) is True:
+        raise TypeError(
+            "a tensor that requires_grad is being differentiated by PyTorch, which would record these operations, too; "
+            "give x.detach()"
+        )
+
+
+def numpy_dtype(dtype: Any, xp: Any) -> Any:
+    """NumPy's name of a dtype; TypeError if it has none."""
+    if isinstance(dtype, np.dtype):
+        return dtype
+    known = _dtypes(xp).get(dtype)
+    if known is None:
+        raise TypeError(
+            f"an array of {name_of_library(xp)} has dtype {dtype}, which NumPy has not, and so cannot take part in an "
+            "operation with a number that is being differentiated; convert it to float32 or float64"
+        )
+    return known
+
+
+@cache
+def _dtypes(xp: Any) -> dict[Any, Any]:
+    return {getattr(xp, name): np.dtype(name) for name in NAMES if hasattr(xp, name)}
+
+
+def foreign_dtype(dtype: Any, xp: Any) -> Any:
+    """The name that a library has for one of NumPy's dtypes; TypeError if it has none."""
+    name = np.dtype(dtype).name
+    found = getattr(xp, name, None) if name in NAMES else None
+    if found is None:
+        raise TypeError(f"{name_of_library(xp)} has no dtype {name}; convert to float32, float64 or one of the others")
+    return found
+
+
+def from_numpy(x: Any, xp: Any, device: Any) -> Any:
+    """A copy of a plain array as an array of a library, on a device."""
+    plain = np.array(x, order="C")
+    foreign_dtype(plain.dtype, xp)
+    return xp.asarray(plain, device=device)
+
+
+def to_numpy(array: Any) -> Any:
+    """A copy of an array of another library as a plain one."""
+    try:
+        return np.array(np.from_dlpack(array))
+    except (BufferError, RuntimeError, TypeError, ValueError):  # it lies on another device
+        return np.array(np.from_dlpack(_compat().to_device(array, "cpu")))

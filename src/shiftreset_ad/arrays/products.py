@@ -1,0 +1,58 @@
+"""NumPy's products of arrays, by those of the standard."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.arrays.adapter import entered
+from shiftreset_ad.arrays.promotion import together
+from shiftreset_ad.rules.products import contract
+from shiftreset_ad.rules.shapes import (
+    normalize_axes,
+)
+
+
+@entered(np.tensordot)
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = together(a, b)
+    if np.ndim(axes):
+        first, second = ((side,) if np.ndim(side) == 0 else side for side in axes)
+        axes = tuple(normalize_axes(first, a.ndim)), tuple(normalize_axes(second, b.ndim))
+    else:
+        axes = operator.index(axes)
+    return a.apply("tensordot", b.array, axes=axes)
+
+
+@entered(np.dot)
+def _dot(a: Any, b: Any) -> Any:
+    a, b = together(a, b)
+    if not a.shape or not b.shape:
+        return a * b
+    return np.tensordot(a, b, ([a.ndim - 1], [max(b.ndim - 2, 0)]))
+
+
+@entered(np.inner)
+def _inner(a: Any, b: Any) -> Any:
+    a, b = together(a, b)
+    if not a.shape or not b.shape:
+        return a * b
+    return np.tensordot(a, b, ([a.ndim - 1], [b.ndim - 1]))
+
+
+@entered(contract)
+def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+    """Every operand with all labels as axes, multiplied, and summed over those that the answer has not."""
+    parts = together(*operands)
+    if hasattr(parts[0].xp, "einsum"):
+        subscripts = f"{','.join(inputs)}->{output}"
+        return parts[0].like(parts[0].xp.einsum(subscripts, *(x.array for x in parts)))
+    labels = list(dict.fromkeys(output + "".join(inputs)))
+    product: Any = 1
+    for x, own in zip(parts, inputs, strict=True):
+        in_order = np.transpose(x, [own.index(label) for label in labels if label in own])
+        sizes = iter(in_order.shape)
+        product = product * np.reshape(in_order, tuple(next(sizes) if label in own else 1 for label in labels))
+    return np.sum(product, axis=tuple(range(len(output), len(labels))))

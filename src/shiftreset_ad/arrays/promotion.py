@@ -1,0 +1,59 @@
+"""The dtype that operands have in common, which the standard leaves open where their kinds differ.
+
+Python's numbers, and NumPy's scalars, take the dtype of the arrays, if it is of a kind that can hold them. Among
+arrays, those of floating-point numbers decide, and not the integers and booleans: float32 with int64 is float32, as in
+PyTorch and JAX. A fraction of integers is float64, as in NumPy, so that no rule loses precision by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.arrays.adapter import Standard
+from shiftreset_ad.arrays.foreign import foreign_dtype, name_of_library
+from shiftreset_ad.rules.broadcasting import dtype_of
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+
+def common_dtype(operands: tuple[Any, ...], floating: bool = False) -> Any:
+    """The dtype that operands have in common; a floating-point one, if it is to be `floating`."""
+    arrays = [dtype_of(x) for x in operands if not isinstance(x, SCALARS)]
+    kinds = {dtype_of(x).kind for x in operands if isinstance(x, SCALARS)}
+    inexact = [dtype for dtype in arrays if dtype.kind in "fc"]
+    if inexact:
+        return np.result_type(*inexact, np.complex64) if "c" in kinds else np.result_type(*inexact)
+    if "c" in kinds:
+        return np.dtype(np.complex128)
+    if "f" in kinds or floating:
+        return np.dtype(np.float64)
+    common = np.result_type(*arrays) if arrays else np.dtype(np.bool_)
+    return np.dtype(np.int64) if common.kind == "b" and kinds - {"b"} else common
+
+
+def together(*operands: Any, floating: bool = False) -> list[Standard]:
+    """Operands, of which one at least is a `Standard`, as arrays of its library and of one dtype."""
+    return in_dtype(common_dtype(operands, floating), *operands)
+
+
+def in_dtype(dtype: Any, *operands: Any, like: Standard | None = None) -> list[Standard]:
+    """Operands as arrays of one library in this dtype: of that of `like`, or of the first operand that has one."""
+    first = like if like is not None else next(x for x in operands if isinstance(x, Standard))
+    return [_converted(x, dtype, first) for x in operands]
+
+
+def _converted(x: Any, dtype: Any, first: Standard) -> Standard:
+    if isinstance(x, Standard):
+        if x.xp is not first.xp:
+            raise TypeError(
+                f"an operation on arrays of two libraries, {name_of_library(first.xp)} and {name_of_library(x.xp)}; "
+                "convert one of them"
+            )
+        return x.astype(dtype)
+    if isinstance(x, SCALARS):
+        plain = x.item() if isinstance(x, np.generic) else x
+        in_xp = foreign_dtype(dtype, first.xp)
+        return first.like(first.xp.asarray(plain, dtype=in_xp, device=first.device_of_array))
+    return first.converted(np.asarray(x, dtype))

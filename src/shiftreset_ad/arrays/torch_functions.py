@@ -1,0 +1,84 @@
+"""PyTorch's own functions, `torch.sin(x)`, of a number or of a constant inside a derivative.
+
+Of a number, those that NumPy has under the same name, or another, with the same meaning; any other is an error. Of
+constants alone, all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.arrays.adapter import Standard
+from shiftreset_ad.arrays.foreign import is_foreign, namespace_of
+
+ELEMENTWISE = {
+    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "sqrt", "square")},
+    **{name: name for name in ("log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "hypot", "reciprocal")},
+    **{name: name for name in ("positive", "negative", "sign", "maximum", "minimum", "fmax", "fmin", "copysign")},
+    **{name: name for name in ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "matmul", "where")},
+    **{name: name for name in ("subtract", "multiply", "divide", "true_divide", "real", "imag", "angle", "outer")},
+    **{f"{a}{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh") for a in ("a", "arc")},
+    "abs": "absolute",
+    "absolute": "absolute",
+    "neg": "negative",
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "pow": "power",
+    "atan2": "arctan2",
+    "arctan2": "arctan2",
+    "conj": "conjugate",
+    "deg2rad": "deg2rad",
+    "rad2deg": "rad2deg",
+}
+ALONG_AXES = {
+    **{name: name for name in ("sum", "mean", "prod", "cumsum", "cumprod", "stack", "concatenate")},
+    "amax": "max",
+    "amin": "min",
+    "cat": "concatenate",
+    "concat": "concatenate",
+}
+OPTIONS = {"dim": "axis", "axis": "axis", "keepdim": "keepdims", "keepdims": "keepdims"}
+
+
+def of_numbers(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call the function of NumPy that is the same as this one of PyTorch; TypeError if there is none."""
+    name = getattr(function, "__name__", str(function))
+    if name in ELEMENTWISE and not kwargs:
+        return _numpy(ELEMENTWISE[name])(*args)
+    if name in ALONG_AXES and len(args) <= 2 and OPTIONS.keys() >= kwargs.keys():
+        options = {OPTIONS[option]: given for option, given in kwargs.items()}
+        return _numpy(ALONG_AXES[name])(*args, **options)
+    given = f" with {', '.join(kwargs)}" if kwargs else ""
+    raise TypeError(
+        f"torch.{name}{given} of a number that is being differentiated: write it with NumPy's functions, numpy.sin(x), "
+        "or Python's operators, which work on tensors then; torch.sin(x) does where NumPy has the same function. Give "
+        "shiftreset_ad.value(x) where a constant is meant"
+    )
+
+
+def _numpy(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(np, name)
+    return found
+
+
+def of_constants(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a function of PyTorch on the tensors themselves, and wrap the answer."""
+    answer = function(*map(_unwrapped, args), **{name: _unwrapped(arg) for name, arg in kwargs.items()})
+    return _wrapped(answer)
+
+
+def _unwrapped(arg: Any) -> Any:
+    if isinstance(arg, list | tuple):
+        return type(arg)(map(_unwrapped, arg))
+    return arg.array if isinstance(arg, Standard) else arg
+
+
+def _wrapped(answer: Any) -> Any:
+    if isinstance(answer, tuple | list):
+        return tuple(map(_wrapped, answer))
+    return Standard(answer, namespace_of(answer)) if is_foreign(answer) else answer
