@@ -1,0 +1,111 @@
+"""What is not finite in a number, at any level, and how to say which element of what it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftreset_ad.adjoints import Held
+from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays.adapter import standard
+from shiftreset_ad.control import ControlError
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.memory import PLACES, has_been_written, part_of_adjoint
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+
+INEXACT = (float, complex, np.inexact, np.ndarray)
+
+
+class Element(NamedTuple):
+    """An element that is not finite, of what part of a number: "" for its value, "tangent" and the like."""
+
+    part: str
+    value: Any
+    at: tuple[int, ...]
+
+    def within(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Its index in a value of this shape, of which there may be a stack, for many directions."""
+        return self.at[len(self.at) - len(shape) :]
+
+    def place(self, shape: tuple[int, ...]) -> str:
+        """Which one it is of a value of this shape, where there is a choice."""
+        index = self.within(shape)
+        direction = f", in direction {self.at[0]} of many" if len(self.at) > len(shape) else ""
+        return f" at index {index}{direction}" if index else direction
+
+
+def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
+    """The plain values in a number, with what each is: "" for the value itself, "tangent" and the like."""
+    if isinstance(x, Number):
+        slots = type(x).__slots__
+        for name in ("primal", "rows"):
+            if name in slots:
+                yield from parts(getattr(x, name), part)
+        if "tangent" in slots:
+            yield from parts(x.tangent, of("tangent", part))  # type: ignore[attr-defined]
+        if "coefficients" in slots:
+            for k, coefficient in enumerate(x.coefficients):  # type: ignore[attr-defined]
+                yield from parts(coefficient, of(f"Taylor coefficient {k}", part) if k else part)
+    elif type(x) is Held:
+        for held in (x.whole, *x.values):
+            yield from parts(held, part)
+    elif isinstance(x, list | tuple):
+        for each in x:
+            yield from parts(each, part)
+    elif isinstance(x, INEXACT):
+        yield part, x
+    elif isinstance(x, Standard):
+        yield part, x.to_numpy()
+    elif hasattr(x, "__dlpack__"):  # an array of another library
+        yield part, standard(x).to_numpy()
+
+
+def adjoint_of(x: Any) -> Any:
+    """The adjoint of a number, as it is on the way back; None where it is zero."""
+    if type(x.adjoint) not in PLACES:
+        return x.adjoint
+    try:
+        return part_of_adjoint(x) if has_been_written(x) else None
+    except ControlError:  # it cannot be reached, and what needs it raises this, too
+        return None
+
+
+def of(part: str, whole: str) -> str:
+    """The name of a part of a part."""
+    return f"{part} of the {whole}" if whole else part
+
+
+def first_not_finite(x: Any) -> Element | None:
+    """The first element of a number that is infinite or NaN."""
+    for part, plain in parts(x):
+        if type(plain) is float and math.isfinite(plain):
+            continue
+        if isinstance(plain, np.ndarray) and plain.dtype.kind not in "fc":
+            continue
+        finite = np.isfinite(plain)
+        if not finite.all():
+            index = tuple(int(i) for i in np.argwhere(~np.asarray(finite))[0])
+            return Element(part, np.asarray(plain)[index], index)
+    return None
+
+
+def is_finite(x: Any) -> bool:
+    """Whether there is no infinity and no NaN in a number."""
+    return first_not_finite(x) is None
+
+
+def element(x: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """The element of `x` where a value of this shape has the element `index`; "" if it has none there."""
+    plain = next((plain for _, plain in parts(x)), x)
+    try:
+        return str(np.broadcast_to(plain, shape)[index])
+    except (ValueError, IndexError):
+        return ""
+
+
+def described(x: Any) -> str:
+    """The type and shape of a number."""
+    return f"{dtype_of(x)} of shape {shape_of(x)}" if shape_of(x) else f"{dtype_of(x)}"

@@ -1,0 +1,79 @@
+"""Errors on the way back name the operation that they belong to, by a note.
+
+Of an operation by linear maps that depend on its operands, of a custom rule or of a checkpoint, the line is kept beside
+it. Of an elementwise operation, of x[i] and of linear functions it is not, as to ask for it would take up to a tenth of
+the operation's time: the note has its name, and says how to get the line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from shiftreset_ad import dispatch
+from shiftreset_ad.control import Operation
+from shiftreset_ad.debugging.finite import described
+from shiftreset_ad.debugging.places import Line, is_of_a_library, line_text, name_of, outwards
+from shiftreset_ad.dispatch import numbers_in
+from shiftreset_ad.rules import COMPOSITE
+
+# What was called, a function or a name, and where; a function alone where that is not known.
+CallSite = tuple[Any, CodeType, int] | Callable[..., Any]
+
+# Where the frames between a call and its operation are.
+ON_THE_WAY = {os.path.join(os.path.dirname(dispatch.__file__), f"{name}.py") for name in ("interface", "dispatch")}
+
+# The functions that pullbacks belong to, as far as these are made for one function each.
+FUNCTION_OF: dict[Callable[[Operation], None], Callable[..., Any]] = {}
+
+
+def site_of_structured(function: Callable[..., Any], frame: Any) -> CallSite:
+    """Where `function` was called: in this frame or, if it is one of `interface` or `dispatch`, in one further out."""
+    while frame.f_code.co_filename in ON_THE_WAY:
+        frame = frame.f_back
+    return function, frame.f_code, frame.f_lasti
+
+
+def call_site(called: Any, frame: FrameType) -> CallSite:
+    """Where the user's frame is that this one of the library's was called from."""
+    frame = next((frame for frame in outwards(frame) if not is_of_a_library(frame.f_code)), frame)
+    return called, frame.f_code, frame.f_lasti
+
+
+def add_note(error: Exception, operation: Operation | None) -> None:
+    """Note in an error which operation it was raised on the way back through."""
+    note = None if operation is None else _note(operation)
+    if note is None or note in getattr(error, "__notes__", ()):
+        return
+    _, _, line = note.partition("\n")
+    if not line or line not in str(error):
+        error.add_note(note)
+
+
+def _note(operation: Operation) -> str | None:
+    place = getattr(operation, "place", None)
+    if place is not None:
+        return None if place.line is None else _through(place.operation.name, place.line)
+    site = operation[-1]
+    if type(site) is tuple and len(site) == 3 and type(site[1]) is CodeType:
+        called, code, last = site
+    else:
+        called, code, last = site if callable(site) else FUNCTION_OF.get(operation[0]), None, 0
+    if called is None:
+        return None
+    name = called if isinstance(called, str) else name_of(called)
+    if code is not None:
+        if not is_of_a_library(code):
+            return _through(name, (code, last))
+        whole = [
+            function for function, definition in COMPOSITE.items() if getattr(definition, "__code__", None) is code
+        ]
+        name += "".join(f", a part of {name_of(function)}" for function in whole[:1])
+    answers = ", ".join(map(described, numbers_in(operation[1])))
+    return f"on the way back through {name}, of {answers}; inside `with shiftreset_ad.debug():` its line is told, too"
+
+
+def _through(name: str, line: Line) -> str:
+    return f"on the way back through {name or 'an operation'}:\n{line_text(line)}"

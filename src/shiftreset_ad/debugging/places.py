@@ -1,0 +1,187 @@
+"""Where in the user's program an operation is, read off the frames: nothing is kept for it while nobody asks.
+
+The library's frames of one operation lie between the user's and the one that captures it:
+
+    the user's line          y = np.log(x)
+    interface.py             __array_ufunc__(self, ufunc, ...)      what was called, and with what
+    operations.py            operate(x)
+    debugging/               look(source, operation)
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftreset_ad import dispatch, trees
+from shiftreset_ad.control import here
+from shiftreset_ad.rules import ELEMENTWISE
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_LIBRARIES = (_PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
+_REGIONS = os.path.join(_PACKAGE, "checkpointing", "")
+# Where the library calls a function of the user's, which may be one of NumPy's, as in grad(np.sin).
+_CALLS_OF_THE_USERS = {"_guarded", "push", "expanded"}
+
+Line = tuple[CodeType, int]  # with the place in it, `f_lasti`, of which the line is known once it is asked for
+
+
+class Place:
+    """The operation of the user's that something belongs to.
+
+    It may be many operations to the library: `made` are their answers, by id, and `spoilt` says that the adjoint of one
+    of these is not finite.
+    """
+
+    __slots__ = ("line", "made", "operation", "spoilt")
+
+    def __init__(self, operation: Called, line: Line | None) -> None:
+        self.operation = operation
+        self.line = line
+        self.made: set[int] = set()
+        self.spoilt = False
+
+    def again(self) -> Place:
+        """The same place, for what is computed on the way back from it."""
+        return Place(self.operation, self.line)
+
+    def __str__(self) -> str:
+        """The line as in a traceback."""
+        return "" if self.line is None else line_text(self.line)
+
+
+def is_of_a_library(code: CodeType) -> bool:
+    """Whether a frame with this code is not the user's, but this library's or NumPy's."""
+    return code.co_filename.startswith(_LIBRARIES)
+
+
+def line_text(line: Line) -> str:
+    """A line as in a traceback, with its text."""
+    code, last = line
+    number = next((n for start, stop, n in code.co_lines() if start <= last < stop), None) or code.co_firstlineno
+    text = linecache.getline(code.co_filename, number).strip()
+    return f'  File "{code.co_filename}", line {number}, in {code.co_name}' + (f"\n    {text}" if text else "")
+
+
+class Visit:
+    """What the frames say, from one of the library's own outwards to the user's.
+
+    `operation` is what the user called, `inside` the place of a larger operation that it is a part of; `in_region` says
+    that it stands for code of the user's which is run for itself.
+    """
+
+    __slots__ = ("_frames", "in_region", "inside", "line", "operation")
+
+    def __init__(self, innermost: FrameType, larger: dict[CodeType, str]) -> None:
+        self._frames: list[FrameType] = []
+        self.inside: Place | None = None
+        self.in_region = False
+        self.line: Line | None = None
+        self.operation = Called()
+        entered = False  # whether the frames are by now those of what called a function of the user's
+        for frame in outwards(innermost):
+            code = frame.f_code
+            if not is_of_a_library(code):
+                self.line = code, frame.f_lasti
+                return
+            if entered:
+                continue
+            if code in larger:
+                self.inside = frame.f_locals[larger[code]]
+                return
+            entered = code.co_name in _CALLS_OF_THE_USERS
+            if not entered:
+                self.in_region = self.in_region or code.co_filename.startswith(_REGIONS)
+                self._frames.append(frame)
+                self.operation = called_in(frame) or self.operation
+
+    @property
+    def place(self) -> Place:
+        """The place of the operation, or of the larger one that it is a part of."""
+        return Place(self.operation, self.line) if self.inside is None else self.inside
+
+    @property
+    def operands(self) -> list[Any]:
+        """What the user called it with: floats, arrays and numbers."""
+        named = [
+            frame for frame in self._frames if frame.f_code.co_name != "<lambda>"
+        ]  # one of which turns operands round
+        for frame in reversed(named):
+            found = trees.flatten(arguments_of(frame))[0]
+            if any(isinstance(x, dispatch.Number) for x in found):
+                return [x for x in found if trees.is_number(x) or isinstance(x, int) or hasattr(x, "__dlpack__")]
+        return []
+
+
+def arguments_of(frame: FrameType) -> list[Any]:
+    """What the function was called with whose frame this is."""
+    code, given = frame.f_code, frame.f_locals
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    own = code.co_name in ("__array_ufunc__", "__array_function__")  # whose `self` is one of the operands again
+    return [given[name] for name in code.co_varnames[own:count] if name in given]
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those around it, on through the greenlets that wait for this one."""
+    greenlet: Any = here()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+        while frame is None and greenlet is not None and greenlet.parent is not None:
+            greenlet = greenlet.parent
+            frame = greenlet.gr_frame
+
+
+class Called(NamedTuple):
+    """What the user called: a function, or an operator, by the `name` that the user knows it by."""
+
+    name: str = ""
+    elementwise: bool = False
+
+
+def called_in(frame: FrameType) -> Called | None:
+    """What was called, as far as this frame of an operation says so."""
+    given, code = frame.f_locals, frame.f_code
+    function = given.get("ufunc", given.get("function"))
+    if callable(function):
+        method = given.get("method", "__call__") if "ufunc" in given else "__call__"
+        name = name_of(function) if method == "__call__" else f"{name_of(function)}.{method}"
+        return Called(name, method == "__call__" and is_elementwise(function))
+    if code.co_name == "__call__":
+        return Called(getattr(given.get("self"), "__name__", ""))
+    return Called(OPERATORS[code.co_name]) if code.co_name in OPERATORS else None
+
+
+def is_elementwise(function: Callable[..., Any]) -> bool:
+    """Whether an element of the answer is made of the elements of the operands at its place."""
+    return function in ELEMENTWISE or getattr(function, "__module__", "") == "_operator"
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, or the symbol of an operator."""
+    if getattr(function, "__module__", "") == "_operator":
+        return OPERATORS.get(f"__{function.__name__.strip('_')}__", function.__name__)
+    return dispatch.name_of(function)
+
+
+OPERATORS = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__mul__": "*",
+    "__truediv__": "/",
+    "__mod__": "%",
+    "__pow__": "**",
+    "__neg__": "-",
+    "__pos__": "+",
+    "__abs__": "abs",
+    "__matmul__": "@",
+    "__rmatmul__": "@",
+    "__getitem__": "x[i]",
+    "getitem": "x[i]",
+    "__setitem__": "x[i] = v",
+}
