@@ -1,0 +1,90 @@
+"""Distributions as SciPy has them, with methods of ours in place of some, and the others kept from numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+from shiftreset_ad.dispatch import has_number
+from shiftreset_ad.rules.broadcasting import is_complex
+from shiftreset_ad.rules.building import gathered
+from shiftreset_ad.rules.linalg.matrices import array_of
+
+stats: Any = import_module("scipy.stats")
+
+
+def guarded(attribute: Any, name: str) -> Any:
+    """A function of SciPy's, or a method, that raises NotImplementedError for numbers that are being differentiated."""
+    if not callable(attribute) or isinstance(attribute, type):
+        return attribute
+
+    @wraps(attribute)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if has_number([*map(operand, args), *map(operand, kwargs.values())]):
+            raise no_derivative(name)
+        return attribute(*args, **kwargs)
+
+    return function
+
+
+def no_derivative(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{name} has no derivative rule here. Write it with functions that have one, "
+        "or give it shiftreset_ad.value(x) where a constant is meant"
+    )
+
+
+def operand(x: Any) -> Any:
+    """An argument as it is, but numbers in a list or in an array of objects as one number."""
+    return gathered(array_of(x) if has_number(x) else x)
+
+
+def require_real(name: str, *operands: Any) -> None:
+    if any(map(is_complex, operands)):
+        raise TypeError(f"scipy.stats.{name} is a function of real numbers, and was given complex ones")
+
+
+class Distribution:
+    """A distribution of SciPy's with these methods in place of its own; a call of it gives it fixed parameters."""
+
+    def __init__(self, name: str, methods: dict[str, Callable[..., Any]]) -> None:
+        self._name = f"scipy.stats.{name}"
+        self._scipys = getattr(stats, name)
+        self.__dict__ |= {
+            method: wraps(getattr(self._scipys, method))(function) for method, function in methods.items()
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return guarded(getattr(self._scipys, name), f"{self._name}.{name}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *dir(self._scipys)})
+
+    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+        return Frozen(self, args, kwds)
+
+
+class Frozen:
+    """A distribution with fixed parameters."""
+
+    def __init__(self, distribution: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+        self._distribution = distribution
+        self._args = tuple(map(operand, args))
+        self._kwds = {name: operand(arg) for name, arg in kwds.items()}
+        if not has_number([*self._args, *self._kwds.values()]):
+            distribution._scipys(*args, **kwds)  # raises what SciPy raises
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in vars(self._distribution):
+            method = vars(self._distribution)[name]
+            return lambda *args: method(*args, *self._args, **self._kwds)
+        full = f"{self._distribution._name}.{name}"
+        if has_number([*self._args, *self._kwds.values()]):
+            raise no_derivative(full)
+        return guarded(getattr(self._distribution._scipys(*self._args, **self._kwds), name), full)
