@@ -1,0 +1,167 @@
+"""Examples of the functions of SciPy that have a derivative, and why the others have none.
+
+An example is differentiated in the operands that the function has a derivative in: the order of a Bessel function, say,
+is not among them, and giving it a number is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from coverage_examples import Example, of_one, to_precision
+from scipy import special as sc
+
+from shiftreset_ad.scipy import integrate, linalg, signal, stats
+from shiftreset_ad.scipy import special as ours
+
+
+def each(names: str, example: Callable[[Callable[..., Any]], Example], namespace: Any = sc) -> dict[str, Example]:
+    """An example of each of these functions, as far as the installed SciPy has it, made by `example`."""
+    return {
+        f"{namespace.__name__}.{name}": example(getattr(namespace, name))
+        for name in names.split()
+        if hasattr(namespace, name)
+    }
+
+
+def methods(distributions: str, names: str, example: Callable[[Callable[..., Any]], Example]) -> dict[str, Example]:
+    """An example of each of these methods of these distributions, made by `example`."""
+    return {
+        f"{stats.__name__}.{distribution}.{name}": example(getattr(getattr(stats, distribution), name))
+        for distribution in distributions.split()
+        for name in names.split()
+    }
+
+
+EXAMPLES: dict[str, Example] = {
+    **of_one(
+        sc,
+        "erf erfc erfi erfcx dawsn wofz ndtr log_ndtr expit log_expit exprel cosm1 expm1 exp2 exp10 sindg cosdg tandg "
+        "airy rgamma fresnel wrightomega cbrt sinc softplus",
+        "signed",
+    ),
+    **of_one(
+        sc,
+        "gamma gammaln loggamma psi digamma log1p entr cotdg spence j0 j1 i0 i1 i0e i1e ber bei berp beip y0 y1 "
+        "k0 k1 k0e k1e ker kei kerp keip itj0y0 expi exp1 sici shichi iti0k0 itstruve0 it2struve0 itmodstruve0 airye "
+        "erfinv ellipk ellipe erfcinv ndtri logit ellipkm1 lambertw",
+        "x",
+    ),
+    **each("itairy", lambda f: to_precision(1e-6, lambda x: f(x))),  # SciPy's own
+    # Of two operands and more
+    **each("agm beta betaln ellipeinc ellipkinc elliprc rel_entr kl_div xlogy xlog1py", lambda f: lambda x, y: f(x, y)),
+    **each("boxcox boxcox1p inv_boxcox inv_boxcox1p", lambda f: lambda x, y: f(x, y)),
+    **each("binom huber poch powm1 pseudo_huber", lambda f: lambda large, signed: f(large, signed)),
+    **each("ellipj owens_t tklmbda", lambda f: lambda signed, x: f(0.3 * signed, x)),
+    **each("elliprf elliprd elliprg voigt_profile radian", lambda f: lambda x, y, large: f(x, y, large)),
+    **each("elliprj", lambda f: lambda x, y, large, t: f(x, y, large, t)),
+    # Of an order, a degree, or parameters, and an operand
+    **each(
+        "jv yv iv kv jve yve ive kve hankel1 hankel2 hankel1e hankel2e struve", lambda f: lambda large: f(0.5, large)
+    ),
+    **each("modstruve pbdv pbvv pbwa chdtr chdtrc stdtr", lambda f: lambda large: f(0.5, large)),
+    **each("jn yn kn expn eval_laguerre eval_hermite eval_hermitenorm", lambda f: lambda large: f(2, large)),
+    **each("eval_legendre eval_chebyt eval_chebyu eval_chebyc eval_chebys", lambda f: lambda x: f(3, x)),
+    **each("eval_sh_legendre eval_sh_chebyt eval_sh_chebyu", lambda f: lambda x: f(3, x)),
+    **each("eval_gegenbauer eval_genlaguerre", lambda f: lambda x: f(3, 0.7, x)),
+    **each("eval_jacobi eval_sh_jacobi", lambda f: lambda x: f(3, 3.5, 1.5, x)),
+    **each("gammainc gammaincc hyp0f1", lambda f: lambda large: f(0.7, large)),
+    **each("gammaincinv gammainccinv chdtri stdtrit", lambda f: lambda x: f(1.7, x)),
+    **each("betainc betaincc betaincinv betainccinv", lambda f: lambda x: f(0.7, 1.3, x)),
+    **each("fdtr fdtrc hyp1f1 hyperu wright_bessel log_wright_bessel", lambda f: lambda x: f(1.7, 1.3, x)),
+    **each("hyp2f1", lambda f: lambda x: f(0.7, 1.3, 2.1, x)),
+    **each("fdtri", lambda f: lambda x: f(2.0, 3.5, x)),
+    **each("gdtr gdtrc", lambda f: lambda large, x: f(large, 1.3, x)),
+    **each("gdtria", lambda f: lambda x, large: f(x, 1.3, large)),
+    **each("gdtrix", lambda f: lambda large, x: f(large, 1.3, x)),
+    **each("pdtr pdtrc", lambda f: lambda large: f(2.5, large)),
+    **each("pdtri", lambda f: lambda x: f(2, x)),
+    **each("bdtr bdtrc", lambda f: lambda x: f(2.0, 5, x)),
+    **each("bdtri nbdtr nbdtrc nbdtri", lambda f: lambda x: f(2, 5, x)),
+    **each("nrdtrimn", lambda f: lambda x, large, signed: f(0.6 + x / 3, large, signed)),
+    **each("nrdtrisd", lambda f: lambda signed, x, large: f(signed, 0.6 + x / 3, large)),
+    **each("ndtri_exp", lambda f: lambda x: f(-x)),
+    **each("zeta", lambda f: lambda large: f(2.5, large)),
+    # Those of ours
+    **each("logsumexp softmax log_softmax", lambda f: lambda signed: f(signed), ours),
+    **each("polygamma", lambda f: lambda large: f(1, large), ours),
+    **each("multigammaln", lambda f: lambda large: f(large, 2), ours),
+    **each("comb perm", lambda f: lambda large: f(5.0 + large, 2.0), ours),
+    **each("jvp yvp ivp kvp h1vp h2vp", lambda f: lambda large: f(0.5, large, 1), ours),
+    **each("spherical_jn spherical_yn spherical_in spherical_kn", lambda f: lambda large: f(2, large), ours),
+    **each("expm", lambda f: lambda m: f(m), linalg),
+    **each("logm sqrtm cho_factor", lambda f: lambda m: f(m @ m.T + m.T @ m), linalg),
+    **each("solve_triangular", lambda f: lambda m, three: f(m, three), linalg),
+    **each("solve_banded", lambda f: lambda a, three: f((1, 0), np.abs(a) + 1.0, three), linalg),
+    **each("solve_sylvester", lambda f: lambda m, n: f(m, m, n), linalg),
+    **each("cho_solve", lambda f: lambda m, three: f(linalg.cho_factor(m @ m.T), three), linalg),
+    **each("block_diag", lambda f: lambda a, b: f(a, b), linalg),
+    **each("convolve", lambda f: lambda a, m: f(m, a), signal),
+    # With the solver's tolerance
+    **each(
+        "odeint",
+        lambda f: to_precision(
+            1e-5, lambda t: f(lambda y, s, k: s - k * y * y, t, [0.0, t], (t,), rtol=1e-11, atol=1e-11)
+        ),
+        integrate,
+    ),
+    **methods("norm", "pdf logpdf cdf sf logcdf logsf", lambda f: lambda signed, x, large: f(signed, x, large)),
+    **methods("beta", "pdf logpdf", lambda f: lambda x, y, large: f(x, y, large)),
+    **methods("beta", "cdf sf logcdf logsf", lambda f: lambda x: f(x, 0.7, 1.3)),
+    **methods("gamma chi2", "pdf logpdf", lambda f: lambda large, x, y: f(large, x, 0.3, y)),
+    **methods("gamma chi2", "cdf sf logcdf logsf", lambda f: lambda large, y: f(large, 1.7, 0.3, y)),
+    **methods("t", "pdf logpdf", lambda f: lambda signed, large, x, y: f(signed, large, x, y)),
+    **methods("t", "cdf sf logcdf logsf", lambda f: lambda signed, x, y: f(signed, 2.5, x, y)),
+    **methods("poisson", "pmf logpmf cdf sf logcdf logsf", lambda f: lambda large: f([0, 1, 2, 3], large)),
+    **methods("dirichlet", "pdf logpdf", lambda f: lambda x, large: f(x / np.sum(x), large)),
+    **methods("multivariate_normal", "pdf logpdf", lambda f: lambda a, three, m: f(a, three, m @ m.T)),
+    **methods("multivariate_normal", "entropy", lambda f: lambda m: f(np.zeros(3), m @ m.T)),
+}
+
+CONSTANT = {"constant between jumps": "round gammasgn"}
+
+WITHOUT_OPERANDS = {
+    "integers only": (
+        "bernoulli euler factorial factorial2 factorialk stirling2 ai_zeros bei_zeros beip_zeros ber_zeros "
+        "berp_zeros bi_zeros erf_zeros fresnel_zeros fresnelc_zeros fresnels_zeros jn_zeros jnjnp_zeros jnp_zeros "
+        "jnyn_zeros kei_zeros keip_zeros kelvin_zeros ker_zeros kerp_zeros y0_zeros y1_zeros y1p_zeros yn_zeros "
+        "ynp_zeros"
+    ),
+    "a polynomial, or the nodes and weights of a rule, by its degree": (
+        "chebyc chebys chebyt chebyu gegenbauer genlaguerre hermite hermitenorm jacobi laguerre legendre "
+        "sh_chebyt sh_chebyu sh_jacobi sh_legendre c_roots cg_roots h_roots he_roots j_roots js_roots l_roots "
+        "la_roots p_roots ps_roots roots_chebyc roots_chebys roots_chebyt roots_chebyu roots_gegenbauer "
+        "roots_genlaguerre roots_hermite roots_hermitenorm roots_jacobi roots_laguerre roots_legendre "
+        "roots_sh_chebyt roots_sh_chebyu roots_sh_jacobi roots_sh_legendre s_roots t_roots ts_roots u_roots "
+        "us_roots"
+    ),
+    "settings": "geterr seterr",
+}
+
+NOT_SUPPORTED = {
+    "SciPy makes arrays of its operands: import it from `shiftreset_ad.scipy.special`": (
+        "logsumexp softmax log_softmax polygamma multigammaln comb perm jvp yvp ivp kvp h1vp h2vp spherical_jn "
+        "spherical_yn spherical_in spherical_kn"
+    ),
+    "noncentral distributions, and inverses in a parameter, have no closed form": (
+        "bdtrik bdtrin btdtria btdtrib chdtriv chndtr chndtridf chndtrinc chndtrix fdtridfd gdtrib nbdtrik "
+        "nbdtrin ncfdtr ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc nctdtr nctdtridf nctdtrinc nctdtrit pdtrik "
+        "stdtridf"
+    ),
+    "spheroidal, ellipsoidal and Mathieu functions have no rule: `custom_vjp` gives one": (
+        "ellip_harm ellip_harm_2 ellip_normal mathieu_a mathieu_b mathieu_cem mathieu_even_coef mathieu_modcem1 "
+        "mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_odd_coef mathieu_sem obl_ang1 obl_ang1_cv obl_cv "
+        "obl_cv_seq obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv pro_ang1 pro_ang1_cv pro_cv pro_cv_seq pro_rad1 "
+        "pro_rad1_cv pro_rad2 pro_rad2_cv"
+    ),
+    "it computes many orders, and derivatives, at once: use the function of one order": (
+        "assoc_legendre_p_all legendre_p_all lqmn lqn lmbda pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn "
+        "kelvin sph_harm_y_all sph_legendre_p_all"
+    ),
+    "it has no rule: `custom_vjp` gives one": (
+        "assoc_laguerre assoc_legendre_p besselpoly diric it2i0k0 it2j0y0 kolmogi kolmogorov legendre_p lpmv "
+        "modfresnelm modfresnelp smirnov smirnovi sph_harm_y sph_legendre_p zetac"
+    ),
+}
