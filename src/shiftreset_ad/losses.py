@@ -1,0 +1,212 @@
+"""Ways to lose a derivative: the error says which expression of the program would do it, and what to write instead.
+
+`math.sin(x)` calls `float(x)`, `rng.normal(x)` converts `x` to an array, and neither says so to `x`. But the
+frame that called them knows which of its expressions is being evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import linecache
+import os
+import struct
+import sys
+import textwrap
+from contextlib import suppress
+from itertools import islice
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftreset_ad.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, taking_numbers
+
+_HERE = os.path.join(os.path.dirname(__file__), "")
+LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas"}
+LOST = "would turn a number that is being differentiated into a constant, and lose its derivative"
+# What libraries say where they have dropped our error.
+WITHOUT_A_CAUSE = {
+    "Error setting single item of array.": "a.flat[i] = x on a plain array",
+    "required argument is not a float": "struct.pack",
+}
+OF_OBJECTS = (
+    *("which has no callable", "dtype('O')", "not supported for the input types", "object arrays are not"),
+    *("holds references", "arrays of objects"),
+)
+NOT_TAKEN = "that is an array of objects, which many functions do not take"
+OF_A_NUMBER = "That is said of a number that is being differentiated"
+OURS = (LOST, BUILD, OF_A_NUMBER, NOT_TAKEN)  # what our own errors have in them
+OF_ONE_NUMBER = (
+    *("to numerator/denominator", "JSON serializable", "to Decimal is not supported", "or a Rational instance"),
+    "operate() takes 2 positional arguments but 3",  # of pow(x, y, z)
+)
+
+
+class Expression(NamedTuple):
+    """What a frame is evaluating: its text, for messages, and its syntax; and what its names stand for."""
+
+    text: str
+    is_write: bool  # it is the target of an assignment
+    tree: ast.expr | None
+    names: dict[str, Any]
+
+
+def refuse(conversion: str, remedy: str) -> TypeError:
+    """The error where the program converts a number: `conversion` is what to call it, where that is all we know."""
+    frame = _user_frame(sys._getframe(1))
+    expression = None if frame is None else _expression(frame, frame.f_lasti)
+    if expression is None:
+        return _refusal(conversion, remedy)
+    text = expression.text
+    if expression.is_write:
+        return _refusal_of_write(expression)
+    if _is_formatting(expression):
+        return _refusal(text, FORMAT)
+    function, method = _function(expression)
+    name = f"{module_of(function)}.{getattr(function, '__name__', '')}".removeprefix("builtins.")
+    subject = text if name.rpartition(".")[2] in text else f"{name}, here {text},"
+    return _refusal(subject, of_function(function, method) or remedy)
+
+
+def _refusal_of_write(expression: Expression) -> TypeError:
+    root = expression.tree
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    array = None if root is None else _resolved(root, expression.names)
+    of_integers = " of integers" if isinstance(array, np.ndarray) and array.dtype.kind in "iub" else ""
+    name = "a" if array is None or root is None else ast.unparse(root)
+    return _refusal(
+        f"{expression.text} = x, a number that is written into a plain array{of_integers},",
+        f"{BUILD}, or {taking_numbers(name)}",
+    )
+
+
+def _is_formatting(expression: Expression) -> bool:
+    """Whether this is `'...' % x`."""
+    tree = expression.tree
+    if not isinstance(tree, ast.BinOp) or not isinstance(tree.op, ast.Mod):
+        return False
+    left = tree.left.value if isinstance(tree.left, ast.Constant) else _resolved(tree.left, expression.names)
+    return isinstance(left, str)
+
+
+def _refusal(subject: str, remedy: str) -> TypeError:
+    return TypeError(f"{subject} {LOST}. Use {remedy}, or shiftreset_ad.value(x) where a constant is meant")
+
+
+def explained(error: BaseException) -> BaseException:
+    """An error of a library as it should be put: that of ours which it hides, or with what to write instead."""
+    said = str(error)
+    if LOST in str(error.__cause__) and isinstance(error, ValueError | SystemError):
+        assert error.__cause__ is not None
+        return _alone(error.__cause__, error)
+    if any(ours in said for ours in OURS) or not isinstance(error, TypeError | ValueError | IndexError | struct.error):
+        return error
+    if "can't be converted to double" in said:
+        remedy = _remedy_of_scipy(error) or OF_MODULES["scipy"]
+        return _replaced(error, f"{said}. {_refusal('A function of a Fortran library', remedy)}")
+    if said in WITHOUT_A_CAUSE:
+        return _replaced(error, str(_refusal(WITHOUT_A_CAUSE[said], BUILD)))
+    if "format: a real number is required, not Num" in said:
+        return _replaced(error, f"{said}. {_refusal('Formatting by %', FORMAT)}")
+    if "cannot be written back to via WRITEBACKIFCOPY" in said:
+        return _replaced(error, f"{said}. {_refusal('numpy.nditer', 'x[i] for each i in numpy.ndindex(x.shape)')}")
+    if any(sign in said for sign in OF_OBJECTS):
+        return _replaced(
+            error,
+            f"{said}. If an operand is an array that NumPy has made of a list of numbers that are being "
+            f"differentiated, as numpy.array([x, 1.0]) does: {NOT_TAKEN}. Use {_remedy_of_scipy(error) or BUILD}",
+        )
+    if any(sign in said for sign in OF_ONE_NUMBER):
+        return _replaced(
+            error,
+            f"{said}. {OF_A_NUMBER}. Use NumPy's functions (numpy.mean for "
+            "statistics.mean), or shiftreset_ad.value(x) where a constant is meant",
+        )
+    return error
+
+
+def _replaced(error: BaseException, said: str) -> BaseException:
+    return _alone(TypeError(said), error)
+
+
+def _alone(error: BaseException, replaced: BaseException) -> BaseException:
+    """An error in place of another, which is not shown with it: only the lines where it came up."""
+    error.__cause__, error.__suppress_context__ = None, True
+    return error.with_traceback(replaced.__traceback__)
+
+
+def _remedy_of_scipy(error: BaseException) -> str | None:
+    """What to write instead of the function of SciPy that the program has called, if an error came up in one."""
+    place: TracebackType | None = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if _is_of_the_program(traceback.tb_frame):
+            place = traceback
+        traceback = traceback.tb_next
+    expression = None if place is None else _expression(place.tb_frame, place.tb_lasti)
+    function = None if expression is None else _function(expression)[0]
+    return of_function(function, None) if module_of(function).startswith("scipy.") else None
+
+
+def _is_of_the_program(frame: FrameType) -> bool:
+    library = frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES
+    return not library and not frame.f_code.co_filename.startswith(_HERE)
+
+
+def _user_frame(frame: FrameType | None) -> FrameType | None:
+    """The first frame that is neither ours nor of a library."""
+    while frame is not None and not _is_of_the_program(frame):
+        frame = frame.f_back
+    return frame
+
+
+def _expression(frame: FrameType, instruction: int) -> Expression | None:
+    """What a frame is evaluating at an instruction; None without source."""
+    line, end_line, column, end_column = next(islice(frame.f_code.co_positions(), instruction // 2, None))
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    lines = [linecache.getline(frame.f_code.co_filename, i).encode() for i in range(line, end_line + 1)]
+    lines[-1] = lines[-1][:end_column]
+    lines[0] = lines[0][column:]
+    text = " ".join(b" ".join(lines).decode(errors="replace").split())
+    if not text:
+        return None
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        tree = None
+    return Expression(
+        textwrap.shorten(text, 80, placeholder="..."),
+        frame.f_code.co_code[instruction] == dis.opmap["STORE_SUBSCR"],
+        tree,
+        {**vars(builtins), **frame.f_globals, **frame.f_locals},
+    )
+
+
+def _function(expression: Expression) -> tuple[Any, str | None]:
+    """What is called, or asked by an index, and the name of the method, if it is one; None if it has no name.
+
+    Of a method of what a function gives, as in `default_rng(0).normal(x)`, that function.
+    """
+    tree = expression.tree
+    if isinstance(tree, ast.Subscript):
+        return _resolved(tree.value, expression.names), None
+    if not isinstance(tree, ast.Call):
+        return None, None
+    called = tree.func
+    method = called.attr if isinstance(called, ast.Attribute) else None
+    while isinstance(called, ast.Call) or (isinstance(called, ast.Attribute) and isinstance(called.value, ast.Call)):
+        called = called.func if isinstance(called, ast.Call) else called.value
+    return _resolved(called, expression.names), method
+
+
+def _resolved(tree: ast.expr, names: dict[str, Any]) -> Any:
+    """What a name, or an attribute of one, stands for; None for other expressions."""
+    if isinstance(tree, ast.Attribute):
+        with suppress(Exception):  # of a property
+            return getattr(_resolved(tree.value, names), tree.attr, None)
+        return None
+    return names.get(tree.id) if isinstance(tree, ast.Name) else None

@@ -1,0 +1,104 @@
+"""Arrays of objects whose elements are numbers: what `numpy.array([x, y])` and `numpy.r_[x, y]` are.
+
+NumPy asks `x` alone, by `__array__`, and not with the list around it. Answered with an array of objects, it makes one,
+and computes on it element by element, by the operators and methods of the elements: slowly, and rightly. Where such
+an array meets a number it is put together as one number (`rules.building.gathered`). It cannot become an array of
+floats unnoticed, as that takes `float(x)`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.rules.broadcasting import is_complex
+from shiftreset_ad.rules.building import OBJECT, gathered, is_of_objects
+from shiftreset_ad.rules.table import functions_of
+
+# NumPy's loops over objects compute these by the method of this name.
+OF_OBJECTS = (
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "fabs", "rint"),
+    *("degrees", "radians", "rad2deg", "deg2rad", "arctan2", "hypot", "fmod", "logical_xor"),
+)
+WRITERS = {*functions_of("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal")}
+
+# The code of `numpy.mean`, `var` and `std` of plain arrays and of lists.
+_METHODS = sys.modules.get("numpy._core._methods")
+MEANS = {getattr(_METHODS, name).__code__ for name in ("_mean", "_var", "_std") if hasattr(_METHODS, name)}
+# Of `numpy.polynomial`, the functions that ask what `x` is.
+_SERIES = ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
+_MODULES = [getattr(np.polynomial, name) for name in _SERIES]
+_NAMES = ("polyval", "polyvalfromroots", "chebval", "legval", "hermval", "hermeval", "lagval")
+POLYNOMIALS = {getattr(module, name).__code__ for module in _MODULES for name in _NAMES if hasattr(module, name)}
+_CONCATENATOR = type(np.r_).__getitem__.__code__
+
+
+def of_elements(x: Any) -> Any:
+    """The elements of a number as an array of objects; anything else as it is."""
+    if not isinstance(x, Number):
+        return x
+    shape: tuple[int, ...] = x.shape  # type: ignore[attr-defined]
+    elements = np.empty(shape, OBJECT)
+    for place in np.ndindex(shape):
+        elements[place] = x[place] if shape else x  # type: ignore[index]
+    return elements
+
+
+def is_asked_by_concatenator() -> bool:
+    """Whether the caller's caller is `numpy.r_` or `numpy.c_`, which join what they get, and ask for nothing else."""
+    return sys._getframe(2).f_code is _CONCATENATOR
+
+
+def require_real(x: Any) -> None:
+    """Raise TypeError for a complex number, which is not to be in an array of objects: NumPy takes these for real."""
+    if is_complex(x):
+        raise TypeError(
+            "numpy.array of complex numbers makes an array of objects, whose .real and .imag are wrong; use "
+            "numpy.stack or shiftreset_ad.array, also where a list is given to a function, and numpy.concatenate for "
+            "numpy.r_"
+        )
+
+
+def require_unmasked() -> None:
+    """Raise TypeError if the caller's caller is a function of `numpy.ma`: what is masked can depend on the dtype."""
+    if sys._getframe(2).f_globals.get("__name__", "").startswith("numpy.ma."):
+        raise TypeError(
+            "numpy.ma: a masked array cannot have numbers in it that are being differentiated. Use numpy.where(mask, "
+            "0.0, x), or the where= of numpy.sum and the like"
+        )
+
+
+def may_have_objects(arguments: Iterable[Any]) -> bool:
+    """Whether an array of objects is among these, or may be in a list among them."""
+    for argument in arguments:
+        kind = type(argument)
+        if kind is list or kind is tuple or (kind is ndarray and argument.dtype is OBJECT):
+            return True
+    return False
+
+
+def gathered_in(argument: Any) -> Any:
+    """An argument with the arrays of objects in it, in lists and tuples too, as numbers."""
+    if isinstance(argument, list | tuple) and any(map(_has_objects, argument)):
+        return [gathered_in(part) for part in argument]
+    return gathered(argument)
+
+
+def _has_objects(argument: Any) -> bool:
+    return any(map(_has_objects, argument)) if isinstance(argument, list | tuple) else is_of_objects(argument)
+
+
+def writes_into_objects(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a function writes into an array of objects, where a number can be as it is."""
+    return function in WRITERS and is_of_objects(args[0] if args else None)
+
+
+def on_objects(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy on arrays of objects alone."""
+    return function(*map(of_elements, args), **{name: of_elements(arg) for name, arg in kwargs.items()})

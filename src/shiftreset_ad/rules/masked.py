@@ -1,0 +1,119 @@
+"""Zeros that are there because a choice was made, which no infinite partial derivative may turn into NaN.
+
+Of `where(x > 0, sqrt(x), 0)` at x = 0 the root is computed, and nobody uses it: its derivative, which is infinite, does
+not count. Zero times it would be NaN. So functions that choose say where their operands were chosen, and what is to be
+multiplied is selected by that. A zero that arithmetic gave is an ordinary one: of `sqrt(x)**2` at 0, 0 * inf is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.indexing import At
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class Masked:
+    """A cotangent with these `values`, which are zero where `mask` is False, whatever they are multiplied by.
+
+    The mask is a plain array of the same shape. Neither is written to.
+    """
+
+    __slots__ = ("mask", "values")
+    __array_ufunc__ = None  # so that arrays leave products with it to it
+
+    def __init__(self, values: Any, mask: Mask) -> None:
+        self.values = values
+        self.mask = mask
+
+    def __rmul__(self, factor: Any) -> Masked:
+        return Masked(selected(self.mask, factor * self.values), self.mask)
+
+
+def selected(mask: Mask, product: Any) -> Any:
+    """A product, which is used up, where it counts, and zero elsewhere."""
+    if type(product) is not ndarray:
+        return np.where(mask, product, 0.0)
+    np.putmask(product, ~mask, 0.0)
+    return product
+
+
+def where_chosen(condition: Any, y_bar: Any) -> Any:
+    """The cotangent of an operand that was chosen where the condition, a constant, holds."""
+    if condition is True:
+        return y_bar
+    values = np.where(condition, y_bar, 0.0)
+    if not isinstance(condition, ndarray | bool | np.bool_ | list | tuple):  # of another library
+        return values
+    mask, shape = np.asarray(condition, bool), shape_of(values)
+    return Masked(values, mask if mask.shape == shape else np.broadcast_to(mask, shape))
+
+
+class Choice:
+    """The partial derivative of a function that chooses, or shares: zero for what was not chosen."""
+
+    __slots__ = ("shares",)
+    __array_ufunc__ = None
+
+    def __init__(self, shares: Any) -> None:
+        self.shares = shares
+
+    def __mul__(self, x_dot: Any) -> Any:
+        """The tangent of what was chosen."""
+        shares = self.shares
+        if shape_of(shares):
+            return np.where(shares != 0, shares * x_dot, 0.0)
+        return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
+
+    def chosen(self, y_bar: Any) -> Any:
+        """The cotangent of the operand, for that of the answer."""
+        shares = self.shares
+        if not shape_of(shares):
+            return shares * y_bar if shares else NOTHING
+        mask = shares != 0
+        if type(mask) is not ndarray:  # of another library
+            return self * settled(y_bar)
+        if type(y_bar) is Masked:
+            y_bar, mask = y_bar.values, mask & y_bar.mask
+        return Masked(selected(mask, shares * y_bar), mask)
+
+
+# The cotangent of a scalar that was not chosen
+NOTHING = Masked(0.0, np.zeros((), bool))
+
+
+def settled(x_bar: Any) -> Any:
+    """A cotangent as an ordinary array."""
+    return x_bar.values if type(x_bar) is Masked else x_bar
+
+
+def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
+    """The cotangent of the operand of a linear function with this pullback, which only multiplies and adds.
+
+    What NaNs do not reach that stand for the values does not depend on them.
+    """
+    x_bar, reached = pullback(y_bar.values), pullback(np.where(y_bar.mask, np.nan, 0.0))
+    if type(x_bar) is At:
+        return At(x_bar.index, masked(x_bar.y_bar, np.isnan(reached.y_bar)))
+    if type(x_bar) is Masked:
+        return Masked(x_bar.values, x_bar.mask & np.isnan(reached.values))
+    return masked(x_bar, np.isnan(reached))
+
+
+def masked(values: Any, mask: Any) -> Any:
+    """`Masked(values, mask)`; the values alone where the mask is no plain array."""
+    return Masked(values, np.asarray(mask)) if isinstance(mask, ndarray | np.bool_) else values
+
+
+def unbroadcast_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
+    """Where a sum over axes along which an operand of this `shape` was broadcast has anything that counts."""
+    added = mask.ndim - len(shape)
+    stretched = tuple(axis for axis in range(mask.ndim) if axis < added or shape[axis - added] == 1)
+    reduced: Mask = np.any(mask, axis=stretched, keepdims=True).reshape(shape)
+    return reduced
