@@ -82,22 +82,17 @@ def test_functions_with_zero_derivative_give_ordinary_values(name: str) -> None:
         lambda x: operator.iadd(np.ones(3), x),
         lambda x: operator.imul(np.ones(3), x[0]),
         lambda x: operator.ipow(np.ones(3), x),
-        lambda x: np.add.at(np.ones(3), [0, 1, 1], x),
-        lambda x: np.add.at(x, [0], 1.0),
-        lambda x: np.negative.at(x, [0]),
         lambda x: np.sum(x, out=np.zeros(())),
         lambda x: np.cumsum(x, out=np.zeros(3)),
         lambda x: x.sum(out=np.zeros(())),
         lambda x: np.clip(x, 0, 1, out=np.zeros(3)),
         lambda x: np.add.reduce(x, out=np.zeros(())),
-        lambda x: np.floor(x, out=x * 2),
-        lambda x: np.argmax(x, out=x),
         lambda x: np.matmul(x, x, out=np.zeros(())),
         lambda x: np.concatenate([x, x], out=np.zeros(6)),
     ],
 )
-def test_writing_a_result_into_an_existing_array_is_an_error(f: Any) -> None:
-    with pytest.raises(TypeError, match=r"^numpy\.[a-z.]+: the result cannot be written into an existing array.*y = y"):
+def test_writing_a_result_into_a_plain_array_is_an_error(f: Any) -> None:
+    with pytest.raises(TypeError, match=r"^numpy\.[a-z.]+: the result has numbers .*a plain one.*y = y.*zeros_like"):
         grad(f)(X)
 
 
@@ -117,20 +112,12 @@ def test_options_of_ufuncs_are_an_error(f: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("f", "name"),
     [
-        (lambda x: np.linalg.eig(x[:, None] * x), "numpy.linalg.eig"),
-        (lambda x: np.fft.fft(x), "numpy.fft.fft"),
-        (lambda x: np.linspace(0.0, x[0]), "numpy.linspace"),
-        (lambda x: np.piecewise(x, [x > 0], [1.0]), "numpy.piecewise"),
-        (lambda x: np.apply_along_axis(np.sum, 0, x), "numpy.apply_along_axis"),
-        (lambda x: np.add.reduceat(x, [0, 1]), "numpy.add.reduceat"),
-        (lambda x: np.maximum.accumulate(x), "numpy.maximum.accumulate"),
-        (lambda x: np.multiply.accumulate(x), "numpy.multiply.accumulate"),
-        (lambda x: np.logaddexp.reduce(x), "numpy.logaddexp.reduce"),
-        (lambda x: np.subtract.reduce(x), "numpy.subtract.reduce"),
         (lambda x: np.gcd(x, 2), "numpy.gcd"),
-        (lambda x: np.copyto(x, X), "numpy.copyto"),
-        (lambda x: np.put(x, [0], 1.0), "numpy.put"),
-        (lambda x: np.fill_diagonal(x, 1.0), "numpy.fill_diagonal"),
+        (lambda x: np.packbits(x), "numpy.packbits"),
+        (lambda x: np.einsum_path("i->", x), "numpy.einsum_path"),
+        (lambda x: np.arctan2.accumulate(x), "numpy.arctan2.accumulate"),
+        (lambda x: np.power.reduce(x), "numpy.power.reduce"),
+        (lambda x: np.copysign.reduceat(x, [0, 1]), "numpy.copysign.reduceat"),
     ],
 )
 def test_a_function_without_a_rule_is_an_error_with_its_name_and_the_remedy(f: Any, name: str) -> None:
@@ -142,11 +129,10 @@ def test_a_function_without_a_rule_is_an_error_with_its_name_and_the_remedy(f: A
 @pytest.mark.parametrize(
     ("f", "said"),
     [
-        (lambda x: np.sum(x, where=X > 0), r"^numpy\.sum: got an unexpected keyword argument 'where'.* takes a, axis"),
+        (lambda x: x.cumsum(where=X > 0), r"^numpy\.cumsum: got an unexpected keyword argument 'where'.* takes a"),
         (lambda x: x.mean(colour=1), r"^numpy\.mean: got an unexpected keyword argument 'colour'"),
-        (lambda x: np.max(x, initial=3.0), r"^numpy\.max: got an unexpected keyword argument 'initial'"),
-        (lambda x: np.sum(x, 0, None, np.zeros(())), r"^numpy\.sum: too many positional arguments"),
-        (lambda x: np.max(x, 0, np.zeros(())), r"^numpy\.max: too many positional arguments"),
+        (lambda x: np.sum(x, 0, None, np.zeros(())), r"^numpy\.sum: the result has numbers .* a plain one"),
+        (lambda x: np.max(x, 0, np.zeros(())), r"^numpy\.max: the result has numbers .* a plain one"),
         (lambda x: x.sum(0, axis=0), r"^numpy\.sum: multiple values for argument 'axis'"),
         (lambda x: x.cumsum(0, None, None, 5), r"^numpy\.cumsum: too many positional arguments"),
         (lambda x: x.clip(lowest=0), r"^numpy\.clip: got an unexpected keyword argument 'lowest'"),
@@ -196,9 +182,14 @@ def test_an_error_of_numpy_is_passed_on() -> None:
         lambda x, y: np.dot([x, y], np.stack([x, y])),
     ],
 )
-def test_a_list_of_numbers_for_an_array_is_an_error_that_names_stack(f: Any) -> None:
-    with pytest.raises(TypeError, match=r"numpy\.stack\(\[x, y\]\) to build an array from numbers"):
-        grad(lambda x, y: np.sum(f(x, y)), (0, 1))(1.5, 0.0)
+def test_a_list_of_numbers_for_an_array(f: Any) -> None:
+    def g(x: Any, y: Any) -> Any:
+        return np.sum(f(x, y))
+
+    found, (by_x, by_y) = value_and_grad(g, (0, 1))(1.5, 0.25)
+    assert np.isclose(found, g(1.5, 0.25), rtol=1e-14)
+    assert np.isclose(by_x, (g(1.5 + 1e-6, 0.25) - g(1.5 - 1e-6, 0.25)) / 2e-6, rtol=1e-7)
+    assert np.isclose(by_y, (g(1.5, 0.25 + 1e-6) - g(1.5, 0.25 - 1e-6)) / 2e-6, rtol=1e-7)
 
 
 def test_lists_of_numbers_where_numpy_takes_a_list() -> None:

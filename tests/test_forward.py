@@ -106,7 +106,7 @@ def test_floats_behave_as_in_python() -> None:
     assert traceback.extract_tb(caught.value.__traceback__)[-1].line.endswith("# this line")
     with pytest.raises(OverflowError):
         slope(lambda x: x**1000.0, 1e10)
-    with pytest.raises(TypeError, match=r"^float\(x\)"):
+    with pytest.raises(TypeError, match="would turn a number that is being differentiated into a constant"):
         slope(float)
     with np.errstate(divide="ignore"):
         assert np.isinf(slope(lambda x: x**0.5, 0.0))
@@ -184,11 +184,18 @@ def value_kept(x: Any) -> Any:
     return np.sum(plain * y)
 
 
-@pytest.mark.parametrize("f", [argument, slice_before, of_a_slice, transposed, value_kept], ids=lambda f: f.__name__)
-def test_what_cannot_be_as_numpy_has_it_is_an_error(f: Any) -> None:
+@pytest.mark.parametrize("f", [slice_before, of_a_slice, transposed, value_kept], ids=lambda f: f.__name__)
+def test_every_view_sees_the_new_value(f: Any) -> None:
+    y, y_dot = jvp(f, (X,), (V,))
+    assert y == f(X)
+    np.testing.assert_allclose(y_dot, grad(f)(X) @ V)
+
+
+def test_an_argument_is_not_written_to() -> None:
     x = X.copy()
-    with pytest.raises(TypeError, match=r"^x \+= v: the array of x is shared.*Write x = x \+ v to make a new array"):
-        jvp(f, (x,), (V,))
+    for f in (argument, lambda x: x.__setitem__(0, 1.0)):
+        with pytest.raises(TypeError, match=r"^x( \+=|\[i\] =) v: the memory of x is an argument"):
+            jvp(f, (x,), (V,))
     np.testing.assert_array_equal(x, X)
 
 
@@ -215,11 +222,6 @@ def test_levels_in_place() -> None:
 
     np.testing.assert_allclose(grad(between)(X) @ V, by_differences(between), rtol=1e-6)
     np.testing.assert_allclose(slope(between, X, V), by_differences(between), rtol=1e-6)
-
-
-def test_an_item_cannot_be_written() -> None:
-    with pytest.raises(TypeError, match=r"^x\[i\] = v: .*numpy\.where\(mask, v, x\)"):
-        slope(lambda x: x.__setitem__(0, 1.0), X, V)
 
 
 # Nesting
@@ -324,7 +326,7 @@ def test_an_inner_number_after_its_derivative() -> None:
         jvp(lambda y: leaked.append(x * y) or y, (x,), (1.0,))
         with pytest.raises(EscapedNumberError, match="level 2"):
             leaked[0] + x
-        with pytest.raises(TypeError, match=r"^float\(x\)"):  # at the outer level it is still being differentiated
+        with pytest.raises(TypeError, match=r"^float\("):  # at the outer level it is still being differentiated
             float(leaked[0])
         return x * value(leaked[0])
 
@@ -356,10 +358,10 @@ def test_after_an_exception(kind: Any) -> None:
 def test_an_exception_that_the_function_catches() -> None:
     def f(x: Any) -> Any:
         total = x
-        for use in (float, np.fft.fft, lambda x: x + "a", lambda x: x / 0, lambda x: np.sum(x, where=True)):
+        for use in (float, np.fft.fft, lambda x: x + "a", lambda x: x / 0, lambda x: np.gcd(x, 2)):
             try:
                 total = total + use(x * x)
-            except (TypeError, NotImplementedError, ZeroDivisionError):
+            except (TypeError, NotImplementedError, IndexError, ZeroDivisionError):
                 total = total * 2.0
         return total
 

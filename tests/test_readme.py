@@ -12,13 +12,13 @@ README = (Path(__file__).parent.parent / "README.md").read_text()
 
 def test_the_readme_runs_and_prints_what_it_says():
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names = {}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         for block in blocks:
             exec(block, names)
-    first, second, gradient, *derivatives, cube = printed.getvalue().splitlines()
+    first, second, gradient, *derivatives, heat, cube = printed.getvalue().splitlines()
     assert first == "0.35355339059327373"
     np.testing.assert_allclose(float(second), -(2.0**-1.5) / 4, rtol=1e-9)
     assert gradient.startswith("{'w'")
@@ -26,5 +26,6 @@ def test_the_readme_runs_and_prints_what_it_says():
         *("[-2. -2.  4.]", "[-2.  4. -2.]", "[1. 1. 1. 1. 1.]", "16.0"),
         *("(12.0, 12.0)", "{'mass': 4.5, 'spring': 0.5}"),
     ]
+    assert heat == "[1.4375 0.625  0.9375 0.9375 0.625  1.4375]"
     assert cube == "12.0"
     np.testing.assert_array_equal(names["grad"](names["f"])(np.ones(3)), [6.0, 6.0, 6.0])

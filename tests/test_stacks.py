@@ -350,7 +350,6 @@ QUESTIONS = {
     "int": int,
     "complex": complex,
     "index": operator.index,
-    "hash": hash,
     "value": sr.value,
     "==": lambda y: y == 0.0,
     "!=": lambda y: y != 0.0,
@@ -379,16 +378,12 @@ QUESTIONS = {
     "np.all": np.all,
     "np.nonzero": np.nonzero,
     "np.allclose": lambda y: np.allclose(y, 0.0),
-    "np.asarray": np.asarray,
-    "np.array": lambda y: np.array([y]),
     "math.sin": math.sin,
     "is_integer": lambda y: y.is_integer(),
     "item": lambda y: y.item(),
     "tolist": lambda y: y.tolist(),
     "astype": lambda y: y.astype(int),
     "format": lambda y: f"{y:.2f}",
-    "+=": lambda y: operator.iadd(y, 1.0),
-    "x[i] = v": lambda y: operator.setitem(y, 0, 1.0),
     "pickle": pickle.dumps,
     "a condition": lambda y: np.where(y, 1.0, 2.0),
     "if": lambda y: 1.0 if y else 2.0,
@@ -417,8 +412,8 @@ def test_questions_about_the_shape() -> None:
     assert (y.shape, y.ndim, y.size, y.dtype, len(y)) == ((2, 4), 2, 8, np.float32, 2)
     assert (np.shape(y), np.ndim(y), np.size(y), np.result_type(y)) == ((2, 4), 2, 8, np.float32)
     for function in (np.zeros_like, np.ones_like, np.empty_like):
-        made = function(y)
-        assert type(made) is np.ndarray
+        made = function(y)  # to be written to
+        assert type(made) is Stack
         assert (made.shape, made.dtype) == ((2, 4), np.float32)
     assert [type(part) for part in y] == [Stack, Stack]
     scalar = y[0, 0]

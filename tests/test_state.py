@@ -33,7 +33,7 @@ def alive():
     return {
         id(g)
         for g in gc.get_objects()
-        if isinstance(g, greenlet) and g and g.parent is not None and g is not getcurrent()
+        if issubclass(type(g), greenlet) and g and g.parent is not None and g is not getcurrent()
     }
 
 

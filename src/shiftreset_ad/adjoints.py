@@ -5,7 +5,12 @@ array that nothing else sees (`owns`): the pullback of an addition gives both op
 
 An element that was read, `x[i]`, gives its adjoint back by adding into that part of the adjoint of `x`, never through a
 full-size array of zeros: a loop over n elements costs O(n). Where the contributions are themselves numbers being
-differentiated, nothing can be written in place, so they are kept in a `Held` and summed once.
+differentiated, they are kept and summed once, which takes fewer operations.
+
+An element that was never read has a zero that no infinite partial may turn into NaN, as has one that was not chosen
+(`rules/masked.py`). An adjoint that has such zeros is a `Partial` or a `Held`.
+
+An array that the program has written to has its adjoint in its `Memory`.
 """
 
 from __future__ import annotations
@@ -15,9 +20,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.arrays import MET, Standard
+from shiftreset_ad.arrays.borders import in_library_of
+from shiftreset_ad.dispatch import innermost
+from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import scatter, scatter_into
-from shiftreset_ad.rules.shapes import in_precision
+from shiftreset_ad.rules.indexing import names_each_position_once, scatter, scatter_into
+from shiftreset_ad.rules.masked import Masked, unbroadcast_mask
+from shiftreset_ad.rules.shapes import astype, in_precision
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
 # matters where zero times an infinite partial would give a NaN for a result that nobody used.
@@ -26,15 +37,40 @@ ZERO: float = float("0")
 PLAIN = (float, complex, np.generic, ndarray)
 
 
+class Partial(ndarray):
+    """An adjoint in plain `values` of which only a part counts, where `mask` is True.
+
+    It is a view of them. By its type it is told from other arrays, at which the usual way back looks anyway.
+    """
+
+    values: Any
+    mask: Any
+
+
+def partial_adjoint(values: Any, mask: Any) -> Partial:
+    adjoint: Partial = values.view(Partial)
+    adjoint.values, adjoint.mask = values, mask
+    return adjoint
+
+
 class Held:
-    """An adjoint that has not been summed yet: a whole part, and contributions to parts of it."""
+    """An adjoint that has not been summed yet, or in numbers of which only a part counts.
 
-    __slots__ = ("indices", "values", "whole")
+    It is the sum of a `whole`, which counts only where `mask` says so, if there is one, and of contributions to parts,
+    the `values` at these `indices`, each with the mask of what counts in it, or True.
+    """
 
-    def __init__(self, whole: Any) -> None:
+    __slots__ = ("indices", "mask", "masks", "values", "whole")
+
+    def __init__(self, whole: Any, mask: Any = None) -> None:
         self.whole = whole
+        self.mask = mask
         self.indices: list[Any] = []
         self.values: list[Any] = []
+        self.masks: list[Any] = []
+
+
+UNSETTLED = PLACES | {Held, Partial}
 
 
 class Accumulator(Protocol):
@@ -54,13 +90,25 @@ def accumulate(x: Accumulator, x_bar: Any, owned: bool = False) -> None:
         or x_bar.dtype is not primal.dtype
         or x_bar.shape != primal.shape
     ):
+        if type(x_bar) is Masked:
+            accumulate_masked(x, x_bar)
+            return
         conformed = conform(x_bar, primal)
         owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
         x_bar = conformed
     if adjoint is ZERO:
         x.adjoint, x.owns = x_bar, owned
     elif type(adjoint) is Held:
-        adjoint.whole = x_bar if adjoint.whole is ZERO else adjoint.whole + x_bar
+        adjoint.whole, adjoint.mask = x_bar if adjoint.whole is ZERO else adjoint.whole + x_bar, None
+        if not adjoint.values:
+            x.adjoint, x.owns = adjoint.whole, False
+    elif type(adjoint) in PLACES:
+        if has_been_written(x):
+            add_at(x, ..., x_bar)
+        else:
+            x.adjoint, x.owns = x_bar, owned
+    elif type(adjoint) is Partial:
+        x.adjoint, x.owns = adjoint.values + x_bar, True
     elif type(adjoint) is not ndarray or type(x_bar) is not ndarray:
         x.adjoint = adjoint + x_bar
     elif x.owns:
@@ -72,20 +120,99 @@ def accumulate(x: Accumulator, x_bar: Any, owned: bool = False) -> None:
         x.adjoint, x.owns = adjoint + x_bar, True
 
 
-def settle(x: Accumulator) -> Any:
-    """The adjoint of `x`, summed."""
-    adjoint = x.adjoint
-    if type(adjoint) is not Held:
-        return adjoint
-    parts = scatter(adjoint.values, adjoint.indices, shape_of(x.primal), dtype_of(x.primal))
-    x.adjoint = parts if adjoint.whole is ZERO else adjoint.whole + parts
+def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
+    """Add a contribution that only counts where its mask says so."""
+    primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
+    shape = shape_of(primal)
+    if mask.shape != shape:
+        mask = unbroadcast_mask(mask, shape)
+    if not shape and not mask:
+        return
+    if type(values) is not ndarray or values.shape != shape or values.dtype is not dtype_of(primal):
+        values = conform(values, primal)
+    is_place = type(adjoint) in PLACES
+    if not shape or (is_place and has_been_written(x)):
+        accumulate(x, values)
+    elif adjoint is ZERO or is_place:
+        set_masked(x, values, mask)
+    elif type(adjoint) is Partial:
+        set_masked(x, adjoint.values + values, adjoint.mask | mask)
+    elif type(adjoint) is not Held:
+        accumulate(x, values)
+    elif adjoint.whole is ZERO:
+        adjoint.whole, adjoint.mask = values, mask
+    else:
+        adjoint.whole = adjoint.whole + values
+        adjoint.mask = None if adjoint.mask is None else adjoint.mask | mask
+
+
+def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
+    x.adjoint = partial_adjoint(values, mask) if type(values) is ndarray else Held(values, mask)
     x.owns = False
+
+
+def summed(x: Accumulator) -> Any:
+    """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
+    adjoint = x.adjoint
+    if type(adjoint) not in UNSETTLED:
+        return adjoint
+    if type(adjoint) in PLACES:
+        return settle(x)
+    mask = adjoint.mask if type(adjoint) is Partial else mask_of(adjoint, shape_of(x.primal))
+    values = settle(x)
+    if mask is None:
+        return values
+    count = np.count_nonzero(mask)
+    if count == mask.size:
+        return values
+    if count == 0:
+        x.adjoint = ZERO
+        return ZERO
+    return Masked(values, mask)
+
+
+def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
+    """Where an adjoint that has not been summed yet counts; None is everywhere."""
+    if held.whole is not ZERO and held.mask is None:
+        return None
+    mask = np.full(shape, False) if held.mask is None else held.mask.copy()
+    for index, part in zip(held.indices, held.masks, strict=True):
+        mark(mask, index, part)
+    return mask
+
+
+def settle(x: Accumulator) -> Any:
+    """The adjoint of `x`, summed; of a view of what the program has written to it is zero, as the memory has it."""
+    adjoint = x.adjoint
+    if type(adjoint) not in UNSETTLED:
+        return adjoint
+    if type(adjoint) is Partial:
+        return adjoint.values
+    if type(adjoint) is Held:
+        x.adjoint = adjoint.whole
+        if adjoint.values:
+            parts = scatter(adjoint.values, adjoint.indices, shape_of(x.primal), dtype_of(x.primal))
+            x.adjoint = parts if adjoint.whole is ZERO else adjoint.whole + parts
+        x.owns = False
+    else:
+        return given_up(x) if type(adjoint) is Memory else ZERO
+    return x.adjoint
+
+
+def given_up(x: Accumulator) -> Any:
+    """The adjoint of a memory, from here on that of the number that it belongs to, as all writes have been undone."""
+    adjoint = x.adjoint.adjoint
+    if type(adjoint) is ndarray and adjoint.ndim == 0:
+        adjoint = adjoint[()]
+    x.adjoint, x.owns = (ZERO, False) if adjoint is None else (adjoint, True)
     return x.adjoint
 
 
 def conform(x_bar: Any, primal: Any) -> Any:
     """`x_bar` with broadcasting undone, in the precision of `primal`, real if that is; a scalar without dimensions."""
     x_bar = unbroadcast(x_bar, shape_of(primal))
+    if MET:
+        x_bar = in_library_of(primal, x_bar)
     if type(primal) is not float:
         x_bar = in_precision(x_bar, dtype_of(primal))
         if type(x_bar) is complex:
@@ -95,39 +222,88 @@ def conform(x_bar: Any, primal: Any) -> Any:
     return x_bar[()] if type(x_bar) is ndarray and x_bar.ndim == 0 else x_bar
 
 
-def accumulate_at(x: Accumulator, index: Any, y_bar: Any) -> None:
-    """Add `y_bar` to the part `index` of the adjoint of `x`."""
+def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> None:
+    """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`."""
     primal, adjoint = x.primal, x.adjoint
     plain = isinstance(y_bar, PLAIN) and type(primal) is ndarray
-    if plain and type(adjoint) is ndarray:
+    if plain and type(adjoint) is Partial:
+        if not x.owns:
+            x.adjoint = adjoint = partial_adjoint(adjoint.values.copy(), adjoint.mask.copy())
+            x.owns = True
+        if type(index) is int and mask is True:  # an element, of which there may be many
+            adjoint.values[index] += y_bar
+            adjoint.mask[index] = True
+        else:
+            scatter_into(adjoint.values, index, y_bar)
+            mark(adjoint.mask, index, mask)
+    elif plain and type(adjoint) is ndarray:
         if not x.owns:
             x.adjoint = adjoint = adjoint.copy()
             x.owns = True
         scatter_into(adjoint, index, y_bar)
+    elif plain and primal.shape == () and type(adjoint) not in UNSETTLED:
+        whole = np.zeros((), primal.dtype)
+        scatter_into(whole, index, y_bar)
+        accumulate(x, whole[()])
     elif plain and adjoint is ZERO:
-        x.adjoint = zeros = np.zeros(primal.shape, primal.dtype)
+        x.adjoint = adjoint = partial_adjoint(np.zeros(primal.shape, primal.dtype), np.full(primal.shape, False))
         x.owns = True
-        scatter_into(zeros, index, y_bar)
+        scatter_into(adjoint.values, index, y_bar)
+        mark(adjoint.mask, index, mask)
+    elif type(adjoint) in PLACES:
+        if has_been_written(x):
+            add_at(x, index, y_bar)
+        else:
+            x.adjoint = ZERO
+            accumulate_at(x, index, y_bar, mask)
     else:
-        if type(adjoint) is not Held:
+        if type(adjoint) is Partial:
+            x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
+        elif type(adjoint) is not Held:
             x.adjoint = adjoint = Held(adjoint)
         adjoint.indices.append(index)
         adjoint.values.append(y_bar)
+        adjoint.masks.append(mask)
+
+
+def mark(whole: ndarray[Any, Any], index: Any, mask: Any) -> None:
+    """Have a mask be True in the part `index` where `mask` is."""
+    if mask is True:
+        whole[index] = True
+    elif names_each_position_once(index):
+        whole[index] |= mask
+    else:
+        np.logical_or.at(whole, index, mask)
+
+
+def of_other_library(primal: Any, adjoint: Any) -> Any:
+    """An adjoint as an array of the library that its value belongs to, other than NumPy; of NumPy's, as it is."""
+    if adjoint is ZERO:
+        if type(innermost(primal)) is not Standard:
+            return ZERO
+        adjoint = np.zeros(shape_of(primal), dtype_of(primal))
+    return in_library_of(primal, adjoint)
 
 
 def finished(x: Accumulator) -> Any:
     """The adjoint of an input as the user gets it: of the input's own type, and the user's to keep."""
     primal, adjoint = x.primal, settle(x)
+    if MET:
+        adjoint = of_other_library(primal, adjoint)
     if isinstance(primal, ndarray):
         if adjoint is ZERO:
             return np.zeros(primal.shape, primal.dtype)
-        if isinstance(adjoint, ndarray):
+        if isinstance(adjoint, ndarray) and adjoint.dtype == primal.dtype:
             return adjoint if x.owns else adjoint.copy()
-        if isinstance(adjoint, PLAIN):  # of an array without dimensions
+        if isinstance(adjoint, PLAIN):  # of an array without dimensions, or in another order of bytes
             return np.array(adjoint, primal.dtype)
-        return +adjoint  # a number of its own, as another input may have been given the same
+        # A number of its own, as another input may have been given the same.
+        return +adjoint if dtype_of(adjoint) == primal.dtype else astype(adjoint, primal.dtype)
     if isinstance(primal, PLAIN):
-        adjoint = conform(adjoint, primal)
+        if type(primal) is float:
+            adjoint = conform(adjoint, primal)
+        elif type(adjoint) is not type(primal):  # it may be too large for the type
+            adjoint = without_warnings(conform, adjoint, primal)
         like: Any = type(primal)
         return like(adjoint) if isinstance(adjoint, PLAIN) else adjoint
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.

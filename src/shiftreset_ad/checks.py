@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad import trees
+from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import Tag
 
-NUMERIC = (float, int, complex, np.ndarray, np.generic)
+NUMERIC = (float, int, complex, np.ndarray, np.generic, Standard)
 
 
 def named(operator: str, f: Callable[..., Any]) -> str:
@@ -146,6 +149,7 @@ def require_all_usable(operator: str, leaves: Sequence[Any], tag: Tag) -> None:
 def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool, tag: Tag) -> tuple[Any, Any]:
     """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
     answer, aux = value_and_aux(operator, result, has_aux)
+    answer = adopted(answer)
     if isinstance(answer, Number):
         require_usable(operator, answer, tag)
     elif not isinstance(answer, NUMERIC) or dtype_of(answer).kind not in "fiubc":
@@ -174,6 +178,6 @@ def _described(answer: Any) -> str:
     return f"a {type(answer).__name__}" + (f" of dtype {answer.dtype}" if isinstance(answer, np.ndarray) else "")
 
 
-def without_level(tree: Any, tag: Tag) -> Any:
+def without_level(tree: Any, tag: Tag, primal: Callable[[Any], Any] = attrgetter("primal")) -> Any:
     """A structure with the numbers of this tag replaced by their primals, as the tag is finished."""
-    return trees.map_leaves(lambda x: x.primal if isinstance(x, Number) and x.tag is tag else x, tree)
+    return trees.map_leaves(lambda x: primal(x) if isinstance(x, Number) and x.tag is tag else x, tree)

@@ -6,21 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad import trees
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad import dispatch, trees
+from shiftreset_ad.arrays import Standard
+from shiftreset_ad.dispatch import Number, is_open
 from shiftreset_ad.forward import own
+from shiftreset_ad.memory import require_last_value, show
+from shiftreset_ad.rules.broadcasting import shape_of
 
 
 def value(x: Any) -> Any:
     """The plain value of a number, at any level of nesting; of a structure, in each leaf. Anything else stays as it is.
 
-    It can be asked for at any time, also after the derivative. Arrays come as read-only views.
+    It can be asked for at any time, also after the derivative. Arrays come as read-only views. EscapedNumberError for
+    an array that the program had written to, when the way back has put its old elements back.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: x * round(value(x)))(3.2)
     3.0
     """
-    return trees.plain(x)
+    return trees.map_leaves(_plain, x)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -30,7 +34,21 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     3.0
     """
-    return trees.plain(x)
+    return trees.map_leaves(_plain, x)
+
+
+def _plain(leaf: Any) -> Any:
+    if not isinstance(leaf, Number):
+        return leaf.array if type(leaf) is Standard and leaf.shared else leaf
+    found = dispatch.value(leaf)
+    if type(found) is Standard and not is_open(leaf):
+        return found.copied().array
+    if isinstance(found, np.ndarray):
+        require_last_value(leaf)
+        show(leaf)
+        found = found.view()
+        found.flags.writeable = False
+    return found
 
 
 def lift(x: Any, like: Any) -> Any:
@@ -57,7 +75,8 @@ def lift(x: Any, like: Any) -> Any:
 def _lifted(x: Any, like: Number) -> Any:
     if isinstance(x, Number) and x.tag.serial >= like.tag.serial:
         return x
-    return like.lifted(x.copy() if isinstance(x, np.ndarray) else x)
+    # A copy, as either may be written to.
+    return like.lifted(np.copy(x) if isinstance(x, np.ndarray) or shape_of(x) else x)
 
 
 def zeros_like(x: Any) -> Any:
@@ -68,7 +87,7 @@ def zeros_like(x: Any) -> Any:
     (array([0., 0.]), None)
     """
     parts = trees.Parts(x)
-    return parts.derivative([own(None, number) for number in parts.numbers])
+    return trees.handed_back(parts.derivative([own(None, number) for number in parts.numbers]), x)
 
 
 def is_differentiable(x: Any) -> bool:

@@ -10,14 +10,17 @@ An array that can never be written to is kept as it is.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.arrays import Standard
 from shiftreset_ad.control import ControlError, Operation
-from shiftreset_ad.dispatch import Number
-from shiftreset_ad.tags import Tag, capture
+from shiftreset_ad.dispatch import Number, innermost
+from shiftreset_ad.memory import has_been_written
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.tags import Tag
 
 SMALL = 4096  # elements; to copy these takes about as long as an operation on them, and to compare is no quicker
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -28,9 +31,10 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if isinstance(constant, list):
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
-        if tag.recorded:
-            capture(tag, (in_use, constant.inside))
-        return constant
+        is_array = shape_of(constant) or type(innermost(constant)) is ndarray  # as x[..., 0] is, a view
+        return np.positive(cast(Any, constant)) if is_array and (tag.recorded or may_change(constant)) else constant
+    if type(constant) is Standard:
+        return frozen_of_other_library(constant, tag) if constant.shared else constant
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant
     if constant.size <= SMALL:
@@ -45,8 +49,24 @@ def frozen(constant: Any, tag: Tag) -> Any:
     return copy
 
 
-def in_use(operation: Operation) -> None:
-    """Nothing is to be done for the value of an outer number; that it is held here has `x += v` refused."""
+def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
+    """An array that the program has, too, as it is now."""
+    if constant.size <= SMALL:
+        return constant.unshared()
+    known = tag.copies.get(id(constant.array))
+    if known is not None and np.array_equal(constant, known[1]):
+        return known[1]  # type: ignore[no-any-return]
+    copy = constant.unshared()
+    tag.copies[id(constant.array)] = constant.array, copy
+    return copy
+
+
+def may_change(x: Any) -> bool:
+    """Whether the array of a number of another derivative may be another before the way back of this one.
+
+    The program cannot write to it meanwhile, but a way back can, that undoes a write.
+    """
+    return has_been_written(x) if hasattr(x, "adjoint") else True
 
 
 def is_read_only(array: Any) -> bool:

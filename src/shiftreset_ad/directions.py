@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.stacks import Stack
@@ -47,7 +49,7 @@ def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[
     units = np.zeros((len(places), total))
     units[np.arange(len(places)), places] = 1.0
     directions = [
-        np.reshape(units[:, start:stop], (len(places), *shape_of(x))).astype(dtype_of(x))
+        in_library_of(x, np.reshape(units[:, start:stop], (len(places), *shape_of(x))).astype(dtype_of(x)))
         for x, (start, stop) in zip(numbers, _spans(numbers), strict=True)
     ]
     if len(places) == 1:  # an ordinary derivative
@@ -98,6 +100,6 @@ def _block(block: Any, y: Any, x: Any) -> Any:
     """A block in its shape, and the user's to keep."""
     shape = shape_of(y) + shape_of(x)
     if block is None:
-        return np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()]
+        return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])
     in_shape = np.reshape(block, shape)
-    return in_shape if isinstance(in_shape, Number) else np.array(in_shape)[()]
+    return in_library_of(y, in_shape if isinstance(in_shape, Number | Standard) else np.array(in_shape)[()])

@@ -7,7 +7,7 @@ What becomes of an operation is for the kind of number to say, by the hooks of `
     `linearized(tag, answer, active)`, with the linear map of each active operand,
     and `frozen(constant, tag)`, for a plain array that the linear maps will look at again;
 *   `constant(function, args, kwargs)`, for a function whose answer has no derivative;
-*   `take_over(y)`, for an operation in place.
+*   `write(index, item)`, for writing in place.
 
 An operation belongs to the newest of its numbers, and is for the kind of that one; the others are constants to it.
 """
@@ -17,21 +17,22 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, LinearMap, Structured
-from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.arrays.foreign import has_foreign
+from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import OF_LISTS, array
+from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of
+from shiftreset_ad.rules.ufunc_methods import definition_of
+from shiftreset_ad.tags import Tag, watcher
 
-REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-}
-
+# Functions that make an array like a number, or write to a number: `buffers` has their definitions.
+ON_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 SEQUENCES = (list, tuple)
 WITHOUT_NUMBERS = {np.ndarray, int, float, bool, str, slice, type(None)}
@@ -76,8 +77,15 @@ class Number:
             **{name: map_numbers(value, arg) for name, arg in kwargs.items()},
         )
 
-    def take_over(self, y: Any) -> None:
-        """Have the value and the derivative of `y` from here on, a number of the same tag that nothing else has."""
+    def taken(self, index: Any) -> Any:
+        """A copy of the part `index`."""
+        raise NotImplementedError
+
+    def write(self, index: Any, item: Any) -> None:
+        """Have the value and the derivative of `item`, a number that is not newer or a constant, in the part `index`.
+
+        The memory of the array is written to, and so all views of it. No position may be in `index` twice.
+        """
         raise NotImplementedError
 
 
@@ -108,6 +116,51 @@ def levels_of(x: Any) -> Iterator[Number]:
         x = x.inside
 
 
+def innermost(x: Any) -> Any:
+    """What a number holds at its oldest level: a float or an array, of a stack the array of its rows."""
+    while isinstance(x, Number):
+        x = x.inside
+    return x
+
+
+def is_view(y: Any, x: Any) -> bool:
+    """Whether the array that `y` is or holds lies in the memory of the one that `x` is or holds, as a view does."""
+    if type(y) is not np.ndarray and type(y := innermost(y)) is not np.ndarray:
+        return False
+    base = y.base
+    if base is None:
+        return False
+    if type(x) is not np.ndarray:
+        x = innermost(x)
+    return base is x or (type(x) is np.ndarray and base is x.base)
+
+
+def put(array: Any, index: Any, item: Any) -> None:
+    """Write to a part of an array or number, of which the caller knows that it may be written to."""
+    if isinstance(array, Number):
+        array.write(index, item)
+    else:
+        array[index] = item
+
+
+def taken(array: Any, index: Any) -> Any:
+    """A part of an array or number, and no view of it."""
+    part = array.taken(index) if isinstance(array, Number) else array[index]
+    return part.copy() if type(part) is np.ndarray and part.base is not None else part
+
+
+def with_levels_of(x: Any, array: Any) -> Any:
+    """An array, which is used up, as a number of all the levels that `x` has, so that `x` can be written to it."""
+    known = {number.tag for number in levels_of(array)}
+    levels = list(levels_of(x))
+    if all(number.tag in known for number in levels):
+        return array
+    lifted = np.zeros(shape_of(array), dtype_of(array)) if known else array
+    for number in reversed(levels):
+        lifted = number.lifted(lifted)
+    return array + lifted if known else lifted
+
+
 def is_open(x: Any) -> bool:
     """Whether some level of the number `x` is still being differentiated."""
     return any(number.tag.is_open for number in levels_of(x))
@@ -118,8 +171,8 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     `NotImplementedError` if it has none, `TypeError` if it has one that does not take these arguments.
     """
-    if kwargs and kwargs.pop("out", None) is not None:
-        raise _not_into_existing(name_of(function))
+    if kwargs:
+        kwargs.pop("out", None)
     rule = STRUCTURED.get(function)
     if rule is not None:
         try:
@@ -127,13 +180,19 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         except TypeError:
             _require_supported(function, rule.differentiate, args, kwargs)
             raise
+    if has_foreign(args) or (kwargs and has_foreign(tuple(kwargs.values()))):
+        return call(function, *adopted(args), **{name: adopted(arg) for name, arg in kwargs.items()})
     if function in CONSTANT:
         return newest(numbers_in([*args, *kwargs.values()])).constant(function, args, kwargs)
-    definition = COMPOSITE.get(function)
+    definition = ON_ARRAYS.get(function) or COMPOSITE.get(function)
     if definition is None:
+        if has_rule_by_now(function):
+            return function(*args, **kwargs)
         raise _no_rule(name_of(function))
+    args = tuple([with_arrays(function, arg) if type(arg) in SEQUENCES else arg for arg in args])
+    watch = watcher.get()
     try:
-        return definition(*args, **kwargs)
+        return definition(*args, **kwargs) if watch is None else watch.composite(definition, args, kwargs)
     except TypeError:
         _require_supported(function, definition, args, kwargs)
         raise
@@ -144,26 +203,39 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     if method == "__call__" and not kwargs:
         return call(ufunc, *inputs)
     name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
-    if method == "at" or kwargs.get("out") is not None:
-        raise _not_into_existing(name)
     options = {option: given for option, given in kwargs.items() if option != "out"}
-    if ufunc in CONSTANT:
+    if has_rule_by_now(ufunc) and ufunc in CONSTANT:
         return newest(numbers_in(inputs)).constant(getattr(ufunc, method), inputs, options)
     if method == "__call__":
         if options:
             raise TypeError(
-                f"{name}: {', '.join(options)} cannot be given with a number that is being differentiated. "
-                "Use numpy.where to choose, and x.astype to convert"
+                f"{name}: {', '.join(options)} cannot be given with a number that is being differentiated, where= only "
+                "with out=. Use numpy.where to choose, and x.astype to convert"
             )
         return ufunc(*inputs)
-    if method == "reduce" and ufunc in REDUCTIONS:
-        return call(REDUCTIONS[ufunc], *inputs, **{"axis": 0, **options})
-    if method == "accumulate" and ufunc is np.add:
-        return call(np.cumsum, *inputs, **{"axis": 0, **options})
-    if method == "outer" and ufunc in ELEMENTWISE and not options:
-        a, b = inputs
-        return ufunc(np.reshape(a, shape_of(a) + (1,) * len(shape_of(b))), b)
+    definition = definition_of(ufunc, method)
+    if definition is not None:
+        return definition(*adopted(inputs), **options)
     raise _no_rule(name)
+
+
+# The kinds of numbers, and how each makes an elementwise operation from the rule and the function.
+KINDS: dict[type[Number], Callable[[Elementwise, Callable[..., Any]], Callable[..., Any]]] = {}
+
+
+def has_rule_by_now(function: Callable[..., Any]) -> bool:
+    """Whether `function` has a rule, or has got one as its library has been imported meanwhile."""
+    if not _is_in_a_table(function):
+        enter_tables_of_imported_libraries()
+    if function in ELEMENTWISE:
+        for kind, operation in KINDS.items():
+            if function not in kind.operations:
+                kind.operations[function] = operation(ELEMENTWISE[function], function)
+    return _is_in_a_table(function)
+
+
+def _is_in_a_table(function: Callable[..., Any]) -> bool:
+    return function in ELEMENTWISE or function in STRUCTURED or function in COMPOSITE or function in CONSTANT
 
 
 def has_number(argument: Any) -> bool:
@@ -188,19 +260,25 @@ def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:
 def name_of(function: Callable[..., Any]) -> str:
     """The name that a user knows a function by."""
     if isinstance(function, np.ufunc):
-        return f"numpy.{function.__name__}"
+        return f"{library_of(function)}.{function.__name__.removeprefix('_')}"
     module = getattr(function, "__module__", "") or ""
     return f"{module}.{getattr(function, '__name__', function)}".removeprefix("builtins.")
 
 
 def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) > len(rule.parameters):  # such as an `out` without its name
+        raise TypeError(f"{name_of(rule.function)}: too many positional arguments")
     numbers: list[Number] = []
+    lists_for_arrays = False
     given = zip(rule.parameters, args, strict=False)
     for name, arg in itertools.chain(given, kwargs.items()) if kwargs else given:
         if isinstance(arg, Number):
             numbers.append(arg)
+        elif type(arg) not in WITHOUT_NUMBERS and has_foreign(arg):
+            return _call_structured(rule, adopted(args), {name: adopted(arg) for name, arg in kwargs.items()})
         elif type(arg) not in WITHOUT_NUMBERS and (found := numbers_in(arg)):
             numbers += found
+            lists_for_arrays = lists_for_arrays or not takes_lists(rule.function)
         else:
             continue
         if name not in rule.operands:
@@ -208,7 +286,28 @@ def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, 
                 f"{name_of(rule.function)}: argument {name!r} is a number that is being differentiated, and the "
                 "function has no derivative in it. Give it shiftreset_ad.value(x) where a constant is meant"
             )
+    if lists_for_arrays:
+        args = tuple(with_arrays(rule.function, arg) for arg in args)
+        kwargs = {name: with_arrays(rule.function, arg) for name, arg in kwargs.items()}
+        return _call_structured(rule, args, kwargs)
     return newest(numbers).structured(rule, args, kwargs)
+
+
+def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
+    """An argument with numbers in a list put together as one array, where `function` takes an array."""
+    if not isinstance(arg, SEQUENCES) or function is np.block:
+        return arg
+    if not takes_lists(function):
+        return array(arg) if has_number(arg) else arg
+    if any(type(part) in SEQUENCES for part in arg):
+        return [array(part) if isinstance(part, SEQUENCES) and has_number(part) else part for part in arg]
+    return arg
+
+
+@cache
+def takes_lists(function: Callable[..., Any]) -> bool:
+    """Whether `function` takes a list as a list, and not as an array: one of ours takes what rules give it."""
+    return function in OF_LISTS or getattr(function, "__module__", "").startswith("shiftreset_ad")
 
 
 def newest(numbers: list[Number]) -> Number:
@@ -276,17 +375,14 @@ def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, Linear
 
 
 def _no_rule(name: str) -> NotImplementedError:
+    if name.endswith(" (vectorized)"):
+        return NotImplementedError(
+            f"{name}: what numpy.frompyfunc makes cannot take numbers that are being differentiated. Write "
+            "shiftreset_ad.array([f(v) for v in x])"
+        )
     return NotImplementedError(
         f"{name} has no derivative rule here. Write it with functions that have one, "
         "or give it shiftreset_ad.value(x) where a constant is meant"
-    )
-
-
-def _not_into_existing(name: str) -> TypeError:
-    return TypeError(
-        f"{name}: the result cannot be written into an existing array (by out=, or an operator such as +=), as a "
-        "number that is being differentiated does not fit in there. Make a new array: y = f(x) for f(x, out=y), "
-        "y = y + x for y += x"
     )
 
 

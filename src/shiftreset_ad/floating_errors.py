@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 
-def without_warnings(function: Callable[..., None], *args: Any) -> None:
+def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     """Call `function` without NumPy's floating-point warnings: an infinite derivative, of sqrt at 0, is an answer.
 
     Errors that the program has asked for are kept. The setting is one of the context variables, and so it is made in
     a copy of them, which goes away on every way out: `np.errstate` can be interrupted before it is entered.
     """
-    copy_context().run(_silenced, function, *args)
+    return copy_context().run(_silenced, function, *args)
 
 
-def _silenced(function: Callable[..., None], *args: Any) -> None:
+def _silenced(function: Callable[..., Any], *args: Any) -> Any:
     silenced: dict[str, Any] = {kind: "ignore" for kind, reaction in np.geterr().items() if reaction == "warn"}
     np.seterr(**silenced)
-    function(*args)
+    return function(*args)

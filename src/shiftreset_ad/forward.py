@@ -9,8 +9,8 @@ ordinary operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
-from operator import add
+from functools import partial, reduce
+from operator import add, itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -19,23 +19,43 @@ from numpy import float64, ndarray
 
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments
+from shiftreset_ad.arrays import MET, Standard
+from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
-from shiftreset_ad.dispatch import Number, by_linear_maps, is_double, is_linear_in_list, one_level_below, value
+from shiftreset_ad.dispatch import (
+    Number,
+    by_linear_maps,
+    innermost,
+    is_double,
+    is_linear_in_list,
+    is_view,
+    levels_of,
+    one_level_below,
+    put,
+    taken,
+    value,
+    with_levels_of,
+)
 from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.operands import as_operand
+from shiftreset_ad.memory import protect
+from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import times
 from shiftreset_ad.rules import Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.shapes import in_precision
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.tags import Tag, attended, nothing_to_capture
 
 FLOAT64 = np.dtype(float64)
 
 
 class NumF(ArrayNumber):
-    """A value in forward mode: its `primal`, its `tangent` of the same shape, and the `tag` of its derivative."""
+    """A value in forward mode: its `primal`, its `tangent` of the same shape, and the `tag` of its derivative.
 
-    __slots__ = ("primal", "tag", "tangent")
+    So that a program may write to arrays, tangents share memory just as their values do.
+    """
+
+    __slots__ = ("has_views", "primal", "tag", "tangent")
+    has_views: bool  # if it is there, the array is a view, or there are views of it
 
     def __init__(self, primal: Any, tangent: Any, tag: Tag) -> None:
         self.primal = primal
@@ -46,34 +66,109 @@ class NumF(ArrayNumber):
         if not is_linear_in_list(rule, args):
             return by_linear_maps(self, rule, args, kwargs)
         tag, parts, rest = self.tag, args[0], args[1:]
-        tag.require_open()
-        x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros_like(x) for x in parts]
+        x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in parts]
         y = rule.function(one_level_below(parts, tag), *rest, **kwargs)
-        return number(y, rule.function(x_dots, *rest, **kwargs), tag)
+        return attended(number(y, rule.function(x_dots, *rest, **kwargs), tag), tag)
 
     @staticmethod
     def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
-        tag.require_open()
         if len(active) == 1 and not isinstance(answer, (tuple, list)):
             ((x, linear_map),) = active
-            return number(answer, linear_map.pushforward(x.tangent), tag)
+            if is_view(answer, x.primal):
+                return attended(view(x, answer, linear_map.pushforward), tag)
+            y_dot = unshared(linear_map.pushforward(x.tangent), x.tangent)
+            return attended(number(answer, y_dot, tag), tag)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
         if isinstance(answer, (tuple, list)):
-            return type(answer)(number(y, reduce(add, parts), tag) for y, *parts in zip(answer, *y_dots, strict=True))
-        return number(answer, reduce(add, y_dots), tag)
+            numbers = [number(y, reduce(add, parts), tag) for y, *parts in zip(answer, *y_dots, strict=True)]
+            return attended(type(answer)(numbers), tag)
+        return attended(number(answer, reduce(add, y_dots), tag), tag)
 
     def lifted(self, constant: Any) -> NumF:
-        return NumF(constant, np.zeros(shape_of(constant), dtype_of(constant))[()], self.tag)
+        zeros = np.zeros_like(innermost(constant), dtype_of(constant), subok=False)
+        return NumF(constant, with_levels_of(constant, with_levels_of(self.tangent, zeros))[()], self.tag)
 
-    def take_over(self, y: Any) -> None:
-        """Have the value and the tangent of `y` from here on."""
-        self.primal, self.tangent = y.primal, y.tangent
+    def taken(self, index: Any) -> NumF:
+        return NumF(taken(self.primal, index), taken(self.tangent, index), self.tag)
+
+    def write(self, index: Any, item: Any) -> None:
+        """Write to the value and to the tangent, of which every view of the one has the same view of the other."""
+        self.tag.require_open()
+        active = type(item) is NumF and item.tag is self.tag
+        y, y_dot = (item.primal, item.tangent) if active else (item, 0.0)
+        mirror(self, y, y_dot)
+        try:
+            put(self.primal, index, y)
+            put(self.tangent, index, y_dot)
+        except Exception:  # of the first: nothing has been written
+            raise
+        except BaseException:  # an interrupt, perhaps between the two: no number may be used any longer
+            self.tag.finish()
+            raise
 
     def __getitem__(self, index: Any) -> Any:
         if type(self.primal) is not ndarray and not shape_of(self.primal):
             return super().__getitem__(index)
         self.tag.require_open()
-        return NumF(self.primal[index], self.tangent[index], self.tag)
+        part = self.primal[index]
+        if type(part) is not float64 and is_view(part, self.primal):
+            return view(self, part, itemgetter(index))
+        return NumF(part, self.tangent[index], self.tag)
+
+
+def constant(tangents: list[Any], array: Any, tag: Tag) -> NumF:
+    """A constant array as a number, with a tangent of zero to which tangents like these can be written."""
+    zeros = np.zeros_like(innermost(array), dtype_of(array), subok=False)
+    return NumF(array, reduce(_with_levels_of_next, (array, *tangents), zeros), tag)
+
+
+def _with_levels_of_next(array: Any, x: Any) -> Any:
+    return with_levels_of(x, array)
+
+
+def view(x: NumF, y: Any, function: Callable[[Any], Any]) -> NumF:
+    """The view of `x` that has the value `y`, by a function that makes such a view of the tangent, too."""
+    if not hasattr(x, "has_views"):
+        mirror(x)
+        x.has_views = True
+    answer = NumF(y, function(x.tangent), x.tag)
+    answer.has_views = True
+    if not is_view(answer.tangent, x.tangent):
+        protect(x.tag, x, "has a view whose tangent is none")
+    return answer
+
+
+def mirror(x: NumF, y: Any = 0.0, y_dot: Any = 0.0) -> None:
+    """Have the tangent of `x` lie in memory as its value does, so that what is a view there is one here, too, and that
+    `y` can be written to the value, and `y_dot` to the tangent.
+    """
+    value, tangent = with_levels_of(y, x.primal), innermost(x.tangent)
+    known = {number.tag for number in levels_of(x.tangent)}
+    has_levels = all(number.tag in known for number in (*levels_of(value), *levels_of(y_dot)))
+    if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, innermost(value))):
+        return
+    if hasattr(x, "has_views"):
+        raise TypeError(
+            "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
+            "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
+        )
+    zeros = np.zeros_like(innermost(value), dtype_of(value), subok=False)
+    whole = with_levels_of(y_dot, with_levels_of(x.tangent, with_levels_of(value, zeros)))
+    put(whole, ..., x.tangent)
+    x.primal, x.tangent = value, whole
+
+
+def lies_alike(tangent: Any, value: Any) -> bool:
+    """Whether an array can be written to, and lies in memory as `value` does, apart from more axes before its own."""
+    if type(tangent) is not ndarray or not tangent.flags.writeable:
+        return False
+    return bool(tangent.strides[tangent.ndim - value.ndim :] == value.strides)
+
+
+def unshared(y_dot: Any, x_dot: Any) -> Any:
+    """The tangent of a new value, which does not share memory with that of another value."""
+    is_shared = type(innermost(y_dot)) is ndarray if y_dot is x_dot else is_view(y_dot, x_dot)
+    return +y_dot if is_shared else y_dot
 
 
 def number(y: Any, y_dot: Any, tag: Tag) -> Any:
@@ -90,7 +185,7 @@ def conform(y_dot: Any, y: Any) -> Any:
     """A tangent in the shape and precision of its value: partial derivatives broadcast, and may be more precise."""
     shape, dtype = shape_of(y), dtype_of(y)
     if shape_of(y_dot) != shape:
-        y_dot = np.broadcast_to(y_dot, shape)
+        y_dot = np.copy(np.broadcast_to(y_dot, shape))
     return y_dot if dtype_of(y_dot) == dtype else in_precision(y_dot, dtype)
 
 
@@ -100,12 +195,13 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 
     def operate(x: Any) -> Any:
         tag, primal = x.tag, x.primal
-        if tag.capture is tag.closed:
-            tag.require_open()
         y = function(primal)
         y_dot = times_partial(x.tangent, y, primal)
         # Of the operand, as the absolute value of a complex number is a float, and its tangent must become one.
-        return NumF(y, y_dot, tag) if is_double(primal) else number(y, y_dot, tag)
+        answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, unshared(y_dot, x.tangent), tag)
+        if tag.capture is not nothing_to_capture:
+            tag.capture(None, answer)  # looks at it, or raises, as the call is over
+        return answer
 
     return operate
 
@@ -119,29 +215,36 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         if type(a) is not NumF or (type(b) is NumF and b.tag.serial > a.tag.serial):
             newest = b
         tag = newest.tag
-        if tag.capture is tag.closed:
-            tag.require_open()
+        p, q = a, b
         a_dot = b_dot = None
         if type(a) is NumF and a.tag is tag:
-            a, a_dot = a.primal, a.tangent if times_a else None
+            p, a_dot = a.primal, a.tangent if times_a else None
         elif type(a) is not float and type(a) is not int:
-            a = as_operand(a, newest, function)
+            p = as_operand(a, newest, function)
+            if p is NotImplemented:
+                return with_parts_gathered(function, a, b)
         if type(b) is NumF and b.tag is tag:
-            b, b_dot = b.primal, b.tangent if times_b else None
+            q, b_dot = b.primal, b.tangent if times_b else None
         elif type(b) is not float and type(b) is not int:
-            b = as_operand(b, newest, function)
-        if a is NotImplemented or b is NotImplemented:
-            return NotImplemented
-        y = function(a, b)
+            q = as_operand(b, newest, function)
+            if q is NotImplemented:
+                return with_parts_gathered(function, a, b)
+        y = function(p, q)
         if b_dot is None:
             if a_dot is None:
-                return y
-            y_dot = times_a(a_dot, y, a, b)
+                return attended(y, tag)
+            y_dot = times_a(a_dot, y, p, q)
         elif a_dot is None:
-            y_dot = times_b(b_dot, y, a, b)
+            y_dot = times_b(b_dot, y, p, q)
         else:
-            y_dot = times_a(a_dot, y, a, b) + times_b(b_dot, y, a, b)
-        return NumF(y, y_dot, tag) if is_double(y) and is_double(y_dot) else number(y, y_dot, tag)
+            y_dot = times_a(a_dot, y, p, q) + times_b(b_dot, y, p, q)
+        if is_double(y) and is_double(y_dot):
+            answer = NumF(y, y_dot, tag)
+        else:
+            answer = number(y, unshared(y_dot, b_dot if a_dot is None else a_dot), tag)
+        if tag.capture is not nothing_to_capture:
+            tag.capture(None, answer)  # looks at it, or raises, as the call is over
+        return answer
 
     return operate
 
@@ -167,10 +270,14 @@ def push(
 
     `tangents` belong to the numbers in the arguments; here and in the answer, None stands for zero.
     """
-    tag = Tag.around(x.tag.level for x in (*arguments.numbers, *tangents) if isinstance(x, Number))
+    levels = (x.tag.level for x in (*arguments.numbers, *tangents) if isinstance(x, Number))
+    tag = Tag.around(levels, partial(constant, tangents))
+    for x in arguments.numbers:
+        protect(tag, x, "is an argument")
     xs = [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(arguments.numbers, tangents, strict=True)]
+    program = partial(f, *arguments.with_numbers(xs), **kwargs)
     try:
-        value, aux = value_and_aux(operator, f(*arguments.with_numbers(xs), **kwargs), has_aux)
+        value, aux = value_and_aux(operator, trees.returned(program), has_aux)
         trees.require_known(value, operator)
         ys = trees.Parts(value).numbers
         require_all_usable(operator, ys, tag)
@@ -183,6 +290,10 @@ def push(
 def own(y_dot: Any, y: Any) -> Any:
     """A tangent as the user gets it: of the type of its value, and the user's to keep."""
     shape = shape_of(y)
+    if MET and type(innermost(y)) is Standard:
+        return in_library_of(y, np.zeros(shape, dtype_of(y)) if y_dot is None else +y_dot)
+    if MET:
+        y_dot = in_library_of(y, y_dot)
     if isinstance(y_dot, ArrayNumber):
         return np.positive(y_dot) if shape else y_dot
     if isinstance(value(y), ndarray):

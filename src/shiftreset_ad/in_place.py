@@ -1,44 +1,63 @@
-"""`x += v` and its kin: the number `x` takes over the value of `x + v`, and gets its old value back on the way back.
+"""Writing in place, as the program asks for it: `x[i] = v`, `x += v`, `out=x`, `numpy.add.at`.
 
-Every name for the number then sees the new value, as NumPy has it. No memory is written to, so another number whose
-array shares memory with that of `x` (a slice of it, say) would not see it: that is an error.
+What is written goes into the memory of the array, so every name for it and every view of it sees the new value, as in
+NumPy. What cannot be is an error: arrays that are not the program's own, and those of an outer derivative while an
+inner one runs, which still needs their old values.
 """
 
 from __future__ import annotations
 
-import sys
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy import ndarray
 
-from shiftreset_ad.dispatch import Number, value
+from shiftreset_ad.arrays import Standard
+from shiftreset_ad.dispatch import Number, has_number, innermost, is_view, levels_of, name_of, value
+from shiftreset_ad.memory import block_of, is_selected
+from shiftreset_ad.remedies import taking_numbers
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.building import array, gathered
+from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
 from shiftreset_ad.tags import innermost_tag
+
+MANY = 100  # mentions of one position: its sum is then taken at once, in another order than NumPy's
+
+
+def set_item(x: Number, index: Any, item: Any) -> None:
+    """x[index] = item."""
+    if isinstance(index, Number):
+        operator.index(cast(Any, index))  # the error for an index that is no integer
+    write(x, index, item, "x[i] = v")
+
+
+def fill(x: Number, v: Any) -> None:
+    """`x.fill(v)` of an array: every element is `v`."""
+    write(x, ..., v, "x.fill(v)")
+
+
+def sort(x: Any, axis: int = -1, kind: Any = None, *, stable: bool | None = None) -> None:
+    """`x.sort()` of an array: as `numpy.sort(x)`, in place."""
+    write(x, ..., np.sort(x, axis, kind, stable=stable), "x.sort()")
+
+
+def partition(x: Any, kth: Any, axis: int = -1, kind: Any = "introselect") -> None:
+    """`x.partition(kth)` of an array: as `numpy.partition(x, kth)`, in place."""
+    write(x, ..., np.partition(x, kth, axis, kind), "x.partition(kth)")
 
 
 def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, Any], Any]:
     """The method for `x symbol= v`, where `operate(x, v)` computes `x symbol v`."""
 
-    def refuse(x_is: str) -> TypeError:
-        return TypeError(f"x {symbol}= v: {x_is}. Write x = x {symbol} v to make a new array")
-
     def method(x: Number, v: Any) -> Any:
-        if not isinstance(value(x), np.ndarray):
+        if isinstance(innermost(x), Standard) and shape_of(x):
+            raise _of_another_library(f"x {symbol}= v")
+        if type(x.inside) is float or not isinstance(innermost(x), ndarray):
             return operate(x, v)  # a scalar: as in Python, the name gets another object
-        innermost = innermost_tag()
-        if (innermost is not None and innermost.serial > x.tag.serial) or not x.tag.is_open:
-            operate(x, v)  # an error where x is used after its derivative, or in another thread
-            raise refuse("x belongs to an outer derivative, and the inner one still needs its old value")
-        if _is_shared(x):
-            raise refuse(
-                "the array of x is shared with an argument, with another array (a slice of it, say), or with what an "
-                "earlier operation needs for its derivative"
-            )
+        _require_older(v, x, f"x {symbol}= v")
         y = operate(x, v)
-        if isinstance(v, Number) and v.tag.serial > x.tag.serial:
-            raise refuse("x belongs to an outer derivative, and v to an inner one")
         if y is NotImplemented:
             return y
         if shape_of(y) != shape_of(x):
@@ -46,35 +65,211 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
                 f"x {symbol}= v: non-broadcastable output operand with shape {shape_of(x)} "
                 f"doesn't match the broadcast shape {shape_of(y)}"
             )
-        if not isinstance(y, Number):
-            raise refuse("the result is a constant, and x is a number that is being differentiated")
-        if is_complex(y) and not is_complex(x):
-            raise refuse("the result is complex, and x is an array of real numbers")
-        x.take_over(y if dtype_of(y) == dtype_of(x) else astype(y, dtype_of(x)))
+        write(x, ..., y, f"x {symbol}= v")
         return x
 
     return method
 
 
-def _references(x: Number) -> int:
-    return sys.getrefcount(x.primal)
+def function_into(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function with `out=`: its answer is written there."""
+    options = dict(kwargs)
+    out = options.pop("out")
+    if function in WRITES_BEFORE_IT_HAS_READ:
+        parts = args[0] if isinstance(args[0], list | tuple) else ()
+        if any(_shares_memory(x, out) for x in (*args, *parts)):
+            raise ValueError(
+                f"{name_of(function)}: out= has memory in common with an argument, and NumPy's function writes there "
+                "before it has read everything. Write its result by x[...] = f(y)"
+            )
+    return _into(name_of(function), out, function(*args, **options))
 
 
-class _Alone(Number):
-    __slots__ = ("primal",)
-
-    def __init__(self) -> None:
-        self.primal = np.zeros(1)
+WRITES_BEFORE_IT_HAS_READ = {np.concatenate, np.stack, np.einsum}
 
 
-_REFERENCES_WHEN_ALONE = _references(_Alone())
+def _shares_memory(x: Any, out: Any) -> bool:
+    x, out = innermost(x), innermost(out)
+    return isinstance(x, ndarray) and isinstance(out, ndarray) and np.may_share_memory(x, out)
 
 
-def _is_shared(x: Number) -> bool:
-    """Whether the array of `x` may be seen otherwise than through `x`."""
-    while isinstance(x.primal, Number):
-        # One more reference is usual: the outer operation that made the primal waits for the way back.
-        if _references(x) > _REFERENCES_WHEN_ALONE + 1:
-            return True
-        x = x.primal
-    return x.primal.base is not None or _references(x) > _REFERENCES_WHEN_ALONE
+def ufunc_into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a ufunc with `out=`, and with `where=`: only the elements are computed that are chosen."""
+    options = dict(kwargs)
+    out, where = options.pop("out"), options.pop("where", True) if method == "__call__" else True
+    name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
+    if ufunc.nout > 1 and method == "__call__":
+        answers = getattr(ufunc, method)(*inputs, **options)
+        return tuple(y if x is None else _into(name, x, y, where) for x, y in zip(out, answers, strict=True))
+    (out,) = out
+    if where is True:
+        return _into(name, out, getattr(ufunc, method)(*inputs, **options))
+    mask = np.broadcast_to(where, shape_of(out))
+    chosen = [np.broadcast_to(x, shape_of(out))[mask] for x in inputs]
+    _write_into(name, out, mask, ufunc(*chosen, **options))
+    return out
+
+
+def _into(name: str, out: Any, y: Any, where: Any = True) -> Any:
+    if shape_of(np.broadcast_to(y, shape_of(out))) != shape_of(out):
+        raise ValueError(f"{name}: out= has shape {shape_of(out)}, and the result has shape {shape_of(y)}")
+    mask = ... if where is True else np.broadcast_to(where, shape_of(out))
+    _write_into(name, out, mask, y if where is True else np.broadcast_to(y, shape_of(out))[mask])
+    return out
+
+
+def _write_into(name: str, out: Any, place: Any, y: Any) -> None:
+    if isinstance(out, Number):
+        write(out, place, y, f"{name}(..., out=x)")
+    elif has_number(y):
+        raise TypeError(
+            f"{name}: the result has numbers that are being differentiated, and the array to write it to (by out=, or "
+            f"an operator such as +=) is a plain one{_integers(out)}, in which they do not fit. Make a new array: "
+            f"y = f(x) for f(x, out=y), y = y + x for y += x; or make the array by numpy.zeros_like(x), "
+            f"or {taking_numbers('y')}"
+        )
+    else:
+        out[place] = y
+
+
+def _integers(array: ndarray) -> str:
+    return " of integers" if array.dtype.kind in "iub" else ""
+
+
+def at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
+    """`ufunc.at(x, index, operand)`: positions that are named twice are worked on twice."""
+    name = f"{name_of(ufunc)}.at"
+    x = array
+    if not isinstance(array, Number):
+        raise TypeError(
+            f"{name}: the operand has numbers that are being differentiated, and the array is a plain one, in which "
+            f"they do not fit. Make it by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or {taking_numbers('y')}"
+        )
+    statement = f"{name}(x, i, v)"
+    if names_each_position_once(index):
+        write(x, index, ufunc(x[index], *operand), statement)
+        return
+    index, places = without_repeats(index, shape_of(x))
+    rounds = _rounds(places)
+    spread = [np.broadcast_to(v, places.shape + shape_of(x)[len(index) :]) for v in operand]
+    if len(rounds) > MANY and ufunc in (np.add, np.subtract):
+        part, (v,) = x[index], spread
+        total = scatter([v], [places], shape_of(part), np.result_type(dtype_of(v), dtype_of(x)))
+        write(x, index, ufunc(part, total), statement)
+        return
+    for chosen in rounds:
+        place = tuple(axis[places[chosen]] for axis in index)
+        write(x, place, ufunc(x[place], *(v[chosen] for v in spread)), statement)
+
+
+def _rounds(places: Any) -> list[tuple[Any, ...]]:
+    """Where the first mention of each place is, the second one and so on; each as an index."""
+    order = np.argsort(places, axis=None, kind="stable")
+    in_order = places.ravel()[order]
+    first = np.searchsorted(in_order, in_order)
+    mention = np.arange(places.size) - first
+    return [np.unravel_index(order[mention == k], places.shape) for k in range(int(mention.max(initial=-1)) + 1)]
+
+
+def write(x: Any, index: Any, item: Any, statement: str) -> None:
+    """x[index] = item, where the `statement` of the program says so; TypeError if it cannot be as NumPy has it."""
+    if isinstance(item, Number):
+        if item.tag is x.tag and _is_part(item, x, index):
+            return  # x[i] = x[i], the last step of x[i] += v
+    elif type(item) is not float:
+        item = _as_item(item)
+    _require_writable(x, item, statement)
+    if not names_each_position_once(index := frozen_index(index)):
+        index, places = without_repeats(index, shape_of(x))
+        item = _last(item, places, shape_of(x[index]))
+    surplus = len(shape_of(item)) - len(shape_of(x)) if isinstance(item, Number) else 0
+    if surplus > 0 and shape_of(item)[:surplus] == (1,) * surplus:
+        item = np.reshape(item, shape_of(item)[surplus:])
+    x.write(index, item)
+
+
+def _as_item(item: Any) -> Any:
+    """What is written, as a number or a plain array; a list of numbers, or an array of objects, as one number."""
+    return array(item) if isinstance(item, list | tuple) else gathered(item)
+
+
+def _last(item: Any, places: Any, shape: tuple[int, ...]) -> Any:
+    """For each position of those that are named more than once, what is written to it last."""
+    spread = np.broadcast_to(item, places.shape + shape[1:])
+    last = np.zeros(shape[0], np.intp)
+    last[places.ravel()] = np.arange(places.size)
+    return spread[np.unravel_index(last, places.shape)]
+
+
+def _require_writable(x: Number, item: Any, statement: str) -> None:
+    array = innermost(x)
+    if not isinstance(array, ndarray):
+        if isinstance(array, Standard) and shape_of(x):
+            raise _of_another_library(statement)
+        raise TypeError(f"{statement}: x is a scalar, {value(x)!r:.40}, and cannot be written to")
+    x.tag.require_open()
+    running = innermost_tag()
+    if running is not None and running.serial > x.tag.serial:
+        raise TypeError(
+            f"{statement}: x belongs to an outer derivative, and the inner one that is running still needs its old "
+            "value. Make the array inside of the inner function, by shiftreset_ad.zeros(shape) or numpy.zeros_like of "
+            "its argument, or make a new one with numpy.where or numpy.concatenate"
+        )
+    if not array.flags.writeable:
+        raise ValueError(f"{statement}: assignment destination is read-only")
+    _require_own_memory(x, statement)
+    if type(item) is float:
+        return
+    _require_older(item, x, statement)
+    if not isinstance(item, (Number, ndarray, np.generic, int, float, complex)):
+        raise TypeError(f"{statement}: a {type(item).__name__} cannot be written to an array of numbers")
+    if is_complex(item) and not is_complex(x):
+        raise TypeError(
+            f"{statement}: the value is complex, and x is an array of real numbers. Write its real part, numpy.real(v)"
+        )
+
+
+def _require_own_memory(x: Number, statement: str) -> None:
+    """Raise TypeError if some level of `x` has its array from elsewhere, or sees its memory as it cannot be written."""
+    place = id(block_of(x))
+    for number in levels_of(x):
+        if place in number.tag.protected:
+            _, reason = number.tag.protected[place]
+            raise TypeError(
+                f"{statement}: the memory of x {reason}, and is not for the function to write to. Write to a copy, "
+                "y = x.copy()"
+            )
+        if not is_selected(number):
+            raise TypeError(
+                f"{statement}: x is a view that cannot be written to: of the imaginary part, numpy.imag(z), or one "
+                "that repeats elements. Write to the array itself, z[i] = a + 1j * b"
+            )
+
+
+def _of_another_library(statement: str) -> TypeError:
+    return TypeError(
+        f"{statement}: an array of another library than NumPy is not written to inside a derivative. Make a new one"
+    )
+
+
+def _require_older(item: Any, x: Number, statement: str) -> None:
+    if isinstance(item, Number) and item.tag.serial > x.tag.serial:
+        raise TypeError(
+            f"{statement}: x belongs to an outer derivative, and v to an inner one. Make the array inside of the inner "
+            "function, by shiftreset_ad.zeros(shape) or numpy.zeros_like(v)"
+        )
+
+
+def _is_part(item: Number, x: Number, index: Any) -> bool:
+    """Whether `item` is the very view x[index]."""
+    inner, whole = innermost(item), innermost(x)
+    if not is_view(inner, whole) or shape_of(whole) != shape_of(x) or not names_each_position_once(index):
+        return False
+    x.tag.require_open()
+    part = whole[index]
+    return (
+        type(part) is ndarray
+        and part.strides == inner.strides
+        and part.shape == inner.shape
+        and part.__array_interface__["data"] == inner.__array_interface__["data"]
+    )

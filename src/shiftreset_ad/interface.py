@@ -5,18 +5,40 @@ Everything here only says *what* was asked; `dispatch` looks up its rule, and th
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 
 from shiftreset_ad.adjoints import ZERO
-from shiftreset_ad.dispatch import Number, call, call_ufunc, is_open, value
-from shiftreset_ad.in_place import in_place
+from shiftreset_ad.arrays import Standard, is_foreign
+from shiftreset_ad.arrays.torch_functions import of_numbers
+from shiftreset_ad.dispatch import KINDS, Number, call, call_ufunc, is_open, name_of, value
+from shiftreset_ad.in_place import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
+from shiftreset_ad.losses import refuse
+from shiftreset_ad.memory import require_last_value
+from shiftreset_ad.objects import (
+    MEANS,
+    OF_OBJECTS,
+    POLYNOMIALS,
+    gathered_in,
+    is_asked_by_concatenator,
+    may_have_objects,
+    of_elements,
+    on_objects,
+    require_real,
+    require_unmasked,
+    writes_into_objects,
+)
+from shiftreset_ad.remedies import BUILD
 from shiftreset_ad.rules import ELEMENTWISE, Elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
 from shiftreset_ad.rules.shapes import astype
 
 # Python's operators, as the elementwise function that has the rule and the one that computes the value: the latter
@@ -37,14 +59,17 @@ UNARY_OPERATORS: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
 METHODS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(np, name)
-        for name in ("sum", "mean", "prod", "max", "min", "var", "std", "cumsum", "ravel", "squeeze")
+        for name in ("sum", "mean", "prod", "max", "min", "var", "std", "cumsum", "cumprod", "ravel", "squeeze")
     },
-    **{name: getattr(np, name) for name in ("swapaxes", "repeat", "diagonal", "trace", "dot", "clip", "copy", "round")},
+    **{name: getattr(np, name) for name in ("swapaxes", "repeat", "diagonal", "trace", "dot", "clip", "round")},
     **{name: getattr(np, name) for name in ("all", "any", "argmax", "argmin", "argsort", "nonzero", "searchsorted")},
+    **{name: getattr(np, name) for name in ("argpartition", "take", "choose", "put")},
 }
+CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc, which `a.clip(0, x)` of a plain array calls
 
 
-ARRAYS = (Number, np.ndarray, list, tuple)
+ARRAYS = (Number, np.ndarray, Standard, list, tuple)
+_REMEDY_FOR_ARRAYS = f"{BUILD} (x is one already, so that numpy.asarray(x) can be left out)"
 
 
 class ArrayNumber(Number):
@@ -53,6 +78,11 @@ class ArrayNumber(Number):
     __slots__ = ()
     __array_priority__ = 1000.0
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        # `isinstance(x, numpy.ndarray)` looks here, and has numpy.polynomial line up coefficients with the axes of x.
+        return np.ndarray if sys._getframe(1).f_code in POLYNOMIALS and self.shape else type(self)
+
     # NumPy's protocols (NEP 13 and NEP 18)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -60,42 +90,71 @@ class ArrayNumber(Number):
             operation = self.operations.get(ufunc)
             if operation is not None:
                 return operation(*inputs)
+        if method == "at":
+            return at(ufunc, *inputs)
+        if is_of_objects(kwargs.get("out", (None,))[0]):
+            return on_objects(getattr(ufunc, method), inputs, kwargs)
+        if may_have_objects(inputs):
+            inputs = tuple(map(gathered_in, inputs))
+        if ufunc is CLIP and method == "__call__":
+            return np.clip(*inputs, **{**kwargs, "out": kwargs.get("out", (None,))[0]})
+        if kwargs.get("out") is not None:
+            return ufunc_into(ufunc, method, inputs, kwargs)
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if len(types) > 1 and (may_have_objects(args) or may_have_objects(kwargs.values())):
+            if writes_into_objects(function, args):
+                return on_objects(function, args, kwargs)
+            args = tuple(map(gathered_in, args))
+            kwargs = {name: gathered_in(argument) for name, argument in kwargs.items()}
+        if len(args) > position_of_out(function):
+            args, kwargs = with_named_out(function, args, kwargs)
+        if kwargs and kwargs.get("out") is not None:
+            return function_into(function, args, kwargs)
         return call(function, *args, **kwargs)
 
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        """NumPy's functions, whatever library the array belongs to."""
+        return np
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return of_numbers(function, args, kwargs or {})
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        self.forbid_constant(
-            "numpy.array, numpy.asarray, or a function that calls them,",
-            "numpy.stack([x, y]) to build an array from numbers",
-        )
-        return np.array(value(self), dtype, copy=copy is not False)
+        if not is_open(self):
+            require_last_value(self)
+            return np.array(value(self), dtype, copy=copy is not False)
+        if copy is False:
+            raise ValueError("numpy.asarray(x, copy=False): a number that is being differentiated has to be copied")
+        require_unmasked()
+        if not self.shape or is_asked_by_concatenator() if dtype is None else np.dtype(dtype) is OBJECT:
+            require_real(self)
+            return of_elements(self)
+        raise refuse("numpy.array, numpy.asarray, or a function that calls them,", _REMEDY_FOR_ARRAYS)
 
     # Conversions that would turn the number into a constant
 
-    def forbid_constant(self, function: str, remedy: str) -> None:
-        """Raise TypeError, if the number is still being differentiated: its derivative would be lost silently."""
+    def plain_value(self, conversion: str, remedy: str) -> Any:
+        """The value, for a conversion; TypeError while the number is being differentiated: that would be lost."""
         if is_open(self):
-            raise TypeError(
-                f"{function} would turn a number that is being differentiated into a constant, and lose its "
-                f"derivative. Use {remedy}, or shiftreset_ad.value(x) where a constant is meant"
-            )
+            raise refuse(conversion, remedy)
+        return value(self)
 
     def __float__(self) -> float:
-        self.forbid_constant(
-            "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
-            "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
+        return float(
+            self.plain_value(
+                "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
+                "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
+            )
         )
-        return float(value(self))
 
     def __int__(self) -> int:
-        self.forbid_constant("int(x)", "numpy.trunc(x)")
-        return int(value(self))
+        return int(self.plain_value("int(x)", "numpy.trunc(x), or int(shiftreset_ad.value(x)) for a count"))
 
     def __complex__(self) -> complex:
-        self.forbid_constant("complex(x), or a function of the cmath module,", "NumPy's functions")
-        return complex(value(self))
+        return complex(self.plain_value("complex(x), or a function of the cmath module,", "NumPy's functions"))
 
     def __index__(self) -> NoReturn:
         raise TypeError(
@@ -120,8 +179,7 @@ class ArrayNumber(Number):
     def __bool__(self) -> bool:
         return bool(value(self))
 
-    def __hash__(self) -> int:
-        return hash(value(self))
+    __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
 
     def __len__(self) -> int:
         return len(value(self))
@@ -183,8 +241,19 @@ class ArrayNumber(Number):
 
     # Arrays
 
-    shape = property(lambda self: shape_of(self.primal), doc="As of the value.")
-    dtype = property(lambda self: dtype_of(self.primal), doc="As of the value.")
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of the value."""
+        return shape_of(self.primal)
+
+    @shape.setter
+    def shape(self, shape: Any) -> NoReturn:
+        raise AttributeError(
+            "x.shape = shape: the shape of a number that is being differentiated cannot be set. Write "
+            "x = x.reshape(shape)"
+        )
+
+    dtype = property(lambda self: dtype_of(_not_asked_by_mean(self).primal), doc="As of the value.")
     ndim = property(lambda self: len(self.shape), doc="As of the value.")
     size = property(lambda self: math.prod(self.shape), doc="As of the value.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="As of the value.")
@@ -195,10 +264,10 @@ class ArrayNumber(Number):
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
 
     def __matmul__(self, other: Any) -> Any:
-        return call(np.matmul, self, _as_array(other)) if isinstance(other, ARRAYS) else NotImplemented
+        return call(np.matmul, self, _as_array(other)) if _is_array(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return call(np.matmul, _as_array(other), self) if isinstance(other, ARRAYS) else NotImplemented
+        return call(np.matmul, _as_array(other), self) if _is_array(other) else NotImplemented
 
     __imatmul__ = in_place(__matmul__, "@")
     __ifloordiv__ = in_place(__floordiv__, "//")
@@ -209,11 +278,10 @@ class ArrayNumber(Number):
             return call(operator.getitem, np.reshape(self, (1,)), (0, *rest))
         return call(operator.getitem, self, index)
 
-    def __setitem__(self, index: Any, item: Any) -> NoReturn:
-        raise TypeError(
-            "x[i] = v: an array that is being differentiated cannot be written to. "
-            "Use numpy.where(mask, v, x), or numpy.concatenate or numpy.stack to build it from parts"
-        )
+    def __setitem__(self, index: Any, item: Any) -> None:
+        set_item(self, index, item)
+
+    fill, sort, partition = fill, sort, partition
 
     def __iter__(self) -> Iterator[Any]:
         iter(value(self))  # raises what the value raises
@@ -233,17 +301,29 @@ class ArrayNumber(Number):
         """`numpy.transpose(x, axes)`; the axes may be given one by one."""
         return np.transpose(self, (axes[0] if len(axes) == 1 else axes) if axes else None)
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
         """The same values in another precision; as integers or booleans they are constants."""
-        return astype(self, dtype) if np.issubdtype(dtype, np.inexact) else value(self).astype(dtype)
+        if not np.issubdtype(dtype, np.inexact):
+            return value(self).astype(dtype, order, casting, subok, copy)
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
+            )
+        if not copy and self.dtype == dtype and order in "KA":
+            return self
+        converted = astype(self, dtype)
+        return call(np.copy, converted, order=order) if order in "CF" else converted
 
     def item(self, *index: Any) -> Any:
         """One element, as a number without dimensions: the only one, or the one at `index`; in double precision."""
-        np.asarray(value(self)).item(*index)  # raises what the value raises
+        plain = value(self)
+        (plain if isinstance(plain, Standard) else np.asarray(plain)).item(*index)  # raises what the value raises
         position = index[0] if len(index) == 1 else index
         if not isinstance(position, tuple):
             position = np.unravel_index(position % self.size, self.shape)
-        element = self[position or (0,) * self.ndim] if isinstance(value(self), np.ndarray) else self
+        element = self[position or (0,) * self.ndim] if isinstance(plain, np.ndarray | Standard) else self
         double = np.promote_types(self.dtype, np.float64)
         return element if self.dtype == double else astype(element, double)
 
@@ -251,13 +331,28 @@ class ArrayNumber(Number):
         """Nested lists of numbers."""
         return [part.tolist() for part in self] if self.shape else self.item()
 
+    def copy(self, order: str = "C") -> Any:
+        """`numpy.copy(x, order)`; unlike that, it does not keep the layout, unless it is told to."""
+        return call(np.copy, self, order=order)
+
     def flatten(self, order: str = "C") -> Any:
         """`numpy.ravel(x)`, always a copy."""
         return call(np.copy, call(np.ravel, self, order))
 
 
+def _not_asked_by_mean(x: ArrayNumber) -> ArrayNumber:
+    """`x`; AttributeError where `numpy.mean` asks, of a list: it would convert its answer to that type by a call."""
+    if sys._getframe(2).f_code in MEANS:
+        raise AttributeError("dtype")
+    return x
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, ARRAYS) or is_foreign(x)
+
+
 def _as_array(x: Any) -> Any:
-    return np.asarray(x) if isinstance(x, list | tuple) else x
+    return array(x) if isinstance(x, list | tuple) else gathered(x)
 
 
 def install_operators(
@@ -271,6 +366,7 @@ def install_operators(
     def reflected(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return lambda self, other: operate(other, self)
 
+    KINDS[kind] = operation
     kind.operations = {function: operation(rule, function) for function, rule in ELEMENTWISE.items()}
     for name, (symbol, ufunc, python_operator) in BINARY_OPERATORS.items():
         operate = operation(ELEMENTWISE[ufunc], python_operator)
@@ -287,9 +383,47 @@ def install_operators(
         setattr(kind, f"__{name}__", operation(ELEMENTWISE[ufunc], python_function))
 
 
+@cache
+def position_of_out(function: Callable[..., Any]) -> float:
+    """The place of `out` among the arguments that a function of NumPy takes without names; infinite without one."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of a function in C, in older releases
+        parameters = {}.values()
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    return names.index("out") if "out" in names else math.inf
+
+
+def with_named_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Arguments of which `out` and those after it are named: rules have no `out`."""
+    names = list(inspect.signature(function).parameters)
+    place = names.index("out")
+    if len(args) > len(names):
+        raise TypeError(f"{name_of(function)}: too many positional arguments")
+    for name in names[place : len(args)]:
+        if name in kwargs:
+            raise TypeError(f"{name_of(function)}: multiple values for argument {name!r}")
+    given = {
+        name: argument
+        for name, argument in zip(names[place:], args[place:], strict=False)
+        if argument is not np._NoValue and (argument is not None or name != "out")
+    }
+    return args[:place], {**kwargs, **given}
+
+
+def _compress(self: ArrayNumber, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """`numpy.compress(condition, x, axis)`."""
+    return np.compress(condition, self, axis, out=out)
+
+
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: ArrayNumber, *args: Any, **kwargs: Any) -> Any:
-        return call(function, self, *args, **kwargs)
+        arguments = (self, *map(gathered_in, args))
+        if len(arguments) > position_of_out(function):
+            arguments, kwargs = with_named_out(function, arguments, kwargs)
+        if kwargs and kwargs.get("out") is not None:
+            return function_into(function, arguments, kwargs)
+        return call(function, *arguments, **kwargs)
 
     method.__doc__ = f"`numpy.{function.__name__}(x, ...)`."
     return method
@@ -299,15 +433,34 @@ for _name, _function in METHODS.items():
     setattr(ArrayNumber, _name, _method(_function))
 
 
+ArrayNumber.compress = _compress  # type: ignore[attr-defined]
+
+
+def _elementwise_method(ufunc: np.ufunc) -> Callable[..., Any]:
+    def method(self: ArrayNumber, *others: Any) -> Any:
+        return ufunc(self, *others)
+
+    method.__doc__ = f"`numpy.{ufunc.__name__}(x, ...)`, which NumPy calls on the elements of an array of objects."
+    return method
+
+
+for _name in OF_OBJECTS:
+    setattr(ArrayNumber, _name, _elementwise_method(getattr(np, _name)))
+
+
 def _missing(name: str) -> property:
+    instead = f", and {INSTEAD[name]} has the same elements" if name in INSTEAD else ""
+
     def refuse(self: ArrayNumber) -> NoReturn:
         raise AttributeError(
             f"{type(self).__name__} has no attribute {name!r}, which floats or arrays have, because it has no "
-            "derivative rule; shiftreset_ad.value(x) gives the plain one"
+            f"derivative rule; shiftreset_ad.value(x) gives the plain one{instead}"
         )
 
     return property(refuse, doc="Not available: it has no derivative rule.")
 
+
+INSTEAD = {"flat": "x.ravel()"}
 
 # One by one, as a __getattr__ would take every attribute of every number off CPython's fast path, found or not.
 for _name in {*dir(np.ndarray), *dir(np.float64)}:

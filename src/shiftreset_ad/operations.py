@@ -8,25 +8,32 @@ active). On scalars that are numbers themselves, where arithmetic costs more tha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import float64, multiply, ndarray
 
-from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, settle
+from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, summed
+from shiftreset_ad.arrays import Standard
 from shiftreset_ad.checks import is_inexact
+from shiftreset_ad.choices import pulls_of_choice
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.control import GreenletError, Operation, here
-from shiftreset_ad.dispatch import Number, is_double, value
+from shiftreset_ad.debugging.notes import FUNCTION_OF
+from shiftreset_ad.dispatch import Number, is_double, taken, value
 from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.operands import as_operand
+from shiftreset_ad.memory import window
+from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import as_function, ieee, times
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.building import OBJECT
 from shiftreset_ad.rules.elementwise import CHOICES
 from shiftreset_ad.rules.indexing import frozen_index
+from shiftreset_ad.rules.masked import Masked
 from shiftreset_ad.rules.table import require_order
 from shiftreset_ad.tags import capture
 
@@ -98,7 +105,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     def pull_both_arrays(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         p, q, r = a.primal, b.primal, y.primal
         try:
@@ -117,7 +124,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     def pull_a_array(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         try:
             factor = partial_a(y.primal, a.primal, b)
@@ -128,7 +135,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     def pull_b_array(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := settle(y)) is ZERO:
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         try:
             factor = partial_b(y.primal, a, b.primal)
@@ -139,6 +146,9 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     both = pull_both, pull_both_nested, pull_both_arrays
     only_a = pull_a, pull_a_nested, pull_a_array
     only_b = pull_b, pull_b_nested, pull_b_array
+    if function in CHOICES:
+        both, only_a, only_b = ((pull,) * 3 for pull in pulls_of_choice(*partials))
+    FUNCTION_OF.update(dict.fromkeys((*both, *only_a, *only_b), function))
 
     def operate(a: Any, b: Any) -> Any:
         if type(a) is NumR:
@@ -147,26 +157,26 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 if b.tag is tag:
                     primal, pulls = function(a.primal, b.primal), both
                 elif b.tag.serial < tag.serial:
-                    if tag.recorded:
-                        frozen(b, tag)
+                    if type(b.primal) is not float:
+                        b = frozen(b, tag)
                     primal, pulls = function(a.primal, b), only_a
                 else:
                     tag = b.tag
-                    if tag.recorded:
-                        frozen(a, tag)
+                    if type(a.primal) is not float:
+                        a = frozen(a, tag)
                     primal, pulls = function(a, b.primal), only_b
             else:
                 if type(b) is not float and type(b) is not int:
-                    b = as_constant(b, a, function, needed=callable(partials[0]))
+                    given, b = b, as_constant(b, a, function, needed=callable(partials[0]))
                     if b is NotImplemented:
-                        return b
+                        return with_parts_gathered(function, a, given)
                 primal, pulls = function(a.primal, b), only_a
         else:
             tag = b.tag
             if type(a) is not float and type(a) is not int:
-                a = as_constant(a, b, function, needed=callable(partials[1]))
+                given, a = a, as_constant(a, b, function, needed=callable(partials[1]))
                 if a is NotImplemented:
-                    return a
+                    return with_parts_gathered(function, given, b)
             primal, pulls = function(a, b.primal), only_b
         kind = type(primal)
         if kind is float or kind is float64:
@@ -213,12 +223,14 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
     def pull_array(operation: Operation) -> None:
         _, y, x = operation
         y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := settle(y)) is not ZERO:
+        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             try:
                 factor = partial_x(y.primal, x.primal)
             except ArithmeticError:
                 factor = ieee(partial_x, y.primal, x.primal)
             accumulate_last(x, factor, y, y_bar, sums)
+
+    FUNCTION_OF.update(dict.fromkeys((pull_scalar, pull_nested, pull_array), function))
 
     def operate(x: Any) -> Any:
         tag = x.tag
@@ -281,10 +293,10 @@ def without_derivative_in_one(
 
 def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bool) -> Any:
     """The other operand of an operation on `x`, as it may be kept if the way back needs it; or NotImplemented."""
-    if type(constant) is ndarray:
+    if type(constant) is ndarray and constant.dtype is not OBJECT:
         return frozen(constant, x.tag) if needed else constant
     operand = as_operand(constant, x, function)
-    return frozen(operand, x.tag) if needed and isinstance(operand, Number) else operand
+    return frozen(operand, x.tag) if needed and isinstance(operand, Number | Standard) else operand
 
 
 def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -298,17 +310,31 @@ def getitem(x: NumR, index: Any) -> Any:
     primal = x.primal
     if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)
-    y = NumR(primal[index], ZERO, x.tag)
+    part = primal[index]
+    index = frozen_index(index)
+    is_copy = part.base is None if type(part) is ndarray else type(part) is float64
+    y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
+    capture(x.tag, (pull_item, y, x, index))
+    return y
+
+
+def taken_item(x: NumR, index: Any) -> NumR:
+    """A copy of x[index]."""
+    y = NumR(taken(x.primal, index), ZERO, x.tag)
     capture(x.tag, (pull_item, y, x, frozen_index(index)))
     return y
 
 
 def pull_item(operation: Operation) -> None:
     _, y, x, index = operation
-    y_bar = settle(y)
-    if y_bar is not ZERO:
+    y_bar = y.adjoint
+    if type(y_bar) is not float64 and type(y_bar := summed(y)) is Masked:
+        accumulate_at(x, index, y_bar.values, y_bar.mask)
+    elif y_bar is not ZERO:
         accumulate_at(x, index, y_bar)
 
 
+FUNCTION_OF[pull_item] = operator.getitem
 install_operators(NumR, operation)
+NumR.taken = taken_item  # type: ignore[method-assign,assignment]
 NumR.__getitem__ = getitem  # type: ignore[method-assign,assignment]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Lock, get_ident
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy import ndarray
@@ -22,18 +22,21 @@ from shiftreset_ad.checks import require_all_usable, value_and_aux
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
+from shiftreset_ad.debugging.notes import add_note
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.floating_errors import without_warnings
-from shiftreset_ad.reverse import NumR, give_back
+from shiftreset_ad.memory import PLACES, keeping_what_is_shown
+from shiftreset_ad.reverse import NumR, inputs
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.tags import Tag, watcher
+from shiftreset_ad.writes import is_write, redo, written_number
 
 
 class Recording:
     """What `f` did with its arguments, and what it returned: `value`, and with `has_aux` also `aux`."""
 
     __slots__ = (
-        *("_cut_short", "_held", "_lock", "_owner", "_pending", "_taken_over", "_xs", "_ys"),
+        *("_cut_short", "_lock", "_memories", "_owner", "_pending", "_tag", "_undone", "_writes", "_xs", "_ys"),
         *("arguments", "aux", "operator", "structure", "value"),
     )
 
@@ -49,20 +52,24 @@ class Recording:
         self.arguments = arguments
         self._lock = Lock()
         self._owner = 0
-        self._cut_short = False
+        self._cut_short = self._undone = False
         tag = Tag()
         tag.recorded = True
-        # Copies, as the caller may write to the arrays before the way back; `_held`, as `x += v` on them is refused.
-        self._held = [x.copy("K") if isinstance(x, ndarray) else x for x in arguments.numbers]
-        self._xs = [NumR(number, ZERO, tag) for number in self._held]
+        self._tag = tag
+        # Copies, as the caller may write to the arrays before the way back.
+        copies = [_copy(x) for x in arguments.numbers]
+        self._xs = inputs(copies, tag)
         self._pending: list[Operation] = []
-        inputs = arguments.with_numbers(self._xs)
-        result = with_relaxed_collector(lambda: run(tag, partial(f, *inputs, **kwargs), self._pending.append))
-        for number, copy in zip(arguments.numbers, self._held, strict=True):
+        args = arguments.with_numbers(self._xs)
+        program = partial(trees.returned, partial(f, *args, **kwargs))
+        result = with_relaxed_collector(lambda: run(tag, program, self._pending.append))
+        for number, copy in zip(arguments.numbers, copies, strict=True):
             if isinstance(copy, ndarray):
                 verify((verify, number, copy))
         tag.copies.clear()
-        self._taken_over = [operation for operation in self._pending if operation[0] is give_back]
+        tag.protected.clear()
+        self._writes = list(filter(is_write, self._pending))
+        self._memories = [(x, x.adjoint) for x in {id(x): x for x in map(written_number, self._writes)}.values()]
         value, aux = value_and_aux(operator, result, has_aux)
         trees.require_known(value, operator)
         parts = trees.Parts(value)
@@ -98,12 +105,14 @@ class Recording:
     def _pulled(self, y_bars: list[Any]) -> list[Any]:
         if self._cut_short:
             self._clear(self._pending)
-        self._cut_short = True
+        if self._undone:
+            self._write_again()
+        self._cut_short = self._undone = True
         try:
             for y, y_bar in zip(self._ys, y_bars, strict=True):
                 if y is not None and y_bar is not None:
                     accumulate(y, y_bar)
-            without_warnings(self._backward)
+            keeping_what_is_shown(self._tag, partial(without_warnings, self._backward))
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)
@@ -117,14 +126,27 @@ class Recording:
             forget(operation)
         for x in self._xs:
             x.adjoint = ZERO
-        for operation in self._taken_over:
-            take_over_again(operation)
+        for x, memory in self._memories:
+            x.adjoint, memory.adjoint = memory, None
         self._cut_short = False
 
+    def _write_again(self) -> None:
+        for operation in self._writes:
+            redo(operation)
+        self._tag.is_undone = False
+
     def _backward(self) -> None:
-        for operation in reversed(self._pending):
-            operation[0](operation)
-            forget(operation)  # at once, so that no more adjoints are held than a single way back needs
+        watch, operation = watcher.get(), None
+        try:
+            for operation in reversed(self._pending):
+                if watch is None:
+                    operation[0](operation)
+                else:
+                    watch.pull(operation)
+                forget(operation)  # at once, so that no more adjoints are held than a single way back needs
+        except Exception as error:
+            add_note(error, operation)
+            raise
 
 
 def _own(tree: Any, tag: Tag) -> Any:
@@ -135,26 +157,30 @@ def _own(tree: Any, tag: Tag) -> Any:
     def own(x: Any) -> Any:
         if not (isinstance(x, Number) and x.tag is tag):
             return x
-        if isinstance(x.primal, ndarray):
-            return np.array(x.primal)
-        return +x.primal if shape_of(x.primal) else x.primal
+        return np.array(x.primal) if isinstance(x.primal, ndarray) else _copy(x.primal)
 
     return trees.map_leaves(own, tree)
+
+
+def _copy(x: Any) -> Any:
+    """A copy of an array, or of a number that holds one."""
+    if isinstance(x, ndarray):
+        return x.copy("K")
+    return np.positive(cast(Any, x)) if isinstance(x, Number) and shape_of(x) else x
 
 
 def forget(operation: Operation) -> None:
     """Take away the adjoints of the answers of an operation."""
     y = operation[1]
     if type(y) is NumR:
-        y.adjoint = ZERO
+        forget_adjoint(y)
     elif type(y) is list:
         for part in y:
             if type(part) is NumR:
-                part.adjoint = ZERO
+                forget_adjoint(part)
 
 
-def take_over_again(operation: Operation) -> None:
-    """Make a change in place once more that the way back has undone."""
-    _, x, y, _ = operation
-    if y.primal is not None:  # otherwise the way back did not come this far
-        x.primal, y.primal = y.primal, None
+def forget_adjoint(y: NumR) -> None:
+    """Take away an adjoint; a view of what the program has written to has none of its own."""
+    if type(y.adjoint) not in PLACES:
+        y.adjoint = ZERO

@@ -17,15 +17,24 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.dispatch import map_numbers, name_of, newest
+from shiftreset_ad.dispatch import map_numbers, name_of, newest, put
 from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.operands import as_operand
+from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import BASIC, scatter
 from shiftreset_ad.rules.products import LABELS, contract
 from shiftreset_ad.rules.reductions import reduced_axes
-from shiftreset_ad.rules.shapes import astype, constant_of, join, normalize_axes, normalize_axis
+from shiftreset_ad.rules.selection import elements_along
+from shiftreset_ad.rules.shapes import (
+    astype,
+    constant_of,
+    imaginary_part,
+    join,
+    normalize_axes,
+    normalize_axis,
+    real_part,
+)
 from shiftreset_ad.tags import Tag
 
 
@@ -87,7 +96,28 @@ class Stack(ArrayNumber):
         return map_numbers(lambda x: x.rows[k] if self.has(x) else x, arg)
 
     def lifted(self, constant: Any) -> Stack:
-        return Stack(self.all_rows(constant), self.tag)
+        if type(constant) is not np.ndarray:
+            return Stack(np.copy(self.all_rows(constant), order="C"), self.tag)
+        # Each row in the layout of the constant, so that what is a view of that is one here, too.
+        order = np.argsort([-stride for stride in constant.strides], kind="stable")
+        rows = np.empty((shape_of(self.rows)[0], *(constant.shape[i] for i in order)), constant.dtype)
+        rows = np.transpose(rows, (0, *(np.argsort(order) + 1)))
+        rows[...] = constant
+        return Stack(rows, self.tag)
+
+    def taken(self, index: Any) -> Any:
+        return +self[index]
+
+    def write(self, index: Any, item: Any) -> None:
+        """Write to all rows at once, where the index allows it."""
+        self.tag.require_open()
+        place = after_rows(index)
+        if place is not None:
+            ndim = np.broadcast_to(0.0, shape_of(self.rows))[place].ndim - 1
+            put(self.rows, place, self.lined_up(item, ndim))
+            return
+        for k in range(shape_of(self.rows)[0]):
+            put(self.rows, (k, *(index if isinstance(index, tuple) else (index,))), self.row(item, k))
 
     def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if function not in OF_THE_SHAPE:
@@ -130,9 +160,9 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
                 ndims.append(len(shape_of(x.rows)) - 1)
                 continue
             if type(x) is not float and type(x) is not int:
-                x = np.array(x) if isinstance(x, list | tuple) else as_operand(x, stack, function)
+                x = as_operand(x, stack, function)
                 if x is NotImplemented:
-                    return x
+                    return with_parts_gathered(function, *operands)
                 ndims.append(len(shape_of(x)))
             values.append(x)
         ndim = max(ndims)
@@ -149,7 +179,7 @@ install_operators(Stack, operation)
 # The functions that linear maps are made of: `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
 
 AT_ONCE: dict[Callable[..., Any], Callable[..., Any]] = {}
-OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type, np.zeros_like, np.ones_like, np.empty_like}
+OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type}
 
 
 def at_once(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -178,7 +208,16 @@ def after_rows(index: Any) -> tuple[Any, ...] | None:
 @at_once(operator.getitem)
 def _getitem(stack: Stack, x: Any, index: Any) -> Any:
     place = after_rows(index)
-    return None if place is None else x.rows[place]
+    if place is None:
+        return None
+    rows = x.rows[place]
+    is_element = len(shape_of(rows)) == 1 and not any(part is Ellipsis for part in place)
+    return +rows if is_element else rows  # an element is no view of the array, but x[..., i] is one
+
+
+@at_once(elements_along)
+def _elements_along(stack: Stack, a: Any, axis: int, positions: Any) -> Any:
+    return elements_along(a.rows, axis + 1, positions)
 
 
 @at_once(scatter)
@@ -191,13 +230,42 @@ def _scatter(stack: Stack, values: list[Any], indices: list[Any], shape: tuple[i
 
 @at_once(np.reshape)
 def _reshape(stack: Stack, a: Any, shape: Any, order: Any = "C") -> Any:
-    if order != "C":
-        return None
-    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if -1 in sizes:
         known = math.prod(size for size in sizes if size != -1)
-        sizes = [a.size // known if size == -1 else size for size in sizes] if known else sizes
-    return np.reshape(a.rows, (shape_of(a.rows)[0], *sizes))
+        sizes = tuple(a.size // known if size == -1 else size for size in sizes) if known else sizes
+    if order == "C":
+        return np.reshape(a.rows, (shape_of(a.rows)[0], *sizes))
+    reversed_rows = np.reshape(_transpose(stack, a), (shape_of(a.rows)[0], *sizes[::-1]))
+    return _transpose(stack, Stack(reversed_rows, stack.tag))
+
+
+@at_once(np.ravel)
+def _ravel(stack: Stack, a: Any, order: Any = "C") -> Any:
+    return _reshape(stack, a, (a.size,), order)
+
+
+@at_once(np.diagonal)
+def _diagonal(stack: Stack, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    first, second = normalize_axes((axis1, axis2), len(a.shape))
+    return np.diagonal(a.rows, offset, first + 1, second + 1)
+
+
+@at_once(np.copy)
+def _copy(stack: Stack, a: Any, order: Any = "K", subok: bool = False) -> Any:
+    if order == "F":
+        return _transpose(stack, Stack(np.copy(_transpose(stack, a), order="C"), stack.tag))
+    return np.copy(a.rows, order=order)
+
+
+@at_once(real_part)
+def _real_part(stack: Stack, z: Any) -> Any:
+    return real_part(z.rows)
+
+
+@at_once(imaginary_part)
+def _imaginary_part(stack: Stack, z: Any) -> Any:
+    return imaginary_part(z.rows)
 
 
 @at_once(np.transpose)

@@ -8,13 +8,28 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Collection, Iterable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
 from shiftreset_ad.control import ControlError, GreenletError, Operation, Prompt, enclosing, here
 
 _serials = itertools.count(1)
+
+# What looks at the operations of the derivatives that begin now: inside `debug()` a `Watcher`.
+watcher: ContextVar[Any] = ContextVar("watcher", default=None)
+
+
+class _OpenTags(threading.local):
+    """The tags without control whose calls are going on in a thread."""
+
+    def __init__(self) -> None:
+        self.tags: list[Tag] = []
+
+
+_without_control = _OpenTags()
 
 
 class EscapedNumberError(ControlError):
@@ -30,31 +45,58 @@ class Tag(Prompt):
 
     `serial` orders tags by age; `level` counts how deep the call is nested, from 1. A mode without control, such as
     forward mode, has nothing to capture: `around` and `finish` say where its call begins and ends. Of a call that is
-    `recorded`, the operations stay after its end. `copies` are those of large constant arrays, by their ids.
+    `recorded`, the operations stay after its end. `copies` are those of large constant arrays, and `protected` the
+    arrays that its numbers hold and that cannot be written to, with the reason; `written` are those that have been
+    written to, and `shown` the numbers of those that `value` has given to the program; all by the arrays' ids.
+    `is_undone` says that the way back has put the old elements of the written ones back. `lift` makes a number of a
+    constant array, in modes without control. `visible` are the older tags that numbers have in the run of a function
+    that sees only some, as it is one operation. `site` is the call of the structured operation that is being carried
+    out.
     """
 
-    __slots__ = ("copies", "level", "recorded", "serial", "thread")
+    __slots__ = (
+        *("copies", "is_undone", "level", "lift", "protected", "recorded", "serial", "shown", "site", "thread"),
+        *("visible", "written"),
+    )
 
     def __init__(self) -> None:
         self.serial = next(_serials)
         self.level = 1 + sum(isinstance(body.prompt, Tag) for body in enclosing())
         self.thread = threading.get_ident()
         self.recorded = False
+        self.site: Any = None
+        self.visible: Collection[Tag] | None = None
+        self.lift: Callable[[Any, Tag], Any] | None = None
         self.copies: dict[int, tuple[Any, Any]] = {}
+        self.protected: dict[int, tuple[Any, str]] = {}
+        self.written: dict[int, weakref.ref[Any]] = {}
+        self.shown: dict[int, Any] = {}
+        self.is_undone = False
         super().__init__(closed=partial(_refuse_escaped, self.level))
 
     @classmethod
-    def around(cls, levels: Iterable[int]) -> Tag:
+    def around(cls, levels: Iterable[int], lift: Callable[[Any, Tag], Any] | None = None) -> Tag:
         """An open tag for a call without control, on values that have numbers of these levels in them."""
         tag = cls()
+        if lift is not None:
+            tag.lift = lift
+            _without_control.tags.append(tag)
         tag.level = max(tag.level, 1 + max(levels, default=0))
         tag.closed = partial(_refuse_escaped, tag.level)
-        tag.capture = _nothing_to_capture
+        watch = watcher.get()
+        tag.capture = nothing_to_capture if watch is None else watch.attending(tag)
         return tag
+
+    def open(self, capture: Callable[[Any, Any], Any]) -> None:
+        watch = watcher.get()
+        self.capture = capture if watch is None else watch.capturing(self, capture)
 
     def finish(self) -> None:
         """End a call without control: every further use of its numbers is an error."""
         self.capture = self.closed
+        if self.lift is not None:
+            self.lift = None
+            _without_control.tags.remove(self)
 
     def require_open(self) -> None:
         """Raise EscapedNumberError if the call is over."""
@@ -74,8 +116,18 @@ class Tag(Prompt):
         )
 
 
-def _nothing_to_capture(source: Any, message: Any) -> NoReturn:
+def nothing_to_capture(source: Any, answers: Any) -> NoReturn:
+    """What `capture` is in a tag without control. Operations that find another one call it with their answers: it looks
+    at them, or raises, as the call is over.
+    """
     raise ControlError("an operation of a mode without control was captured")
+
+
+def attended(answers: Any, tag: Tag) -> Any:
+    """The answers of an operation without control, at its end; EscapedNumberError if that of its call has come, too."""
+    if tag.capture is not nothing_to_capture:
+        tag.capture(None, answers)
+    return answers
 
 
 def _refuse_escaped(level: int, source: Any, message: Any) -> NoReturn:
@@ -95,6 +147,20 @@ def capture(tag: Tag, operation: Operation) -> None:
         raise tag.misplaced() from None
 
 
+def open_tags() -> list[Tag]:
+    """The tags of all derivatives that are being computed where this is called, the oldest first."""
+    captured = [body.prompt for body in enclosing() if isinstance(body.prompt, Tag)]
+    tags = sorted([*captured, *_without_control.tags], key=lambda tag: tag.serial)
+    for i in reversed(range(len(tags))):
+        visible = tags[i].visible
+        if visible is not None:
+            return [tag for tag in tags[:i] if tag in visible] + tags[i:]
+    return tags
+
+
 def innermost_tag() -> Tag | None:
     """The tag of the innermost derivative whose function is running here."""
-    return next((body.prompt for body in enclosing() if isinstance(body.prompt, Tag)), None)
+    for body in enclosing():
+        if isinstance(body.prompt, Tag):
+            return body.prompt
+    return None

@@ -8,6 +8,10 @@ from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
+from shiftreset_ad.arrays import MET
+from shiftreset_ad.losses import explained
+from shiftreset_ad.trees import handed_back
+
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
@@ -16,6 +20,7 @@ _HERE = os.path.join(os.path.dirname(__file__), "")
 
 def trimmed(error: BaseException) -> BaseException:
     """`error` with a traceback of the user's frames only; unchanged where there are none: the error is our own."""
+    error = explained(error)
     frames: list[TracebackType] = []
     traceback = error.__traceback__
     while traceback is not None:
@@ -29,14 +34,17 @@ def trimmed(error: BaseException) -> BaseException:
 
 
 def trimming(function: Callable[Parameters, Answer], name: str | None = None) -> Callable[Parameters, Answer]:
-    """`function`, whose errors have a traceback of the user's frames only; with another name, if one is given."""
+    """`function`, whose errors have a traceback of the user's frames only, and which answers with the user's kinds of
+    arrays; with another name, if one is given.
+    """
 
     @wraps(function)
     def trimmed_function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
         try:
-            return function(*args, **kwargs)
+            answer = function(*args, **kwargs)
         except BaseException as error:
             raise trimmed(error)  # noqa: B904 (the same error)
+        return handed_back(answer, (args, kwargs)) if MET else answer
 
     if name is not None:
         trimmed_function.__name__ = trimmed_function.__qualname__ = name

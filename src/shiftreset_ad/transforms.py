@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments, all_of
+from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import named, require_complex, require_derivative, require_real, require_shape
 from shiftreset_ad.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.dispatch import Number
@@ -95,7 +96,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
 
 def transpose(operator: str, recording: Recording) -> Recording:
     """The pullback, recorded: it is linear, so its own pullback is the derivative of the function."""
-    zeros = [np.zeros(shape_of(y), dtype_of(y))[()] for y in recording.answers]
+    zeros = [in_library_of(y, np.zeros(shape_of(y), dtype_of(y))[()]) for y in recording.answers]
     return Recording(operator, lambda *y_bars: recording.pull(list(y_bars)), all_of(operator, zeros))
 
 

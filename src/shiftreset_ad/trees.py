@@ -15,9 +15,14 @@ from typing import Any
 import numpy as np
 import optree
 
-from shiftreset_ad.dispatch import Number, value
+from shiftreset_ad.arrays import MET, Standard, is_foreign
+from shiftreset_ad.arrays.adapter import standard
+from shiftreset_ad.arrays.borders import in_library_of
+from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.building import gathered, is_of_objects
 from shiftreset_ad.rules.shapes import in_precision
+from shiftreset_ad.tags import innermost_tag
 
 NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)
@@ -29,7 +34,17 @@ _registering = threading.Lock()
 
 
 def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
-    """The leaves of a structure, and the structure."""
+    """The leaves of a structure, and the structure; an array of objects with numbers in it is one number, and an array
+    of another library than NumPy is wrapped.
+    """
+    leaves, spec = _flatten(tree)
+    for i, leaf in enumerate(leaves):
+        if is_of_objects(leaf) or is_foreign(leaf):
+            leaves[i] = _as_number(leaf)
+    return leaves, spec
+
+
+def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
     if all(type(leaf) in _without_fields for leaf in leaves):
         return leaves, spec
@@ -38,7 +53,24 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
             register_dataclass(kind)
         else:
             _without_fields.add(kind)
-    return flatten(tree)
+    return _flatten(tree)
+
+
+def _as_number(leaf: Any) -> Any:
+    """An array of objects with numbers in it as one number, one of another library wrapped; anything else as it is."""
+    if is_foreign(leaf):
+        return standard(leaf)
+    if is_of_objects(leaf) and any(isinstance(element, Number) for element in leaf.flat):
+        return gathered(leaf)
+    return leaf
+
+
+def returned(program: Callable[[], Any]) -> Any:
+    """What `program` returns, with arrays of objects put together as numbers, while its derivative goes on."""
+    result = program()
+    if isinstance(result, Number) or not any(map(is_of_objects, _flatten(result)[0])):
+        return result
+    return map_leaves(lambda leaf: leaf, result)
 
 
 def unflatten(spec: optree.PyTreeSpec, leaves: list[Any]) -> Any:
@@ -83,6 +115,8 @@ class Parts:
         self._leaves, self._spec = flatten(tree)
         self._places = [i for i, leaf in enumerate(self._leaves) if is_number(leaf)]
         self.numbers = [self._leaves[i] for i in self._places]
+        if MET:  # copies, as the caller may write to the arrays
+            self.numbers = [x.unshared() if type(x) is Standard else x for x in self.numbers]
 
     @property
     def has_others(self) -> bool:
@@ -108,7 +142,7 @@ class Parts:
         Raises TypeError or ValueError for another structure, shape or kind of number.
         """
         try:
-            given = self._spec.flatten_up_to(tree)
+            given = [_as_number(leaf) for leaf in self._spec.flatten_up_to(tree)]
         except (ValueError, TypeError):
             raise TypeError(
                 f"{function}: {argument} must have the structure of {of}, with None for what has no derivative: "
@@ -134,7 +168,12 @@ class Parts:
                 )
             elif is_complex(derivative) and not is_complex(x):
                 raise TypeError(f"{name(place)} is complex, and belongs to a real number; give its real part")
-        return [None if given[i] is None else in_precision(given[i], dtype_of(self._leaves[i])) for i in self._places]
+        wanted = [(self._leaves[i], given[i]) for i in self._places]
+        derivatives = [None if dot is None else in_precision(dot, dtype_of(x)) for x, dot in wanted]
+        if MET:
+            pairs = zip(self.numbers, derivatives, strict=True)
+            return [None if dot is None else in_library_of(x, dot) for x, dot in pairs]
+        return derivatives
 
 
 def require_differentiable(tree: Any, function: str, argument: str) -> None:
@@ -167,18 +206,18 @@ def is_number(leaf: Any) -> bool:
     if isinstance(leaf, np.ndarray):
         # Not a matrix or a masked array, which compute otherwise.
         return leaf.dtype.kind in "fc" and (type(leaf) is np.ndarray or isinstance(leaf, np.memmap))
-    return isinstance(leaf, NUMBERS)
+    return isinstance(leaf, NUMBERS) or (type(leaf) is Standard and leaf.dtype.kind in "fc")
 
 
 def is_constant(leaf: Any) -> bool:
     """Whether a leaf is of a kind that never has a derivative: an integer, a string, a slice, a function and so on."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "iubSUmM"
-    return isinstance(leaf, CONSTANTS) or callable(leaf)
+    return isinstance(leaf, (*CONSTANTS, Standard)) or callable(leaf)
 
 
 def _problem(leaf: Any) -> str:
-    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | int) else None
+    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | int | Standard) else None
     if kind in ("i", "u", "b"):
         return (
             f"is an integer or a boolean ({leaf!r:.60}), which has no derivative; convert it: float(x), x.astype(float)"
@@ -190,16 +229,11 @@ def _problem(leaf: Any) -> str:
     )
 
 
-def plain(tree: Any) -> Any:
-    """`value` for every number in a structure; arrays come as read-only views."""
-
-    def plain_leaf(leaf: Any) -> Any:
-        if not isinstance(leaf, Number):
-            return leaf
-        found = value(leaf)
-        if isinstance(found, np.ndarray):
-            found = found.view()
-            found.flags.writeable = False
-        return found
-
-    return map_leaves(plain_leaf, tree)
+def handed_back(answer: Any, given: Any) -> Any:
+    """What an operator answers, with arrays of other libraries unwrapped, unless it was called inside a derivative."""
+    leaves, spec = flatten(answer)
+    if not any(type(leaf) is Standard for leaf in leaves) or innermost_tag() is not None:
+        return answer
+    if any(isinstance(leaf, Number) for leaf in flatten(given)[0]):
+        return answer
+    return unflatten(spec, [leaf.array if type(leaf) is Standard else leaf for leaf in leaves])

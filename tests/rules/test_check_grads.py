@@ -6,7 +6,6 @@ The arguments are few and always the same; `three_ways` looks at many more, to t
 from __future__ import annotations
 
 import functools
-import operator
 
 import numpy as np
 import pytest
@@ -17,11 +16,7 @@ import test_products
 import test_reductions
 import test_shapes
 
-from shiftreset_ad.dispatch import name_of
-from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
-from shiftreset_ad.rules.elementwise import sign_of_complex
 from shiftreset_ad.rules.indexing import frozen_index, scatter
-from shiftreset_ad.rules.products import contract
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.testing import check_grads
 
@@ -111,18 +106,3 @@ def test_reading_parts(index):
 def test_adding_into_parts():
     index = frozen_index([0, 0])
     check(lambda a, b: scatter([a, b, a[0]], [slice(1, 3), index, 2], (4,), np.dtype(float)), *uniform((2,), (2,)))
-
-
-# All of them
-
-CASES = {
-    *(*test_elementwise.CASES, *test_complex.COMPLEX, *test_shapes.CASES, *test_reductions.CASES, *SHAPES_OF_PRODUCTS),
-    *functions_of(*test_products.STACKED),
-    *(np.einsum, contract),
-    *(operator.getitem, scatter),
-    sign_of_complex,  # of np.sign
-}
-
-
-def test_every_rule_has_a_case():
-    assert not {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - CASES}

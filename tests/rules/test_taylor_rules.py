@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,10 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from three_ways import differentiable, examples, generators
 
+import shiftreset_ad as sr
 from shiftreset_ad.dispatch import Number, name_of
 from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.elementwise import sign_of_complex
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.products import contract
@@ -254,9 +258,24 @@ def test_adding_into_parts():
     check_taylor(f, *drawn(np.random.default_rng(0), (2,), (2,)), generator=np.random.default_rng(1))
 
 
+def test_arrays_of_numbers():
+    generator = np.random.default_rng(0)
+    check_taylor(
+        lambda a, b: sr.array([[a[0], 1.0], [b[1], a[0] * b[0]]]), *drawn(generator, (2,), (2,)), generator=generator
+    )
+
+
+def test_trimming():
+    generator = np.random.default_rng(0)
+    check_taylor(
+        lambda a: np.trim_zeros(np.concatenate([a * 0.0, a, [0.0]])), *drawn(generator, (3,)), generator=generator
+    )
+
+
 # All of them
 
 CASES = {
+    **dict.fromkeys((assemble, np.trim_zeros)),
     **dict.fromkeys((*test_elementwise.CASES, *test_shapes.CASES, *test_reductions.CASES, *test_complex.COMPLEX)),
     **dict.fromkeys((np.matmul, np.dot, np.inner, np.outer, np.tensordot, np.trace, np.einsum, contract)),
     **dict.fromkeys(functions_of(*test_products.STACKED)),
@@ -265,5 +284,14 @@ CASES = {
 }
 
 
+# Of these families, the tests of the rules themselves go through taylor, too.
+THEMSELVES = (
+    *("accumulations", "calculus", "convolution", "counting", "factorizations", "fourier", "interpolation", "linalg"),
+    *("missing", "polynomials", "sorting", "statistics"),
+    *(("matrix_functions", "signal", "special") if find_spec("scipy") else ()),
+)
+
+
 def test_every_rule_has_a_case():
-    assert not {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - set(CASES)}
+    covered = {*CASES, *(f for family in THEMSELVES for f in importlib.import_module(f"test_{family}").CASES)}
+    assert not {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - covered}

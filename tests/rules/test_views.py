@@ -46,6 +46,8 @@ CALLS = {
     "fliplr": np.fliplr,
     "flipud": np.flipud,
     **{f"rot90 {k}": lambda a, k=k: np.rot90(a, k) for k in range(-1, 5)},
+    "einsum, transposed": lambda a: np.einsum("ij->ji", a),
+    "einsum, as it is": lambda a: np.einsum("ij", a),
     "broadcast_to": lambda a: np.broadcast_to(a, (4, 2, 3)),
     "broadcast_arrays": lambda a: np.broadcast_arrays(a, np.ones((4, 1, 1)))[0],
     "broadcast_arrays of one shape": lambda a: np.broadcast_arrays(a, a)[0],

@@ -496,7 +496,7 @@ def test_in_place_operators():
         return y
 
     np.testing.assert_array_equal(taylor(f, np.array([1.0, 2.0]), 3).T, [[9, 18, 9, 0], [36, 36, 9, 0]])
-    with pytest.raises(TypeError, match="shared"):
+    with pytest.raises(TypeError, match="is an argument"):
         taylor(lambda x: x.__iadd__(x), np.array([1.0, 2.0]), 2)
 
 
@@ -731,7 +731,7 @@ def test_a_derivative_whose_factorial_is_no_float():
         (lambda: taylor(lambda x: (x, 3), (1.0, 2), 2, (1.0, 1.0)), TypeError, r"direction\[1\] belongs to 2"),
         (lambda: taylor(lambda x: None, 1.0, 2), TypeError, "returned None .*return statement"),
         (lambda: taylor(lambda x: {1, 2}, 1.0, 2), TypeError, r"returned \{1, 2\}, of type set"),
-        (lambda: taylor(lambda x: np.array([x, None]), 1.0, 2), TypeError, "numpy.stack"),
+        (lambda: taylor(lambda x: np.array([x, None]), 1.0, 2), TypeError, "cannot be built with None in it"),
         (lambda: derivative(3.0), TypeError, r"derivative: .*which cannot be called"),
         (lambda: derivative(np.sin, -1), ValueError, r"derivative\(sin\): n must be 0 or more"),
         (lambda: derivative(np.sin, 1.0), TypeError, r"derivative\(sin\): n must be an integer"),

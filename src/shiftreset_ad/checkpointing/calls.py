@@ -20,6 +20,7 @@ from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.dispatch import Number, levels_of, newest, one_level_below, value
 from shiftreset_ad.environments import Environment, Instance
 from shiftreset_ad.floating_errors import without_warnings
+from shiftreset_ad.memory import keeping_what_is_shown, protect
 from shiftreset_ad.reverse import NumR, backward
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.tags import EscapedNumberError, Tag
@@ -56,6 +57,9 @@ class Call:
         """Give the variables of the original functions what the call gave to those of its own."""
         if updates:
             self._environment.with_leaves(self.leaves).assign(updates)
+
+
+AN_ARGUMENT = "is an argument of a function that may be run again, or a variable that it closes over"
 
 
 def as_operation(operator: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any]) -> Callable[..., Any]:
@@ -113,7 +117,11 @@ def unrecorded(
     tag = Tag()
     tag.closed = tag.capture = partial(_refuse_left_behind, operator)
     inputs = [NumR(leaf, ZERO, tag) if i in lifted else leaf for i, leaf in enumerate(leaves)]
-    result = without_level(run(tag, partial(region, inputs), _forget), tag)
+    tag.visible = levels(leaves)
+    for i in lifted:
+        protect(tag, leaves[i], AN_ARGUMENT)
+    result = without_level(run(tag, partial(trees.returned, partial(region, inputs)), _forget), tag)
+    tag.protected.clear()
     require_known_levels(operator, trees.flatten(result)[0], leaves)
     return result
 
@@ -134,8 +142,13 @@ def recorded(
 ) -> tuple[Any, list[Operation]]:
     """The value of `region` with the numbers `xs` in these places, all of this new tag, and its operations."""
     inputs = [xs.get(i, leaf) for i, leaf in enumerate(leaves)]
+    tag.visible = levels(leaves)
+    for x in xs.values():
+        protect(tag, x, AN_ARGUMENT)
     pending: list[Operation] = []
-    result = with_relaxed_collector(lambda: run(tag, partial(region, inputs), pending.append))
+    program = partial(trees.returned, partial(region, inputs))
+    result = with_relaxed_collector(lambda: run(tag, program, pending.append))
+    tag.protected.clear()
     require_all_usable(operator, trees.flatten(result)[0], tag)
     return result, pending
 
@@ -145,7 +158,7 @@ def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any]
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
             accumulate(y, y_bar)
-    without_warnings(backward, pending)
+    keeping_what_is_shown(tag, partial(without_warnings, backward, pending))
 
 
 def adjoint(x: NumR) -> Any:

@@ -7,6 +7,7 @@ function that is checkpointed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from shiftreset_ad.checkpointing.calls import (
     unrecorded,
 )
 from shiftreset_ad.constants import frozen
+from shiftreset_ad.debugging.notes import call_site
 from shiftreset_ad.dispatch import value
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.tags import Tag
@@ -86,7 +88,7 @@ def checkpointed(
 
         return checkpointed(operator, pulled_back, [*inputs, *y_bars])  # type: ignore[no-any-return]
 
-    return parts.with_numbers(operands.operation(parts.numbers, pullback))
+    return parts.with_numbers(operands.operation(operator, parts.numbers, pullback))
 
 
 class Operands:
@@ -105,8 +107,8 @@ class Operands:
         """All leaves, the operands one level below."""
         return [self._xs[i].primal if i in self._xs else c for i, c in enumerate(self._constants)]
 
-    def operation(self, answers: list[Any], pullback: Pullback) -> list[Any]:
-        """The operation on them that has these answers.
+    def operation(self, operator: str, answers: list[Any], pullback: Pullback) -> list[Any]:
+        """The operation on them that has these answers, for the call of this operator.
 
         It holds no array but in the numbers: otherwise `x += v` would take it for shared.
         """
@@ -116,5 +118,5 @@ class Operands:
             used = [None if bar is None or settle(y) is ZERO else bar for y, bar in zip(ys, y_bars, strict=True)]
             return pullback(self.below(), used, [value(y) for y in ys])
 
-        ys = jointly(self._tag, answers, list(self._xs.values()), pull_back)
+        ys = jointly(self._tag, answers, list(self._xs.values()), pull_back, call_site(operator, sys._getframe(1)))
         return ys

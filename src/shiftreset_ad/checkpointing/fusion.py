@@ -6,6 +6,7 @@ arguments, and its intermediate results are not needed any longer once that is k
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from shiftreset_ad.checkpointing.calls import (
     require_known_levels,
 )
 from shiftreset_ad.checks import NUMERIC, without_level
+from shiftreset_ad.debugging.notes import call_site
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -68,7 +70,7 @@ def fused(operator: str, call: Call) -> Any:
     def pullback(y_bars: list[Any]) -> list[Any]:
         return [None if partial is None else partial * y_bars[0] for partial in partials]
 
-    (fused_y,) = jointly(tag, [y], list(operands.values()), pullback)
+    (fused_y,) = jointly(tag, [y], list(operands.values()), pullback, call_site(operator, sys._getframe(1)))
     return fused_y
 
 

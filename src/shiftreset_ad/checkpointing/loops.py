@@ -171,7 +171,7 @@ def looped(
 
         return checkpointed(loop.operator, pulled_back, [*inputs, *y_bars])  # type: ignore[no-any-return]
 
-    ys = operands.operation([final[i] for i in places], pullback)
+    ys = operands.operation(loop.operator, [final[i] for i in places], pullback)
     for i, y in zip(places, ys, strict=True):
         final[i] = y
     return final

@@ -53,6 +53,10 @@ class Prompt:
         """Whether a `run` of this prompt is on its way."""
         return self.capture is not self.closed
 
+    def open(self, capture: Callable[[greenlet | None, Any], Any]) -> None:
+        """Capture by this function from now on: the `switch` of the driver of a `run`."""
+        self.capture = capture
+
 
 def _not_running(source: greenlet | None, message: Any) -> NoReturn:
     raise ControlError("an operation was captured outside of the run of its prompt")
@@ -219,7 +223,7 @@ def run(prompt: Prompt, body: Callable[[], Answer], keep: Callable[[Operation], 
     if driver in drivers:
         return apart(lambda: run(prompt, body, keep))
     program = Body(prompt)
-    prompt.capture = driver.switch
+    prompt.open(driver.switch)
     try:
         drivers[driver] = prompt, get_ident()
         answer: Answer = advance(program, program, Returned(body), keep).unwrap()

@@ -7,6 +7,7 @@ a rule uses that of the other, transposed. `levels` has what becomes of numbers 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
@@ -19,13 +20,15 @@ from shiftreset_ad.constants import frozen
 from shiftreset_ad.custom.levels import Level, lowered, with_constants
 from shiftreset_ad.custom.rules import Application, name_of
 from shiftreset_ad.custom.transposition import NoValue, transpose
+from shiftreset_ad.debugging.notes import CallSite, call_site
 from shiftreset_ad.directions import Linear
 from shiftreset_ad.dispatch import Number, newest, value
 from shiftreset_ad.forward import NumF, number, own
+from shiftreset_ad.memory import protect_shared
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.series.numbers import Series, identity, integrated, memo_of, rate, series, unfinished
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.tags import Tag, attended
 
 
 def call(function: Callable[..., Any], plain: Callable[..., Any], application: Application) -> Any:
@@ -41,7 +44,7 @@ def call(function: Callable[..., Any], plain: Callable[..., Any], application: A
 class Call:
     """One call, at the level that it belongs to."""
 
-    __slots__ = ("application", "function", "level", "name", "numbers", "plain", "tag")
+    __slots__ = ("application", "function", "level", "name", "numbers", "plain", "site", "tag")
 
     def __init__(
         self, function: Callable[..., Any], plain: Callable[..., Any], application: Application, tag: Any
@@ -52,6 +55,7 @@ class Call:
         self.name = application.rules.name
         self.numbers = application.numbers
         self.tag = tag
+        self.site: CallSite | None = None
         self.level = Level(tag)
 
     # The modes
@@ -59,6 +63,7 @@ class Call:
     def in_reverse(self) -> Any:
         """One operation, with an answer for each number in the value, and an operand for each active argument."""
         application = self.application
+        self.site = call_site(self.name, sys._getframe(1))
         application.constants = [self.kept(constant) for constant in application.constants]
         places = [i for i, x in enumerate(self.numbers) if self.level.has(x)]
         answers, pull, push = (self.by_bwd if application.rules.bwd is not None else self.by_transposed_jvp)(places)
@@ -70,7 +75,8 @@ class Call:
             return pull(y_bars) if recording is None else self.recorded(recording, push, y_bars, places)
 
         operands = [self.numbers[i] for i in places]
-        ys = jointly(self.tag, list(map(self.level.below, answers.numbers)), operands, pullback)
+        protect_shared(self.tag, answers.numbers, self.numbers)
+        ys = jointly(self.tag, list(map(self.level.below, answers.numbers)), operands, pullback, self.site)
         return self.with_closure(answers, ys)
 
     def in_forward(self) -> Any:
@@ -79,10 +85,11 @@ class Call:
         x_dots = [x.tangent if self.level.has(x) else None for x in self.numbers]
         answers, y_dots = self.push(list(map(self.level.below, self.numbers)), x_dots)
         constants = self.level.tags_in_use(y_dots)
+        protect_shared(self.tag, answers.numbers, self.numbers)
         ys = []
         for y, y_dot in zip(map(self.level.below, answers.numbers), y_dots, strict=True):
             ys.append(y if y_dot is None else number(y, lowered(y_dot, constants), self.tag))
-        return self.with_closure(answers, ys)
+        return self.with_closure(answers, attended(ys, self.tag))
 
     def in_series(self) -> Any:
         """The value, and then the coefficients of y' = rule(x, x'), one by one (Griewank and Walther 2008, ch. 13)."""
@@ -106,6 +113,7 @@ class Call:
             if y_dot is not None:
                 yield from integrated(y_dot, self.tag)
 
+        protect_shared(self.tag, answers.numbers, self.numbers)
         sources: list[Any] = list(filter(self.level.has, self.numbers))
         leaves, structure = trees.flatten(list(self.application.args))
         key = self.function, structure, identity(leaves, self.tag)
@@ -193,10 +201,12 @@ class Call:
             return [y_dots[j] for j in operands]
 
         zeros = [own(None, self.level.below(self.numbers[i])) for i in places]
-        return jointly(recording, zeros, [y_bars[j] for j in operands], push_at_places)
+        return jointly(recording, zeros, [y_bars[j] for j in operands], push_at_places, self.site)
 
     def kept(self, x: Any) -> Any:
         """What `bwd` needs; an array as it is now, and not to be written to, as it may be needed again."""
+        if isinstance(x, Number):
+            return frozen(x, self.tag)
         if type(x) is not ndarray:
             return x
         constant = frozen(x, self.tag).view()

@@ -98,6 +98,16 @@ class Unknown(ArrayNumber):
         """What stands for the value."""
         return NoValue(shape_of(self.zeros), dtype_of(self.zeros))
 
+    @property
+    def inside(self) -> Any:
+        return self.zeros
+
+    def taken(self, index: Any) -> Any:
+        return self[index]
+
+    def write(self, index: Any, item: Any) -> None:
+        """Nothing changes: what is written is zero."""
+
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = [map_numbers(plain, arg) for arg in args]
         answer = quietly(rule.function, *given, **{name: map_numbers(plain, arg) for name, arg in kwargs.items()})

@@ -5,7 +5,32 @@ operators and NumPy functions on the values *one level below* the number being d
 themselves, and so nesting falls out. Rules know nothing of continuations, adjoints or tapes.
 """
 
-from shiftreset_ad.rules import elementwise, indexing, products, reductions, shapes
+from shiftreset_ad.rules import (  # noqa: F401 (they enter their rules)
+    accumulations,
+    calculus,
+    calling,
+    choosing,
+    convolution,
+    counting,
+    elementwise,
+    fourier,
+    grids,
+    indexing,
+    integrals,
+    interpolation,
+    linalg,
+    missing,
+    padding,
+    polynomials,
+    products,
+    quantiles,
+    reductions,
+    selection,
+    sets,
+    shapes,
+    sorting,
+    statistics,
+)
 from shiftreset_ad.rules.table import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 
 __all__ = [

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.shapes import astype, constant_of
 from shiftreset_ad.rules.table import (
     CONSTANT,
@@ -67,7 +68,8 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
 
     def first(y: Any, a: Any, b: Any) -> Any:
         require_order(function, y)
-        return np.where(a == b, 0.5, a == y)
+        tie = a == b
+        return Choice(np.where(tie, 0.5, a == y) if shape_of(tie) else 0.5 if tie else float(a == y))
 
     return first, lambda y, a, b: first(y, b, a)
 
@@ -147,7 +149,7 @@ elementwise(np.tan, lambda y, x: 1.0 + y * y)
 elementwise(np.arcsin, lambda y, x: 1.0 / root_of_rest(x))
 elementwise(np.arccos, lambda y, x: -1.0 / root_of_rest(x))
 elementwise(np.arctan, lambda y, x: 1.0 / (1.0 + x * x))
-elementwise(np.arctan2, lambda y, a, b: over_square(b, a, b), lambda y, a, b: over_square(-a, a, b))
+elementwise(np.arctan2, lambda y, a, b: over_square(b, a, b), lambda y, a, b: -over_square(a, a, b))
 elementwise(np.degrees, 180 / math.pi)
 elementwise(np.rad2deg, 180 / math.pi)
 elementwise(np.radians, math.pi / 180)
@@ -181,7 +183,7 @@ def _frexp(x: Any) -> Any:
     scale = np.ldexp(1.0, -exponent)
     return (mantissa, exponent), (
         LinearMap(
-            lambda x_dot: (x_dot * scale, np.zeros_like(exponent)),
+            lambda x_dot: (x_dot * scale, np.zeros(shape_of(exponent))),
             lambda y_bars: y_bars[0] * scale,
         ),
     )
@@ -193,7 +195,7 @@ def _modf(x: Any) -> Any:
     shape = shape_of(x)
     return np.modf(x), (
         LinearMap(
-            lambda x_dot: (x_dot, np.zeros_like(x_dot)),
+            lambda x_dot: (+x_dot, np.zeros(shape, dtype_of(x_dot))),
             lambda y_bars: np.broadcast_to(y_bars[0], shape),
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -28,7 +30,7 @@ def frozen_index(index: Any) -> Any:
         return tuple(frozen_index(part) for part in index)
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
-    return index.copy() if isinstance(index, np.ndarray) else index
+    return index if isinstance(index, BASIC) else copy.deepcopy(index)  # an array, of any library
 
 
 def names_each_position_once(index: Any) -> bool:
@@ -38,6 +40,33 @@ def names_each_position_once(index: Any) -> bool:
     if type(index) is tuple:
         return all(isinstance(part, BASIC) for part in index)
     return isinstance(index, np.ndarray) and index.dtype == np.bool_
+
+
+def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any]:
+    """For an index with arrays of integers, of an array of this shape: the index of the positions that it names, each
+    once, along one axis, and for each of its own elements the place in there.
+
+    Where slices come between the arrays or before them, all elements count, and otherwise whatever lies at a position.
+    """
+    parts = index if type(index) is tuple else (index,)
+    if all(isinstance(part, int | np.integer) or _has_integers(part) for part in parts):
+        leading = shape[: len(parts)]
+        arrays = np.broadcast_arrays(*(np.asarray(part) for part in parts))
+        for array, size in zip(arrays, leading, strict=True):
+            if array.size and not -size <= array.min() <= array.max() < size:
+                np.empty(shape)[index]  # NumPy's own error
+        positions = np.ravel_multi_index(
+            [array % max(size, 1) for array, size in zip(arrays, leading, strict=True)], leading
+        )
+    else:
+        leading = shape
+        positions = np.arange(math.prod(shape)).reshape(shape)[index]
+    unique, places = np.unique(positions, return_inverse=True)
+    return np.unravel_index(unique, leading), np.reshape(places, np.shape(positions))
+
+
+def _has_integers(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype.kind in "iu"
 
 
 def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
@@ -60,7 +89,7 @@ def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype
 @structured(operator.getitem, linear=True)
 def _getitem(x: Any, index: Any) -> Any:
     index = frozen_index(index)
-    return linear(x, lambda x: x[index], lambda y_bar: At(index, y_bar))
+    return linear(x, lambda x: x[index], lambda y_bar: At(index, y_bar), selects=True)
 
 
 @structured(scatter, linear=True)

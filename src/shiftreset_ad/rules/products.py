@@ -182,6 +182,8 @@ def _einsum(*args: Any, optimize: Any = False) -> Any:
                 operands[place] = np.diagonal(operands[place], 0, first, second)
                 labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
         inputs[place] = labels
+    if len(inputs) == 1 and sorted(inputs[0]) == sorted(output):  # a view, as it is NumPy's, too
+        return np.transpose(operands[0], [inputs[0].index(label) for label in output])
     return contract(operands, inputs, output, optimize)
 
 

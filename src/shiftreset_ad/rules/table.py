@@ -31,10 +31,15 @@ class Elementwise(NamedTuple):
 
 
 class LinearMap(NamedTuple):
-    """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar."""
+    """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar.
+
+    It `selects` if the pushforward only picks and rearranges elements, none of them twice, by a view where it can. To
+    add to elements of such a view of an adjoint is then the pullback.
+    """
 
     pushforward: Callable[[Any], Any]
     pullback: Callable[[Any], Any]
+    selects: bool = False
 
 
 class Structured(NamedTuple):
@@ -107,9 +112,11 @@ def require_order(function: Callable[..., Any], x: Any) -> None:
         )
 
 
-def linear(x: Any, function: Callable[[Any], Any], transpose: Callable[[Any], Any]) -> tuple[Any, tuple[LinearMap]]:
+def linear(
+    x: Any, function: Callable[[Any], Any], transpose: Callable[[Any], Any], selects: bool = False
+) -> tuple[Any, tuple[LinearMap]]:
     """A function that is linear in its one operand is its own pushforward, and only declares its transpose."""
-    return function(x), (LinearMap(function, transpose),)
+    return function(x), (LinearMap(function, transpose, selects),)
 
 
 def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,7 +126,9 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     def dispatch(first: Any, *rest: Any) -> Any:
         for x in first if isinstance(first, list) else (first,):
             if hasattr(x, "__array_function__") and not isinstance(x, np.ndarray | np.generic):
-                return x.__array_function__(dispatch, (type(x),), (first, *rest), {})
+                answer = x.__array_function__(dispatch, (type(x),), (first, *rest), {})
+                if answer is not NotImplemented:
+                    return answer
         return function(first, *rest)
 
     return dispatch

@@ -31,18 +31,25 @@ from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.dispatch import (
     SEQUENCES,
     by_linear_maps,
+    innermost,
     is_linear_in_list,
+    is_view,
+    levels_of,
     map_numbers,
     newest,
     numbers_in,
     one_level_below,
+    put,
+    taken,
+    with_levels_of,
 )
 from shiftreset_ad.floating_errors import without_warnings
-from shiftreset_ad.forward import NumF, conform
+from shiftreset_ad.forward import NumF, conform, lies_alike
 from shiftreset_ad.interface import ArrayNumber
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.recurrences import Coefficients
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.tags import Tag, attended
 
 # The lazy series y, of which the value is known -> y_1, y_2 and so on; who asks for them appends each to y.
 Rest = Callable[["Series"], Iterator[Any]]
@@ -65,7 +72,8 @@ class Series(ArrayNumber):
     needs as many of each of its `sources`.
     """
 
-    __slots__ = ("coefficients", "memo", "rest", "sources", "tag")
+    __slots__ = ("coefficients", "has_views", "memo", "rest", "sources", "tag")
+    has_views: bool  # if it is there, the array is a view, or there are views of it
 
     def __init__(
         self,
@@ -96,8 +104,18 @@ class Series(ArrayNumber):
             if y_k is None:
                 return
             if type(y_k) not in FLOATS or type(coefficients[0]) not in FLOATS:
-                y_k = conform(y_k, coefficients[0])
+                y_k = self._own(conform(y_k, coefficients[0]))
             coefficients.append(y_k)
+
+    def _own(self, y_k: Any) -> Any:
+        """A coefficient of a new value, which does not share memory with that of an operand."""
+        k = len(self.coefficients)
+        for x in self.sources:
+            if x.has(k) and type(innermost(y_k)) is ndarray and not is_view(self.primal, x.primal):
+                x_k = x.coefficients[k]
+                if y_k is x_k or is_view(y_k, x_k):
+                    return +y_k
+        return y_k
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tag = self.tag
@@ -125,7 +143,13 @@ class Series(ArrayNumber):
                     return
                 yield reduce(add, parts if place is None else [part[place] for part in parts])
 
-        return series(tag, answer, rest, [x for x, _ in active])
+        viewed = [x for x, _ in active if x.memo is None and is_view(answer, x.primal)]
+        for x in viewed:
+            mark_views(x)
+        made = series(tag, answer, rest, [x for x, _ in active])
+        if viewed:
+            made.has_views = True
+        return made
 
     def has(self, k: int) -> bool:
         """Whether there is a coefficient `k`, when it has been reached."""
@@ -134,15 +158,72 @@ class Series(ArrayNumber):
     def lifted(self, constant: Any) -> Series:
         return Series([constant], self.tag)
 
-    def take_over(self, y: Any) -> None:
-        """Have the value and the coefficients of `y` from here on."""
-        self.coefficients = y.coefficients
+    def taken(self, index: Any) -> Series:
+        return Series([taken(x_k, index) for x_k in self.coefficients], self.tag)
+
+    def write(self, index: Any, item: Any) -> None:
+        """Write to all coefficients, of which every view of the first has the same view of the others."""
+        self.tag.require_open()
+        items = item.coefficients if belongs(item, self.tag) else [item]
+        mirror(self, items)
+        try:
+            for k, x_k in enumerate(self.coefficients):
+                put(x_k, index, items[k] if k < len(items) else 0.0)
+        except Exception:  # of the first: nothing has been written
+            raise
+        except BaseException:  # an interrupt, perhaps between two: no number may be used any longer
+            self.tag.finish()
+            raise
 
     def __getitem__(self, index: Any) -> Any:
         if type(self.primal) is not ndarray or self.memo is not None:
             return super().__getitem__(index)
         self.tag.require_open()
-        return Series([x_k[index] for x_k in self.coefficients], self.tag)
+        part = self.primal[index]
+        viewing = is_view(part, self.primal)
+        if viewing:
+            mark_views(self)
+        answer = Series([part, *(x_k[index] for x_k in self.coefficients[1:])], self.tag)
+        if viewing:
+            answer.has_views = True
+        return answer
+
+
+def mark_views(x: Series) -> None:
+    """Note that there are views of `x`, each with views of all coefficients."""
+    if not hasattr(x, "has_views"):
+        mirror(x)
+        x.has_views = True
+
+
+def mirror(x: Series, items: Sequence[Any] = ()) -> None:
+    """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
+    coefficients, order = x.coefficients, cast(Expansion, x.tag).order
+    needed = {number.tag for item in items for number in levels_of(item)}
+    has_levels = all(needed <= {number.tag for number in levels_of(x_k)} for x_k in coefficients)
+    if has_levels and (hasattr(x, "has_views") or (len(coefficients) > order and _lie_alike(coefficients))):
+        return
+    if hasattr(x, "has_views"):
+        raise TypeError(
+            "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
+            "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
+        )
+    coefficients[0] = with_levels_of(items[0], x.primal) if items else x.primal
+    for k in range(1, order + 1):
+        array: Any = np.zeros_like(innermost(x.primal), dtype_of(x.primal), subok=False)
+        for like in (*items, *coefficients):
+            array = with_levels_of(like, array)
+        if k < len(coefficients):
+            put(array, ..., coefficients[k])
+            coefficients[k] = array
+        else:
+            coefficients.append(array)
+
+
+def _lie_alike(coefficients: Coefficients) -> bool:
+    """Whether all can be written to, and lie in memory as the first one does."""
+    first, *others = map(innermost, coefficients)
+    return all(lies_alike(other, first) for other in others)
 
 
 class Memo:
@@ -191,6 +272,7 @@ def series(
     memo.known[key] = made
     if outer is None:
         without_warnings(memo.complete, made if several else [made], cast(Expansion, tag).order)
+        attended(made, tag)
     return made
 
 
@@ -277,7 +359,7 @@ def by_parts(tag: Tag, rule: Structured, parts: list[Any], *rest_of_args: Any, *
         for k in count(1):
             if not any(x.has(k) for x in sources):
                 return
-            coefficients = [x.coefficients[k] if belongs(x, tag) and x.has(k) else np.zeros_like(x) for x in parts]
+            coefficients = [x.coefficients[k] if belongs(x, tag) and x.has(k) else np.zeros(shape_of(x)) for x in parts]
             yield rule.function(coefficients, *rest_of_args, **kwargs)
 
     return series(tag, rule.function(one_level_below(parts, tag), *rest_of_args, **kwargs), rest, sources)

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftreset_ad.dispatch import newest, value
 from shiftreset_ad.interface import install_operators
-from shiftreset_ad.operands import as_operand
+from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import ieee, times
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.elementwise import as_base
@@ -29,7 +29,7 @@ from shiftreset_ad.series.numbers import (
     series,
     unfinished,
 )
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.tags import Tag, attended
 
 # `(tag, y, operands)` -> y_1, y_2 and so on
 Terms = Callable[[Tag, Series, Sequence[Any]], Iterator[Any]]
@@ -152,7 +152,7 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
             else:
                 given.append(as_operand(x, last, function))
         if any(x is NotImplemented for x in given):
-            return NotImplemented
+            return with_parts_gathered(function, *operands)
         sources = [x for x in given if belongs(x, tag)]
         memo = memo_of(sources)
         if memo is not None:
@@ -164,7 +164,7 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
             if recurrence is not None and memo is None:
                 coefficients = of_floats(recurrence, y, given, tag)
                 if coefficients is not None:
-                    return Series(coefficients, tag)
+                    return attended(Series(coefficients, tag), tag)
             return series(tag, y, lambda y: terms(tag, y, given), sources, (function, identity(given, tag)))
         except ArithmeticError:  # of Python's floats, where NumPy's are infinite: 0.5 / 0.0
             y_0, xs = of_numpy(tag, y, given)

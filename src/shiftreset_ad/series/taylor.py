@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 import shiftreset_ad.series.operations  # noqa: F401 (gives Series its operators)
 from shiftreset_ad import trees
+from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import named, require_all_usable
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad.dispatch import Number, innermost, with_levels_of
 from shiftreset_ad.forward import own
+from shiftreset_ad.memory import protect
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.recurrences import Coefficients
 from shiftreset_ad.series.numbers import Expansion, Series, belongs
+from shiftreset_ad.tags import Tag
 from shiftreset_ad.tracebacks import trimming
 
 LARGEST = 170  # the largest number whose factorial is a float
@@ -67,23 +72,36 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
 
     def derivative_of_f(x: Any, *args: Any, **kwargs: Any) -> Any:
         trees.require_differentiable(x, name, "x")
-        if not trees.is_number(x) or shape_of(x) != ():
+        number = adopted(x)
+        if not trees.is_number(number) or shape_of(number) != ():
             raise TypeError(
                 f"{name}: x must be one number, and is {x!r:.60}; use jacobian for a function of several numbers, and "
                 "taylor along a direction"
             )
-        answers, expansions = expanded(name, lambda numbers: f(*numbers, *args, **kwargs), [x], [one_like(x)], n)
+        numbers = trees.Parts(x).numbers
+        answers, expansions = expanded(name, lambda xs: f(*xs, *args, **kwargs), numbers, [one_like(number)], n)
         return answers.derivative([nth_derivative(coefficients, n) for coefficients in expansions])
 
     return trimming(derivative_of_f, name)
+
+
+def constant(directions: list[Any], array: Any, tag: Tag) -> Series:
+    """A constant array as a series, to which coefficients like these directions can be written."""
+    zeros: Any = np.zeros_like(innermost(array), dtype_of(array), subok=False)
+    for x in (array, *directions):
+        zeros = with_levels_of(x, zeros)
+    return Series([array, zeros], tag)
 
 
 def expanded(
     operator: str, f: Callable[[list[Any]], Any], xs: list[Any], directions: list[Any], order: int
 ) -> tuple[trees.Parts, list[Coefficients]]:
     """What `f` returns for the series `x + t direction`, and the coefficients of each number in it."""
-    tag = cast(Expansion, Expansion.around(x.tag.level for x in (*xs, *directions) if isinstance(x, Number)))
+    levels = (x.tag.level for x in (*xs, *directions) if isinstance(x, Number))
+    tag = cast(Expansion, Expansion.around(levels, partial(constant, directions)))
     tag.order = order
+    for x in xs:
+        protect(tag, x, "is an argument")
     try:
         answer = f([x if v is None else Series([x, v][: order + 1], tag) for x, v in zip(xs, directions, strict=True)])
         trees.require_known(answer, operator)
@@ -98,7 +116,7 @@ def expanded(
 
 def one_like(x: Any) -> Any:
     """The direction in which every element of `x` grows alike."""
-    return 1.0 if type(x) is float else np.ones(shape_of(x), dtype_of(x))[()]
+    return 1.0 if type(x) is float else in_library_of(x, np.ones(shape_of(x), dtype_of(x))[()])
 
 
 def stacked(coefficients: Coefficients, order: int) -> Any:

@@ -1,0 +1,195 @@
+"""Arrays to be written to, and NumPy's functions that write to them.
+
+`numpy.zeros_like(x)` of a number is a number of the same derivatives, and so are its kin. `zeros` makes one where there
+is no number at hand yet, of all derivatives that are being computed where it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.adjoints import ZERO
+from shiftreset_ad.dispatch import ON_ARRAYS, Number, innermost, levels_of, name_of, value
+from shiftreset_ad.in_place import write
+from shiftreset_ad.remedies import taking_numbers
+from shiftreset_ad.reverse import NumR
+from shiftreset_ad.rules import COMPOSITE
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.tags import Tag, open_tags
+
+
+def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
+    """An array of zeros that numbers can be written to, of all derivatives that are being computed here.
+
+    Outside of derivatives, and for a dtype without derivatives, it is `numpy.zeros`.
+
+    >>> from shiftreset_ad import grad
+    >>> def f(x):
+    ...     powers = zeros(3)
+    ...     for i in range(3):
+    ...         powers[i] = x**i
+    ...     return np.sum(powers)
+    >>> grad(f)(2.0)
+    5.0
+    """
+    array: Any = np.zeros(shape, dtype)
+    if array.dtype.kind in "fc":
+        for tag in open_tags():
+            array = _lifted(array, tag)
+    return array
+
+
+def _lifted(array: Any, tag: Tag) -> Any:
+    """A constant array as a number of this tag."""
+    return NumR(array, ZERO, tag) if tag.lift is None else tag.lift(array, tag)
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated function as the definition of `function`."""
+
+    def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
+        ON_ARRAYS[function] = definition
+        return definition
+
+    return enter
+
+
+# Arrays like another
+
+
+def _as_number(array: Any, like: Any) -> Any:
+    """An array as a number of all derivatives that `like` has, and of those around them: they can be written to it."""
+    if not isinstance(like, Number) or array.dtype.kind not in "fc":
+        return array
+    levels = {number.tag: number for number in levels_of(like)}
+    around = [tag for tag in open_tags() if tag.serial < like.tag.serial]
+    for tag in sorted({*levels, *around}, key=lambda tag: tag.serial):
+        array = levels[tag].lifted(array) if tag in levels else _lifted(array, tag)
+    return array
+
+
+def _array_like(a: Any) -> Any:
+    """A plain array with the shape, dtype and layout of `a`."""
+    plain = innermost(a)
+    if shape_of(plain) == shape_of(a):
+        return plain
+    return np.broadcast_to(np.zeros((), dtype_of(a)), shape_of(a))  # of many directions at once
+
+
+@on_arrays(np.zeros_like)
+def _zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
+    return _as_number(np.zeros_like(_array_like(a), dtype, order, subok, shape), a)
+
+
+@on_arrays(np.ones_like)
+def _ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
+    return _as_number(np.ones_like(_array_like(a), dtype, order, subok, shape), a)
+
+
+@on_arrays(np.empty_like)
+def _empty_like(prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
+    return _as_number(np.empty_like(_array_like(prototype), dtype, order, subok, shape), prototype)
+
+
+@on_arrays(np.full_like)
+def _full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    if not isinstance(fill_value, Number):
+        return _as_number(np.full_like(_array_like(a), fill_value, dtype, order, subok, shape), a)
+    return COMPOSITE[np.full_like](a, fill_value, dtype, order, subok, shape)
+
+
+# Functions that write to their first argument
+
+
+def writes(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Enter the decorated function as the definition of one that writes to its first argument."""
+
+    def enter(definition: Callable[..., None]) -> Callable[..., None]:
+        def checked(array: Any, *args: Any, **kwargs: Any) -> None:
+            if not isinstance(array, Number):
+                raise TypeError(
+                    f"{name_of(function)}: a number that is being differentiated does not fit in a plain array. Make "
+                    f"the array by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or {taking_numbers('y')}"
+                )
+            definition(array, *args, **kwargs)
+
+        checked.__wrapped__ = definition  # type: ignore[attr-defined] # for its signature
+        on_arrays(function)(checked)
+        return definition
+
+    return enter
+
+
+@writes(np.copyto)
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if not np.can_cast(dtype_of(src), dtype_of(dst), casting):
+        raise TypeError(
+            f"Cannot cast array data from {dtype_of(src)!r} to {dtype_of(dst)!r} according to the rule {casting!r}"
+        )
+    mask = ... if where is True else np.broadcast_to(where, shape_of(dst))
+    write(dst, mask, src if mask is ... else np.broadcast_to(src, shape_of(dst))[mask], "numpy.copyto(x, v)")
+
+
+@writes(np.put)
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Of the flat array: positions that are named twice get what is written last."""
+    positions = np.ravel(value(ind)).astype(np.intp)
+    if mode == "clip":
+        positions = np.clip(positions, 0, a.size - 1)
+    elif mode == "wrap":
+        positions = positions % a.size
+    if len(positions):
+        write(
+            a, np.unravel_index(_in_range(positions, a.size), a.shape), _cycled(v, len(positions)), "numpy.put(x, i, v)"
+        )
+
+
+def _in_range(positions: Any, size: int) -> Any:
+    np.empty(size)[positions]  # NumPy's own error, of an index that is out of bounds
+    return positions % size
+
+
+def _cycled(values: Any, count: int) -> Any:
+    """The first `count` of the values, from the first on again after the last."""
+    flat = np.ravel(values)
+    return flat[np.arange(count) % flat.size]
+
+
+@writes(np.place)
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    chosen = np.reshape(np.asarray(mask, bool), shape_of(arr))
+    count = int(np.count_nonzero(chosen))
+    if count and not np.size(vals):
+        raise ValueError("Cannot insert from an empty array!")
+    if count:
+        write(arr, chosen, _cycled(vals, count), "numpy.place(x, mask, v)")
+
+
+@writes(np.putmask)
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    chosen = np.reshape(np.asarray(mask, bool), shape_of(a))
+    spread = np.reshape(_cycled(values, a.size), shape_of(a)) if np.size(values) else a
+    write(a, chosen, spread[chosen], "numpy.putmask(x, mask, v)")
+
+
+@writes(np.fill_diagonal)
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    plain = np.zeros(shape_of(a), bool)
+    np.fill_diagonal(plain, True, wrap)
+    place = np.nonzero(plain)
+    write(a, place, _cycled(val, len(place[0])), "numpy.fill_diagonal(x, v)")
+
+
+@writes(np.put_along_axis)
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    places = np.arange(arr.size).reshape(arr.shape)
+    if axis is None:
+        places, axis = places.ravel(), 0
+    flat = np.take_along_axis(places, indices, axis)
+    index = np.unravel_index(flat, arr.shape)
+    write(arr, index, np.broadcast_to(values, flat.shape), "numpy.put_along_axis(x, i, v)")

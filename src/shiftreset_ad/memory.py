@@ -1,0 +1,272 @@
+"""Numbers whose arrays share memory, for programs that write to it.
+
+A view, `x[1:]` or `x.T`, is a number of its own, whose array lies in the memory of another. As long as nobody writes to
+it, each has its own adjoint, and that of the view goes to the other when the operation that made it is undone.
+
+A write changes what all of them see, and so what their adjoints mean:
+
+    y = x * 1.0             # `y` is the root: the number that the memory belongs to
+    z = y[1:]               # a `Window` says where in the memory z lies
+    y[1] = y[0]             # from here on, y has a `Memory`
+    return np.sum(z)        # its adjoint goes into the part [1:] of that of the memory
+
+Where a program has written, the memory itself has the adjoint, and each number that lies in it has a part of that: the
+same view of it. The way back through `y[1] = y[0]` takes element 1 of it, sets it to zero, and adds to element 0.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.control import ControlError
+from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, taken, with_levels_of
+from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into
+from shiftreset_ad.tags import EscapedNumberError, Tag
+
+
+class Viewed:
+    """Stands for the adjoint of a number of which there are views, as long as it is zero and nobody writes to it."""
+
+    __slots__ = ()
+
+    def __add__(self, x_bar: Any) -> Any:
+        """Add to the adjoint of an array without dimensions."""
+        return x_bar
+
+
+VIEWED = Viewed()
+
+
+class Memory:
+    """Stands for the adjoint of the number to which a memory belongs that the program has written to.
+
+    `adjoint` is that of the whole memory, a number where its elements are numbers; None is zero. `viewed` says that
+    there are views of it.
+    """
+
+    __slots__ = ("adjoint", "viewed")
+
+    def __init__(self, viewed: bool) -> None:
+        self.adjoint: Any = None
+        self.viewed = viewed
+
+    def __add__(self, x_bar: Any) -> Memory:
+        """Add to the adjoint of an array without dimensions."""
+        zeros = np.zeros((), dtype_of(x_bar)) if self.adjoint is None else self.adjoint
+        self.adjoint = with_levels_of(x_bar, zeros)
+        put(self.adjoint, ..., self.adjoint + x_bar)
+        return self
+
+
+class Window:
+    """Stands for the adjoint of a view, as long as there is none: the number that it is a view `of`, and the one that
+    the memory belongs to, the `root`; its place there is an `index`, or what a `linear_map` makes of it.
+    """
+
+    __slots__ = ("index", "linear_map", "of", "root")
+
+    def __init__(self, of: Any, index: Any, linear_map: LinearMap | None = None) -> None:
+        adjoint = of.adjoint
+        self.of = of
+        self.root: Any = adjoint.root if type(adjoint) is Window else of
+        root = self.root
+        self.index = index
+        self.linear_map = linear_map
+        if type(root.adjoint) is Memory:
+            root.adjoint.viewed = True
+        else:
+            root.adjoint = VIEWED
+
+    @property
+    def selects(self) -> bool:
+        """Whether the view has the very elements of what it is a view of, and none of them twice."""
+        return self.linear_map is None or self.linear_map.selects
+
+    def view(self, adjoint: Any) -> Any:
+        """Of the adjoint of what this is a view of, the part for the view."""
+        return adjoint[self.index] if self.linear_map is None else self.linear_map.pushforward(adjoint)
+
+    def add(self, x_bar: Any) -> None:
+        """Add to the adjoint of the view, by adding to that of what it is a view of."""
+        at = At(self.index, x_bar) if self.linear_map is None else self.linear_map.pullback(x_bar)
+        if type(at) is At:
+            add_at(self.of, at.index, at.y_bar)
+        else:
+            add_at(self.of, ..., at)
+
+    def __add__(self, x_bar: Any) -> Any:
+        """Add to the adjoint of a view without dimensions."""
+        if not has_been_written(self.root):
+            return x_bar
+        self.add(x_bar)
+        return self
+
+
+PLACES = frozenset((Viewed, Memory, Window))
+WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window))
+
+
+def block_of(x: Any) -> Any:
+    """The array that owns the memory of the one that `x` is or holds; None if it is or holds none."""
+    array = innermost(x)
+    if not isinstance(array, ndarray):
+        return None
+    while isinstance(array.base, ndarray):
+        array = array.base
+    return array  # what is a part of a buffer, such as a file, counts as the owner
+
+
+def protect(tag: Tag, x: Any, reason: str) -> None:
+    """Have it an error that numbers of this tag write to the memory of `x`."""
+    block = block_of(x)
+    if block is not None:
+        tag.protected[id(block)] = block, reason
+
+
+def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> None:
+    """Have it an error to write to the answers of a function with a rule of its own that share memory with one another,
+    or with what the function was given: of what a rule computes nobody knows the views.
+    """
+    blocks = [block for block in map(block_of, answers) if block is not None]
+    known = {id(block) for block in map(block_of, given) if block is not None}
+    for i, block in enumerate(blocks):
+        if id(block) in known or any(block is other for other in blocks[:i]):
+            reason = "is that of an argument, or of another result, of a function with a rule of its own"
+            tag.protected[id(block)] = block, reason
+
+
+def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> Window | None:
+    """The window for an answer with the value `y`, if that is a view of the value of the number `of`."""
+    # An input that goes on with an adjoint from before can never be written to.
+    if type(of.adjoint) in WITHOUT_ADJOINT and is_view(y, of.primal):
+        return Window(of, index, linear_map)
+    return None
+
+
+def window_of(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Window | None:
+    """The window for the answer with the value `y` of an operation on these numbers, if it is a view of one of them."""
+    array = innermost(y)
+    if type(array) is not ndarray or array.base is None:
+        return None
+    return next((place for x, linear_map in active if (place := window(y, x, None, linear_map))), None)
+
+
+def root_of(x: Any) -> Any:
+    """The number to which the memory belongs in which the array of `x` lies."""
+    return x.adjoint.root if type(x.adjoint) is Window else x
+
+
+def has_been_written(x: Any) -> bool:
+    """Whether the program has written to the memory in which the array of `x` lies."""
+    return type(root_of(x).adjoint) is Memory
+
+
+def has_views(x: Any) -> bool:
+    """Whether the array of `x` is a view, or there are views of it."""
+    adjoint = x.adjoint
+    return adjoint.viewed if type(adjoint) is Memory else type(adjoint) in (Window, Viewed)
+
+
+def note_write(x: Any) -> None:
+    """Note that the program writes to the memory in which the array of `x` lies."""
+    root = root_of(x)
+    if type(root.adjoint) is not Memory:
+        root.adjoint = Memory(type(root.adjoint) is Viewed)
+        block = block_of(root)
+        root.tag.written[id(block)] = weakref.ref(block)
+
+
+# Plain arrays that the program has got by `value`, and numbers that it keeps
+
+
+def show(x: Number) -> None:
+    """Note that the program has the plain array of `x`, and so sees what becomes of its memory."""
+    for number in levels_of(x):
+        if hasattr(number, "adjoint") and number.tag.is_open:
+            number.tag.shown[id(block_of(number))] = root_of(number)
+
+
+def keeping_what_is_shown(tag: Tag, go_back: Callable[[], None]) -> None:
+    """Go back, and then let the plain arrays that the program has be what they were at its end, as NumPy's are."""
+    last = [(root, taken(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
+    try:
+        go_back()
+    finally:
+        tag.is_undone = bool(tag.written)
+        for root, elements in last:
+            put(root.primal, ..., elements)
+
+
+def require_last_value(x: Number) -> None:
+    """Raise EscapedNumberError if the array of `x` has old elements again, as the way back has put them there."""
+    block = block_of(x)
+    for number in levels_of(x):
+        tag = number.tag
+        written = tag.written.get(id(block)) if tag.is_undone and id(block) not in tag.shown else None
+        if written is not None and written() is block:
+            raise EscapedNumberError(
+                "the value of a number was asked for after its derivative has finished, and the program had written to "
+                "its array: the way back has put old elements there. Return it from the differentiated function "
+                "(has_aux=True for more than the result), or keep its plain value with shiftreset_ad.value(x)"
+            )
+
+
+def is_selected(x: Any) -> bool:
+    """Whether the array of `x` is a whole memory, or has the very elements of a part of one."""
+    place = getattr(x, "adjoint", None)  # modes without adjoints have none
+    while type(place) is Window:
+        if not place.selects:
+            return False
+        place = place.of.adjoint
+    return True
+
+
+def part_of_adjoint(x: Any) -> Any:
+    """The adjoint of `x`, as a view of the adjoint of its memory, to be written to; None where that is zero."""
+    windows: list[Window] = []
+    while type(x.adjoint) is Window:
+        windows.append(x.adjoint)
+        x = x.adjoint.of
+    part = x.adjoint.adjoint
+    if part is None:
+        return None
+    for window in reversed(windows):
+        whole, part = part, window.view(part)
+        if not is_view(part, whole):
+            raise ControlError(
+                "an array was written to through a view of it whose adjoint cannot be reached in the same way; "
+                "write to the array itself"
+            )
+    return part
+
+
+def add_at(x: Any, index: Any, y_bar: Any) -> None:
+    """Add to the part `index` of the adjoint of `x`, which lies in a memory that the program has written to."""
+    if not is_selected(x):
+        whole = index is ...
+        x.adjoint.add(y_bar if whole else scatter([y_bar], [index], shape_of(x.primal), dtype_of(x.primal)))
+        return
+    make_room(root_of(x), y_bar)
+    part = part_of_adjoint(x)
+    if type(part) is ndarray and not isinstance(y_bar, Number):
+        scatter_into(part, index, y_bar)
+    elif names_each_position_once(index):
+        put(part, index, part[index] + y_bar)
+    else:
+        put(part, ..., part + scatter([y_bar], [index], shape_of(part), dtype_of(part)))
+
+
+def make_room(root: Any, y_bar: Any) -> None:
+    """Have an adjoint of the whole memory, to which `y_bar` can be written."""
+    memory = root.adjoint
+    if memory.adjoint is None:
+        # In the layout of the value, so that what is a view there is one here, too.
+        memory.adjoint = np.zeros_like(innermost(root.primal), dtype_of(root.primal), subok=False)
+    memory.adjoint = with_levels_of(y_bar, memory.adjoint)

@@ -1,0 +1,94 @@
+"""Writing in place, in reverse mode: the way back undoes it.
+
+A write keeps the elements that it overwrites, and the rest of the program runs. On the way back the elements are put
+back, so that every earlier operation sees memory as it was at its own time; what was written gets the adjoint of that
+part, which is zero from there on back.
+
+The memory is that of a plain array, or of an outer number: then these are writes of the outer program.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.adjoints import accumulate
+from shiftreset_ad.control import Operation
+from shiftreset_ad.debugging.notes import FUNCTION_OF
+from shiftreset_ad.dispatch import put, taken, with_levels_of
+from shiftreset_ad.memory import has_views, note_write, part_of_adjoint, root_of
+from shiftreset_ad.reverse import NumR
+from shiftreset_ad.tags import capture
+
+
+def write(x: NumR, index: Any, item: Any) -> None:
+    """x[index] = item, as an operation."""
+    tag = x.tag
+    operand = item if type(item) is NumR and item.tag is tag else None
+    array = make_room_in_value(x, item if operand is None else operand.primal)
+    old = taken(array, index)
+    note_write(x)
+    # What says whether it has been written is the last thing to change, so that an interrupt finds both or neither.
+    written = [False, None]
+    capture(tag, (undo, x, index, old, operand, written))
+    try:
+        put(array, index, item if operand is None else operand.primal)
+        if tag.recorded:  # for another way back the elements are written again; by then a constant may have changed
+            written[1] = taken(array, index)
+        written[0] = True
+    except BaseException:
+        put(array, index, old)
+        written[0] = False
+        raise
+
+
+def make_room_in_value(x: NumR, item: Any) -> Any:
+    """The value of `x`, to which `item` can be written, although it may belong to an outer derivative."""
+    array = with_levels_of(item, x.primal)
+    if array is not x.primal:
+        if has_views(x):
+            raise TypeError(
+                "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
+                "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
+            )
+        x.primal = array
+    return array
+
+
+def undo(operation: Operation) -> None:
+    """Put the old elements back, and give the adjoint of the new ones to what was written."""
+    _, x, index, old, operand, (is_written, _) = operation
+    if not is_written:
+        return
+    put(x.primal, index, old)
+    part = part_of_adjoint(x)
+    if part is None:
+        return
+    x_bar = taken(part, index)
+    put(part, index, 0.0)
+    if operand is not None:
+        accumulate(operand, x_bar, owned=type(x_bar) is ndarray)
+
+
+def redo(operation: Operation) -> None:
+    """Write the new elements again, for another way back."""
+    _, x, index, _, _, (is_written, new) = operation
+    if is_written:
+        put(x.primal, index, new)
+
+
+def is_write(operation: Operation) -> bool:
+    """Whether this is an operation that wrote in place."""
+    return operation[0] is undo
+
+
+def written_number(operation: Operation) -> NumR:
+    """The number to which the memory belongs that was written to."""
+    root: NumR = root_of(operation[1])
+    return root
+
+
+FUNCTION_OF[undo] = operator.setitem
+NumR.write = write  # type: ignore[method-assign,assignment]
