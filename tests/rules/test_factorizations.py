@@ -302,7 +302,7 @@ def test_the_vector_of_a_simple_eigenvalue(name, of_top, a):
     ("name", "f"),
     [
         ("eigh", lambda a: la.eigh(a)[1] * np.exp(la.eigh(a)[0]) @ la.eigh(a)[1].T),
-        ("eig", lambda a: la.eig(a)[1] * np.exp(la.eig(a)[0]) @ la.inv(la.eig(a)[1])),
+        ("eig", lambda a: np.real(la.eig(a)[1] * np.exp(la.eig(a)[0]) @ la.inv(la.eig(a)[1]))),
         ("svd", lambda a: la.svd(a)[0] * np.exp(la.svd(a)[1]) @ la.svd(a)[2]),
     ],
 )

