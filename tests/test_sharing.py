@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad import EscapedNumberError, forward, grad, jacrev, jvp, taylor, value_and_grad, vjp, writes
-from shiftreset_ad.series import numbers
+from shiftreset_ad import EscapedNumberError, grad, jacrev, jvp, memory, taylor, value_and_grad, vjp, writes
 from shiftreset_ad.testing import check_grads
 
 X = np.array([1.5, 0.5, 2.0, -0.7])
@@ -332,7 +331,7 @@ def test_an_interrupt_in_the_middle_of_a_write(monkeypatch: pytest.MonkeyPatch) 
 
         return put_and_raise
 
-    for module in (writes, forward, numbers):
+    for module in (writes, memory):
         monkeypatch.setattr(module, "put", interrupted(module.put))
 
     def f(x: Any) -> Any:

@@ -116,6 +116,11 @@ def levels_of(x: Any) -> Iterator[Number]:
         x = x.inside
 
 
+def tags_of(x: Any) -> set[Tag]:
+    """The tags of all levels of a number; none of anything else."""
+    return {number.tag for number in levels_of(x)}
+
+
 def innermost(x: Any) -> Any:
     """What a number holds at its oldest level: a float or an array, of a stack the array of its rows."""
     while isinstance(x, Number):
@@ -149,16 +154,22 @@ def taken(array: Any, index: Any) -> Any:
     return part.copy() if type(part) is np.ndarray and part.base is not None else part
 
 
-def with_levels_of(x: Any, array: Any) -> Any:
-    """An array, which is used up, as a number of all the levels that `x` has, so that `x` can be written to it."""
-    known = {number.tag for number in levels_of(array)}
-    levels = list(levels_of(x))
-    if all(number.tag in known for number in levels):
-        return array
-    lifted = np.zeros(shape_of(array), dtype_of(array)) if known else array
-    for number in reversed(levels):
-        lifted = number.lifted(lifted)
-    return array + lifted if known else lifted
+def with_levels_of(array: Any, *xs: Any) -> Any:
+    """An array, which is used up, as a number of all the levels that these have, so that they can be written to it."""
+    for x in xs:
+        known, levels = tags_of(array), list(levels_of(x))
+        if all(number.tag in known for number in levels):
+            continue
+        lifted = np.zeros(shape_of(array), dtype_of(array)) if known else array
+        for number in reversed(levels):
+            lifted = number.lifted(lifted)
+        array = array + lifted if known else lifted
+    return array
+
+
+def zeros_alike(x: Any) -> Any:
+    """A plain array of zeros that lies in memory as the array of `x` does, so that what is a view there is one here."""
+    return np.zeros_like(innermost(x), dtype_of(x), subok=False)
 
 
 def is_open(x: Any) -> bool:

@@ -29,15 +29,16 @@ from shiftreset_ad.dispatch import (
     is_double,
     is_linear_in_list,
     is_view,
-    levels_of,
     one_level_below,
     put,
+    tags_of,
     taken,
     value,
     with_levels_of,
+    zeros_alike,
 )
 from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.memory import protect
+from shiftreset_ad.memory import lacks_level, protect, put_all
 from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import times
 from shiftreset_ad.rules import Elementwise, LinearMap, Structured
@@ -85,8 +86,7 @@ class NumF(ArrayNumber):
         return attended(number(answer, reduce(add, y_dots), tag), tag)
 
     def lifted(self, constant: Any) -> NumF:
-        zeros = np.zeros_like(innermost(constant), dtype_of(constant), subok=False)
-        return NumF(constant, with_levels_of(constant, with_levels_of(self.tangent, zeros))[()], self.tag)
+        return NumF(constant, with_levels_of(zeros_alike(constant), self.tangent, constant)[()], self.tag)
 
     def taken(self, index: Any) -> NumF:
         return NumF(taken(self.primal, index), taken(self.tangent, index), self.tag)
@@ -97,14 +97,7 @@ class NumF(ArrayNumber):
         active = type(item) is NumF and item.tag is self.tag
         y, y_dot = (item.primal, item.tangent) if active else (item, 0.0)
         mirror(self, y, y_dot)
-        try:
-            put(self.primal, index, y)
-            put(self.tangent, index, y_dot)
-        except Exception:  # of the first: nothing has been written
-            raise
-        except BaseException:  # an interrupt, perhaps between the two: no number may be used any longer
-            self.tag.finish()
-            raise
+        put_all(self.tag, (self.primal, self.tangent), index, (y, y_dot))
 
     def __getitem__(self, index: Any) -> Any:
         if type(self.primal) is not ndarray and not shape_of(self.primal):
@@ -118,12 +111,7 @@ class NumF(ArrayNumber):
 
 def constant(tangents: list[Any], array: Any, tag: Tag) -> NumF:
     """A constant array as a number, with a tangent of zero to which tangents like these can be written."""
-    zeros = np.zeros_like(innermost(array), dtype_of(array), subok=False)
-    return NumF(array, reduce(_with_levels_of_next, (array, *tangents), zeros), tag)
-
-
-def _with_levels_of_next(array: Any, x: Any) -> Any:
-    return with_levels_of(x, array)
+    return NumF(array, with_levels_of(zeros_alike(array), array, *tangents), tag)
 
 
 def view(x: NumF, y: Any, function: Callable[[Any], Any]) -> NumF:
@@ -142,18 +130,13 @@ def mirror(x: NumF, y: Any = 0.0, y_dot: Any = 0.0) -> None:
     """Have the tangent of `x` lie in memory as its value does, so that what is a view there is one here, too, and that
     `y` can be written to the value, and `y_dot` to the tangent.
     """
-    value, tangent = with_levels_of(y, x.primal), innermost(x.tangent)
-    known = {number.tag for number in levels_of(x.tangent)}
-    has_levels = all(number.tag in known for number in (*levels_of(value), *levels_of(y_dot)))
+    value, tangent = with_levels_of(x.primal, y), innermost(x.tangent)
+    has_levels = tags_of(value) | tags_of(y_dot) <= tags_of(x.tangent)
     if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, innermost(value))):
         return
     if hasattr(x, "has_views"):
-        raise TypeError(
-            "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
-            "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
-        )
-    zeros = np.zeros_like(innermost(value), dtype_of(value), subok=False)
-    whole = with_levels_of(y_dot, with_levels_of(x.tangent, with_levels_of(value, zeros)))
+        raise lacks_level()
+    whole = with_levels_of(zeros_alike(value), value, x.tangent, y_dot)
     put(whole, ..., x.tangent)
     x.primal, x.tangent = value, whole
 

@@ -136,11 +136,10 @@ def _integers(array: ndarray) -> str:
     return " of integers" if array.dtype.kind in "iub" else ""
 
 
-def at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
+def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
     """`ufunc.at(x, index, operand)`: positions that are named twice are worked on twice."""
     name = f"{name_of(ufunc)}.at"
-    x = array
-    if not isinstance(array, Number):
+    if not isinstance(cast(object, x), Number):
         raise TypeError(
             f"{name}: the operand has numbers that are being differentiated, and the array is a plain one, in which "
             f"they do not fit. Make it by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or {taking_numbers('y')}"

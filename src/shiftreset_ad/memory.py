@@ -24,7 +24,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, taken, with_levels_of
+from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into
@@ -60,7 +60,7 @@ class Memory:
     def __add__(self, x_bar: Any) -> Memory:
         """Add to the adjoint of an array without dimensions."""
         zeros = np.zeros((), dtype_of(x_bar)) if self.adjoint is None else self.adjoint
-        self.adjoint = with_levels_of(x_bar, zeros)
+        self.adjoint = with_levels_of(zeros, x_bar)
         put(self.adjoint, ..., self.adjoint + x_bar)
         return self
 
@@ -218,6 +218,28 @@ def require_last_value(x: Number) -> None:
             )
 
 
+# Writing
+
+
+def put_all(tag: Tag, arrays: Sequence[Any], index: Any, items: Sequence[Any]) -> None:
+    """Write each item to its array: all or none, as the call of `tag` is over after an interrupt between two."""
+    try:
+        for array, item in zip(arrays, items, strict=True):
+            put(array, index, item)
+    except BaseException as error:
+        if not isinstance(error, Exception):  # which only the first can raise, and it has written nothing
+            tag.finish()
+        raise
+
+
+def lacks_level() -> TypeError:
+    """The error for an array with views, which can be given no more levels, as these would not have them."""
+    return TypeError(
+        "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
+        "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
+    )
+
+
 def is_selected(x: Any) -> bool:
     """Whether the array of `x` is a whole memory, or has the very elements of a part of one."""
     place = getattr(x, "adjoint", None)  # modes without adjoints have none
@@ -267,6 +289,5 @@ def make_room(root: Any, y_bar: Any) -> None:
     """Have an adjoint of the whole memory, to which `y_bar` can be written."""
     memory = root.adjoint
     if memory.adjoint is None:
-        # In the layout of the value, so that what is a view there is one here, too.
-        memory.adjoint = np.zeros_like(innermost(root.primal), dtype_of(root.primal), subok=False)
-    memory.adjoint = with_levels_of(y_bar, memory.adjoint)
+        memory.adjoint = zeros_alike(root.primal)
+    memory.adjoint = with_levels_of(memory.adjoint, y_bar)

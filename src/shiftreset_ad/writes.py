@@ -18,7 +18,7 @@ from shiftreset_ad.adjoints import accumulate
 from shiftreset_ad.control import Operation
 from shiftreset_ad.debugging.notes import FUNCTION_OF
 from shiftreset_ad.dispatch import put, taken, with_levels_of
-from shiftreset_ad.memory import has_views, note_write, part_of_adjoint, root_of
+from shiftreset_ad.memory import has_views, lacks_level, note_write, part_of_adjoint, root_of
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.tags import capture
 
@@ -46,13 +46,10 @@ def write(x: NumR, index: Any, item: Any) -> None:
 
 def make_room_in_value(x: NumR, item: Any) -> Any:
     """The value of `x`, to which `item` can be written, although it may belong to an outer derivative."""
-    array = with_levels_of(item, x.primal)
+    array = with_levels_of(x.primal, item)
     if array is not x.primal:
         if has_views(x):
-            raise TypeError(
-                "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
-                "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
-            )
+            raise lacks_level()
         x.primal = array
     return array
 

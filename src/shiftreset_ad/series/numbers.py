@@ -34,20 +34,22 @@ from shiftreset_ad.dispatch import (
     innermost,
     is_linear_in_list,
     is_view,
-    levels_of,
     map_numbers,
     newest,
     numbers_in,
     one_level_below,
     put,
+    tags_of,
     taken,
     with_levels_of,
+    zeros_alike,
 )
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.forward import NumF, conform, lies_alike
 from shiftreset_ad.interface import ArrayNumber
+from shiftreset_ad.memory import lacks_level, put_all
 from shiftreset_ad.rules import LinearMap, Structured
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.recurrences import Coefficients
 from shiftreset_ad.tags import Tag, attended
 
@@ -166,14 +168,8 @@ class Series(ArrayNumber):
         self.tag.require_open()
         items = item.coefficients if belongs(item, self.tag) else [item]
         mirror(self, items)
-        try:
-            for k, x_k in enumerate(self.coefficients):
-                put(x_k, index, items[k] if k < len(items) else 0.0)
-        except Exception:  # of the first: nothing has been written
-            raise
-        except BaseException:  # an interrupt, perhaps between two: no number may be used any longer
-            self.tag.finish()
-            raise
+        zeros = [0.0] * (len(self.coefficients) - len(items))
+        put_all(self.tag, self.coefficients, index, [*items, *zeros])
 
     def __getitem__(self, index: Any) -> Any:
         if type(self.primal) is not ndarray or self.memo is not None:
@@ -199,20 +195,15 @@ def mark_views(x: Series) -> None:
 def mirror(x: Series, items: Sequence[Any] = ()) -> None:
     """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
     coefficients, order = x.coefficients, cast(Expansion, x.tag).order
-    needed = {number.tag for item in items for number in levels_of(item)}
-    has_levels = all(needed <= {number.tag for number in levels_of(x_k)} for x_k in coefficients)
+    needed: set[Tag] = set().union(*map(tags_of, items))
+    has_levels = all(needed <= tags_of(x_k) for x_k in coefficients)
     if has_levels and (hasattr(x, "has_views") or (len(coefficients) > order and _lie_alike(coefficients))):
         return
     if hasattr(x, "has_views"):
-        raise TypeError(
-            "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
-            "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
-        )
-    coefficients[0] = with_levels_of(items[0], x.primal) if items else x.primal
+        raise lacks_level()
+    coefficients[0] = with_levels_of(x.primal, *items[:1])
     for k in range(1, order + 1):
-        array: Any = np.zeros_like(innermost(x.primal), dtype_of(x.primal), subok=False)
-        for like in (*items, *coefficients):
-            array = with_levels_of(like, array)
+        array = with_levels_of(zeros_alike(x.primal), *items, *coefficients)
         if k < len(coefficients):
             put(array, ..., coefficients[k])
             coefficients[k] = array

@@ -17,7 +17,7 @@ from shiftreset_ad import trees
 from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import named, require_all_usable
-from shiftreset_ad.dispatch import Number, innermost, with_levels_of
+from shiftreset_ad.dispatch import Number, with_levels_of, zeros_alike
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import protect
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -87,10 +87,7 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
 
 def constant(directions: list[Any], array: Any, tag: Tag) -> Series:
     """A constant array as a series, to which coefficients like these directions can be written."""
-    zeros: Any = np.zeros_like(innermost(array), dtype_of(array), subok=False)
-    for x in (array, *directions):
-        zeros = with_levels_of(x, zeros)
-    return Series([array, zeros], tag)
+    return Series([array, with_levels_of(zeros_alike(array), array, *directions)], tag)
 
 
 def expanded(
