@@ -207,40 +207,22 @@ def _require_inexact(name: str, exact: bool) -> None:
 # Bessel functions: their derivatives of order n
 
 
-@elementwise(z=lambda y, v, z, n: jvp(v, z, n + 1))
-def jvp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `jv`, as `scipy.special.jvp`; derivative in `z`."""
-    return _scipy.jvp(v, z, n)
+def _derivative(name: str, of: str) -> Callable[..., Any]:
+    def derivative(v: Any, z: Any, n: int = 1) -> Any:
+        return getattr(_scipy, name)(v, z, n)
+
+    derivative.__name__ = derivative.__qualname__ = name
+    derivative.__doc__ = f"The derivative of order `n` of `{of}`, as `scipy.special.{name}`; derivative in `z`."
+    ours: Callable[..., Any] = elementwise(z=lambda y, v, z, n: ours(v, z, n + 1))(derivative)
+    return ours
 
 
-@elementwise(z=lambda y, v, z, n: yvp(v, z, n + 1))
-def yvp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `yv`, as `scipy.special.yvp`; derivative in `z`."""
-    return _scipy.yvp(v, z, n)
-
-
-@elementwise(z=lambda y, v, z, n: ivp(v, z, n + 1))
-def ivp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `iv`, as `scipy.special.ivp`; derivative in `z`."""
-    return _scipy.ivp(v, z, n)
-
-
-@elementwise(z=lambda y, v, z, n: kvp(v, z, n + 1))
-def kvp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `kv`, as `scipy.special.kvp`; derivative in `z`."""
-    return _scipy.kvp(v, z, n)
-
-
-@elementwise(z=lambda y, v, z, n: h1vp(v, z, n + 1))
-def h1vp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `hankel1`, as `scipy.special.h1vp`; derivative in `z`."""
-    return _scipy.h1vp(v, z, n)
-
-
-@elementwise(z=lambda y, v, z, n: h2vp(v, z, n + 1))
-def h2vp(v: Any, z: Any, n: int = 1) -> Any:
-    """The derivative of order `n` of `hankel2`, as `scipy.special.h2vp`; derivative in `z`."""
-    return _scipy.h2vp(v, z, n)
+jvp = _derivative("jvp", "jv")
+yvp = _derivative("yvp", "yv")
+ivp = _derivative("ivp", "iv")
+kvp = _derivative("kvp", "kv")
+h1vp = _derivative("h1vp", "hankel1")
+h2vp = _derivative("h2vp", "hankel2")
 
 
 def _spherical(name: str) -> Callable[..., Any]:
