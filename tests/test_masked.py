@@ -39,6 +39,66 @@ def written_elsewhere(x: Any) -> Any:
     return np.where(x > 0, np.sqrt(x), 0.0 * y)
 
 
+def overwriting(write: Callable[[Any, Any], Any], read: Callable[[Any], Any] = lambda y: y) -> Callable[[Any], Any]:
+    """The program that computes all roots, and then writes to their array."""
+
+    def program(x: Any) -> Any:
+        y = np.sqrt(x)
+        write(y, x)
+        return read(y)
+
+    return program
+
+
+def seen_before_it_is_overwritten(x: Any) -> Any:
+    y = np.sqrt(x)
+    view = np.reshape(y, (2, 1))[:, 0]
+    y[0] = 0.0
+    return view
+
+
+def written_through_views(x: Any) -> Any:
+    y = np.sqrt(x)
+    part = np.transpose(np.reshape(np.stack([y, y]), (4,))[:2][None])[::-1, 0]
+    part[1] = 0.0
+    return part
+
+
+def computed_into_another(x: Any) -> Any:
+    y = np.zeros_like(x)
+    np.sqrt(x, out=y)
+    y[x <= 0] = 0.0
+    return y
+
+
+def overwritten_and_written_again(x: Any) -> Any:
+    y = np.sqrt(x)
+    kept = y[1] * 1.0
+    y[...] = 5.0
+    y[:] = [0.0, 0.0]
+    y[1] += kept
+    return y
+
+
+def overwritten_without_dimensions(x: Any) -> Any:
+    y = np.sqrt(x)
+    np.reshape(y[:1], ())[...] = 0.0
+    return y
+
+
+def overwritten_in_an_array_without_dimensions(x: Any) -> Any:
+    y = np.zeros_like(x[0])
+    y[...] = np.sqrt(x[0])
+    y[...] = 0.0
+    return y + np.sqrt(x)[1]
+
+
+def overwritten_complex(x: Any) -> Any:
+    y = np.sqrt(x * (1 + 0j))
+    y[x <= 0] = 0.0
+    return np.real(y)
+
+
 CHOICES: dict[str, Callable[[Any], Any]] = {
     "where": lambda x: np.where(x > 0, np.sqrt(x), 0.0),
     "where_not": lambda x: np.where(x == 0, 0.0, np.sqrt(x)),
@@ -80,6 +140,55 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "written": written_elsewhere,
 }
 
+
+def half_overwritten(x: Any) -> Any:
+    """The imaginary parts are still there: x + 0 * sqrt(x)."""
+    z = 1j * (x + 0.0 * np.sqrt(x * (1 + 0j)))
+    z.real[0] = 0.0
+    return np.imag(z)
+
+
+OVERWRITTEN: dict[str, Callable[[Any], Any]] = {
+    "overwritten_mask": overwriting(lambda y, x: y.__setitem__(x <= 0, 0.0)),
+    "overwritten_slice": overwriting(lambda y, x: y.__setitem__(slice(1), [0.0])),
+    "overwritten_element": overwriting(lambda y, x: y.__setitem__(0, 0.0)),
+    "overwritten_positions": overwriting(lambda y, x: y.__setitem__([0, 0], [4.0, 0.0])),
+    "overwritten_by_number": overwriting(lambda y, x: y.__setitem__(0, x[0] ** 4)),
+    "overwritten_by_neighbour": overwriting(lambda y, x: y.__setitem__(0, y[1]), lambda y: y / 2),
+    "overwritten_by_broadcast": overwriting(lambda y, x: y.__setitem__(..., y[1]), lambda y: y / 2),
+    "overwritten_put": overwriting(lambda y, x: np.put(y, [0], 0.0)),
+    "overwritten_putmask": overwriting(lambda y, x: np.putmask(y, x <= 0, x**4)),
+    "overwritten_place": overwriting(lambda y, x: np.place(y, x <= 0, [0.0])),
+    "overwritten_copyto": overwriting(lambda y, x: np.copyto(y, 0.0, where=x <= 0)),
+    "overwritten_copyto_number": overwriting(lambda y, x: np.copyto(y, x**4, where=x <= 0)),
+    "overwritten_along_axis": overwriting(lambda y, x: np.put_along_axis(y, np.array([0]), 0.0, 0)),
+    "overwritten_diagonal": overwriting(lambda y, x: np.fill_diagonal(np.reshape(y, (2, 1)), 0.0)),
+    "overwritten_out_where": overwriting(lambda y, x: np.power(x, 4, out=y, where=x <= 0)),
+    "overwritten_twice": overwriting(lambda y, x: (y.__setitem__(0, 2.0), y.__setitem__(x <= 0, 0.0))),
+    "overwritten_then_written": overwriting(lambda y, x: (y.__setitem__(0, 0.0), y.__imul__(3.0)), lambda y: y / 3),
+    "overwritten_then_element": overwriting(lambda y, x: y.__setitem__(0, 5.0), lambda y: y[1]),
+    "never_read": overwriting(lambda y, x: y.__setitem__(1, 1.0 * y[1]), lambda y: y[1]),
+    "never_read_of_a_view": overwriting(lambda y, x: y[1:].__imul__(1.0), lambda y: np.reshape(y, (1, 2)).T[1]),
+    "never_read_on_a_diagonal": overwriting(lambda y, x: y[1:].__imul__(1.0), lambda y: np.diagonal(y[None], 1)[0]),
+    "never_read_of_a_broadcast": overwriting(
+        lambda y, x: y[1:].__imul__(1.0), lambda y: np.broadcast_to(y, (2, 2))[0, 1]
+    ),
+    "written_not_chosen": overwriting(lambda y, x: y[1:].__imul__(1.0), lambda y: np.where([False, True], y, 0.0)),
+    "written_broadcast": overwriting(lambda y, x: y.__setitem__(0, 0.0), lambda y: np.broadcast_to(y, (2, 2)) / 2),
+    "written_broadcast_not_chosen": overwriting(
+        lambda y, x: y[1:].__imul__(1.0), lambda y: np.where([False, True], np.broadcast_to(y, (2, 2)), 0.0) / 2
+    ),
+    "written_sorted": overwriting(lambda y, x: y.sort(), lambda y: y[-1]),
+    "seen_before": seen_before_it_is_overwritten,
+    "through_views": written_through_views,
+    "computed_into_another": computed_into_another,
+    "written_again": overwritten_and_written_again,
+    "without_dimensions": overwritten_without_dimensions,
+    "array_without_dimensions": overwritten_in_an_array_without_dimensions,
+    "complex": overwritten_complex,
+    "in_checkpoint": sr.checkpoint(overwriting(lambda y, x: y.__setitem__(x <= 0, 0.0))),
+}
+
 # Linear functions between the root and the choice
 BETWEEN: dict[str, Callable[[Any], Any]] = {
     "reshape": lambda u: np.where([[False], [True]], np.reshape(u, (2, 1)), 0.0),
@@ -100,7 +209,9 @@ BETWEEN: dict[str, Callable[[Any], Any]] = {
     "scaled": lambda u: np.where([False, True], 3.0 * u / np.array([0.0, 3.0]), 0.0),
 }
 
-PROGRAMS = CHOICES | {name: lambda x, choose=choose: choose(np.sqrt(x)) for name, choose in BETWEEN.items()}
+PROGRAMS = (
+    CHOICES | OVERWRITTEN | {name: lambda x, choose=choose: choose(np.sqrt(x)) for name, choose in BETWEEN.items()}
+)
 programs = pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS.keys())
 
 
@@ -180,6 +291,11 @@ def test_scalars(f, number):
         lambda x: np.concatenate([np.sqrt(x)[:1] * 0.0, np.sqrt(x)[1:]]),
         lambda x: np.sqrt(x)[0] * 0.0 + np.sqrt(x)[1],
         lambda x: np.maximum(np.sqrt(x), -1.0) * 0.0,
+        overwriting(lambda y, x: y[:1].__imul__(0.0)),
+        overwriting(lambda y, x: np.multiply(y, 0.0, out=y, where=x <= 0)),
+        overwriting(lambda y, x: y.__setitem__(1, 3.0 * x[1]), lambda y: y * [0.0, 1.0]),
+        overwriting(lambda y, x: y.__setitem__(slice(None), y * [0.0, 1.0])),
+        half_overwritten,
     ],
 )
 def test_zeros_of_arithmetic_are_ordinary_ones(f):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from three_ways import examples
-from writing_programs import USERS, edit_distance, heat, lu, random_program, total
+from writing_programs import USERS, VIEWS, edit_distance, heat, lu, random_program, total
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, taylor, value_and_grad, vjp
@@ -67,6 +67,55 @@ def test_random_programs_to_second_order(seed: int) -> None:
         close(pullback(v)[0], along_v)
     close(np.tensordot(jacrev(gradient)(x), v, x.ndim), along_v)
     close(np.tensordot(jacfwd(gradient)(x), v, x.ndim), along_v)
+
+
+def program_that_overwrites(y: Any, constant: Any, seed: int) -> list[Any]:
+    """What is read of an array after elements of it were overwritten, by constants and by one another."""
+    generator = np.random.default_rng(seed)
+    arrays = [y]
+    for _ in range(10):
+        a = arrays[generator.integers(len(arrays))]
+        i, j = (int(k) for k in generator.integers(-len(a), len(a), 2))
+        match generator.integers(8):
+            case 0:
+                a[i] = constant
+            case 1:
+                a[i] = a[j]
+            case 2:
+                a[generator.random(a.shape) < 0.3] = constant
+            case 3:
+                a[[i, j]] = a[[j, j]]
+            case 4:
+                np.copyto(a, constant, where=generator.random(a.shape) < 0.3)
+            case _:
+                view = VIEWS[generator.integers(len(VIEWS))](a)
+                if view.ndim and view.size:
+                    arrays.append(view)
+    return [a[int(generator.integers(-len(a), len(a)))] for a in arrays[-2:]]
+
+
+@settings(examples, max_examples=200)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_is_overwritten_or_never_read_does_not_count(seed: int) -> None:
+    """All slopes are infinite: of an element that a result depends on the derivative is, and of all others it is 0.
+
+    The same program on the numbers of the elements tells which these are.
+    """
+    shape = SHAPES[seed % len(SHAPES)]
+    names = np.arange(np.prod(shape)).reshape(shape)
+    used = np.concatenate([np.ravel(read) for read in program_that_overwrites(names.copy(), -1, seed)])
+    expected = np.where(np.isin(names, used), np.inf, 0.0)
+    x = np.zeros(shape)
+
+    def f(x: Any) -> Any:
+        return sum(np.sum(read) for read in program_that_overwrites(np.sqrt(x), 1.0, seed))
+
+    np.testing.assert_array_equal(grad(f)(x), expected)
+    _, pullback = vjp(f, x)
+    for _ in range(2):
+        np.testing.assert_array_equal(pullback(1.0)[0], expected)
+    np.testing.assert_array_equal(jacrev(f)(x), expected)
+    np.testing.assert_array_equal(grad(sr.checkpoint(f))(x), expected)
 
 
 @settings(examples, max_examples=30)

@@ -18,16 +18,16 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.arrays import MET, Standard
 from shiftreset_ad.arrays.borders import in_library_of
-from shiftreset_ad.dispatch import innermost
+from shiftreset_ad.dispatch import innermost, value
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import names_each_position_once, scatter, scatter_into
-from shiftreset_ad.rules.masked import Masked, unbroadcast_mask
+from shiftreset_ad.rules.indexing import scatter, scatter_into
+from shiftreset_ad.rules.masked import Masked, mark, unbroadcast_mask
 from shiftreset_ad.rules.shapes import astype, in_precision
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
@@ -37,20 +37,14 @@ ZERO: float = float("0")
 PLAIN = (float, complex, np.generic, ndarray)
 
 
-class Partial(ndarray):
-    """An adjoint in plain `values` of which only a part counts, where `mask` is True.
+class Partial:
+    """An adjoint in plain `values` of which only a part counts, where `mask` is True."""
 
-    It is a view of them. By its type it is told from other arrays, at which the usual way back looks anyway.
-    """
+    __slots__ = ("mask", "values")
 
-    values: Any
-    mask: Any
-
-
-def partial_adjoint(values: Any, mask: Any) -> Partial:
-    adjoint: Partial = values.view(Partial)
-    adjoint.values, adjoint.mask = values, mask
-    return adjoint
+    def __init__(self, values: Any, mask: Any) -> None:
+        self.values = values
+        self.mask = mask
 
 
 class Held:
@@ -93,9 +87,10 @@ def accumulate(x: Accumulator, x_bar: Any, owned: bool = False) -> None:
         if type(x_bar) is Masked:
             accumulate_masked(x, x_bar)
             return
-        conformed = conform(x_bar, primal)
-        owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
-        x_bar = conformed
+        if not conforms(x_bar, primal):
+            conformed = conform(x_bar, primal)
+            owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
+            x_bar = conformed
     if adjoint is ZERO:
         x.adjoint, x.owns = x_bar, owned
     elif type(adjoint) is Held:
@@ -131,8 +126,10 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     if type(values) is not ndarray or values.shape != shape or values.dtype is not dtype_of(primal):
         values = conform(values, primal)
     is_place = type(adjoint) in PLACES
-    if not shape or (is_place and has_been_written(x)):
+    if not shape:
         accumulate(x, values)
+    elif is_place and has_been_written(x):
+        add_at(x, ..., values, mask)
     elif adjoint is ZERO or is_place:
         set_masked(x, values, mask)
     elif type(adjoint) is Partial:
@@ -147,21 +144,24 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
 
 
 def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
-    x.adjoint = partial_adjoint(values, mask) if type(values) is ndarray else Held(values, mask)
+    x.adjoint = Partial(values, mask) if type(values) is ndarray else Held(values, mask)
     x.owns = False
 
 
 def summed(x: Accumulator) -> Any:
     """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
-    adjoint = x.adjoint
+    adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
         return adjoint
-    if type(adjoint) in PLACES:
-        return settle(x)
-    mask = adjoint.mask if type(adjoint) is Partial else mask_of(adjoint, shape_of(x.primal))
-    values = settle(x)
-    if mask is None:
-        return values
+    if type(adjoint) is Partial:
+        values, mask = adjoint.values, adjoint.mask
+    elif type(adjoint) in PLACES:
+        return ZERO
+    else:
+        mask = mask_of(adjoint, shape_of(x.primal))
+        values = settle(x)
+        if mask is None:
+            return values
     count = np.count_nonzero(mask)
     if count == mask.size:
         return values
@@ -175,7 +175,7 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
     """Where an adjoint that has not been summed yet counts; None is everywhere."""
     if held.whole is not ZERO and held.mask is None:
         return None
-    mask = np.full(shape, False) if held.mask is None else held.mask.copy()
+    mask = np.zeros(shape, bool) if held.mask is None else held.mask.copy()
     for index, part in zip(held.indices, held.masks, strict=True):
         mark(mask, index, part)
     return mask
@@ -183,7 +183,7 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
 
 def settle(x: Accumulator) -> Any:
     """The adjoint of `x`, summed; of a view of what the program has written to it is zero, as the memory has it."""
-    adjoint = x.adjoint
+    adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
         return adjoint
     if type(adjoint) is Partial:
@@ -195,17 +195,35 @@ def settle(x: Accumulator) -> Any:
             x.adjoint = parts if adjoint.whole is ZERO else adjoint.whole + parts
         x.owns = False
     else:
-        return given_up(x) if type(adjoint) is Memory else ZERO
+        return ZERO
     return x.adjoint
 
 
 def given_up(x: Accumulator) -> Any:
     """The adjoint of a memory, from here on that of the number that it belongs to, as all writes have been undone."""
-    adjoint = x.adjoint.adjoint
-    if type(adjoint) is ndarray and adjoint.ndim == 0:
-        adjoint = adjoint[()]
-    x.adjoint, x.owns = (ZERO, False) if adjoint is None else (adjoint, True)
+    memory = x.adjoint
+    adjoint = memory.adjoint
+    if adjoint is None or not memory.mask.any():
+        x.adjoint, x.owns = ZERO, False
+    else:
+        if memory.mask.ndim:
+            set_masked(x, adjoint, memory.mask)
+        else:
+            x.adjoint = adjoint[()] if type(adjoint) is ndarray else adjoint
+        x.owns = True
     return x.adjoint
+
+
+def conforms(x_bar: Any, primal: Any) -> bool:
+    """Whether `conform` has surely nothing to do; for numbers, too, as to ask them for their shapes takes longer."""
+    try:
+        x_bar, primal = value(x_bar), value(primal)
+    except TypeError:  # one has no single value
+        return False
+    kind, kind_of_primal = type(x_bar), type(primal)
+    if kind is ndarray:
+        return kind_of_primal is ndarray and x_bar.dtype is primal.dtype and x_bar.shape == primal.shape != ()
+    return (kind is float64 or kind is float) and (kind_of_primal is float64 or kind_of_primal is float)
 
 
 def conform(x_bar: Any, primal: Any) -> Any:
@@ -225,10 +243,17 @@ def conform(x_bar: Any, primal: Any) -> Any:
 def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`."""
     primal, adjoint = x.primal, x.adjoint
-    plain = isinstance(y_bar, PLAIN) and type(primal) is ndarray
-    if plain and type(adjoint) is Partial:
+    kind = type(adjoint)
+    if kind in PLACES:
+        if has_been_written(x):
+            add_at(x, index, y_bar, mask)
+            return
+        x.adjoint = adjoint = ZERO
+    if type(primal) is not ndarray or not issubclass(type(y_bar), PLAIN) or kind is Held:
+        hold(x, index, y_bar, mask)
+    elif kind is Partial:
         if not x.owns:
-            x.adjoint = adjoint = partial_adjoint(adjoint.values.copy(), adjoint.mask.copy())
+            x.adjoint = adjoint = Partial(adjoint.values.copy(), adjoint.mask.copy())
             x.owns = True
         if type(index) is int and mask is True:  # an element, of which there may be many
             adjoint.values[index] += y_bar
@@ -236,44 +261,37 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> N
         else:
             scatter_into(adjoint.values, index, y_bar)
             mark(adjoint.mask, index, mask)
-    elif plain and type(adjoint) is ndarray:
+    elif kind is ndarray:
         if not x.owns:
             x.adjoint = adjoint = adjoint.copy()
             x.owns = True
         scatter_into(adjoint, index, y_bar)
-    elif plain and primal.shape == () and type(adjoint) not in UNSETTLED:
+    elif primal.shape == ():
         whole = np.zeros((), primal.dtype)
         scatter_into(whole, index, y_bar)
         accumulate(x, whole[()])
-    elif plain and adjoint is ZERO:
-        x.adjoint = adjoint = partial_adjoint(np.zeros(primal.shape, primal.dtype), np.full(primal.shape, False))
-        x.owns = True
-        scatter_into(adjoint.values, index, y_bar)
-        mark(adjoint.mask, index, mask)
-    elif type(adjoint) in PLACES:
-        if has_been_written(x):
-            add_at(x, index, y_bar)
+    elif adjoint is ZERO:
+        values, counted = np.zeros(primal.shape, primal.dtype), np.zeros(primal.shape, bool)
+        if type(index) is slice:
+            values[index] = y_bar
         else:
-            x.adjoint = ZERO
-            accumulate_at(x, index, y_bar, mask)
+            scatter_into(values, index, y_bar)
+        mark(counted, index, mask)
+        x.adjoint, x.owns = Partial(values, counted), True
     else:
-        if type(adjoint) is Partial:
-            x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
-        elif type(adjoint) is not Held:
-            x.adjoint = adjoint = Held(adjoint)
-        adjoint.indices.append(index)
-        adjoint.values.append(y_bar)
-        adjoint.masks.append(mask)
+        hold(x, index, y_bar, mask)
 
 
-def mark(whole: ndarray[Any, Any], index: Any, mask: Any) -> None:
-    """Have a mask be True in the part `index` where `mask` is."""
-    if mask is True:
-        whole[index] = True
-    elif names_each_position_once(index):
-        whole[index] |= mask
-    else:
-        np.logical_or.at(whole, index, mask)
+def hold(x: Accumulator, index: Any, y_bar: Any, mask: Any) -> None:
+    """Keep a contribution to a part, to be added when the adjoint is asked for."""
+    adjoint = x.adjoint
+    if type(adjoint) is Partial:
+        x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
+    elif type(adjoint) is not Held:
+        x.adjoint = adjoint = Held(adjoint)
+    adjoint.indices.append(index)
+    adjoint.values.append(y_bar)
+    adjoint.masks.append(mask)
 
 
 def of_other_library(primal: Any, adjoint: Any) -> Any:
@@ -288,9 +306,11 @@ def of_other_library(primal: Any, adjoint: Any) -> Any:
 def finished(x: Accumulator) -> Any:
     """The adjoint of an input as the user gets it: of the input's own type, and the user's to keep."""
     primal, adjoint = x.primal, settle(x)
+    if type(primal) is type(adjoint) is float:
+        return 0.0 if adjoint is ZERO else adjoint
     if MET:
         adjoint = of_other_library(primal, adjoint)
-    if isinstance(primal, ndarray):
+    if issubclass(type(primal), ndarray):
         if adjoint is ZERO:
             return np.zeros(primal.shape, primal.dtype)
         if isinstance(adjoint, ndarray) and adjoint.dtype == primal.dtype:
@@ -299,13 +319,13 @@ def finished(x: Accumulator) -> Any:
             return np.array(adjoint, primal.dtype)
         # A number of its own, as another input may have been given the same.
         return +adjoint if dtype_of(adjoint) == primal.dtype else astype(adjoint, primal.dtype)
-    if isinstance(primal, PLAIN):
+    if issubclass(type(primal), PLAIN):
         if type(primal) is float:
             adjoint = conform(adjoint, primal)
         elif type(adjoint) is not type(primal):  # it may be too large for the type
             adjoint = without_warnings(conform, adjoint, primal)
         like: Any = type(primal)
-        return like(adjoint) if isinstance(adjoint, PLAIN) else adjoint
+        return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
     shape = shape_of(primal)
     if adjoint is ZERO:

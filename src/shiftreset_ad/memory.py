@@ -12,6 +12,9 @@ A write changes what all of them see, and so what their adjoints mean:
 
 Where a program has written, the memory itself has the adjoint, and each number that lies in it has a part of that: the
 same view of it. The way back through `y[1] = y[0]` takes element 1 of it, sets it to zero, and adds to element 0.
+
+What was overwritten, and what was never read, has a zero there that no infinite partial may turn into NaN
+(`rules/masked.py`). So the memory has a mask, too, of the elements of its adjoint that count.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ from numpy import ndarray
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.rules import LinearMap
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into
+from shiftreset_ad.rules.masked import Mask, Masked, mark, through
 from shiftreset_ad.tags import EscapedNumberError, Tag
 
 
@@ -47,11 +51,12 @@ VIEWED = Viewed()
 class Memory:
     """Stands for the adjoint of the number to which a memory belongs that the program has written to.
 
-    `adjoint` is that of the whole memory, a number where its elements are numbers; None is zero. `viewed` says that
-    there are views of it.
+    `adjoint` is that of the whole memory, a number where its elements are numbers; None is zero. It counts where `mask`
+    is True, and is zero elsewhere. `viewed` says that there are views of it.
     """
 
-    __slots__ = ("adjoint", "viewed")
+    __slots__ = ("adjoint", "mask", "viewed")
+    mask: Mask
 
     def __init__(self, viewed: bool) -> None:
         self.adjoint: Any = None
@@ -60,7 +65,7 @@ class Memory:
     def __add__(self, x_bar: Any) -> Memory:
         """Add to the adjoint of an array without dimensions."""
         zeros = np.zeros((), dtype_of(x_bar)) if self.adjoint is None else self.adjoint
-        self.adjoint = with_levels_of(zeros, x_bar)
+        self.adjoint, self.mask = with_levels_of(zeros, x_bar), np.ones((), bool)
         put(self.adjoint, ..., self.adjoint + x_bar)
         return self
 
@@ -95,11 +100,17 @@ class Window:
 
     def add(self, x_bar: Any) -> None:
         """Add to the adjoint of the view, by adding to that of what it is a view of."""
-        at = At(self.index, x_bar) if self.linear_map is None else self.linear_map.pullback(x_bar)
-        if type(at) is At:
-            add_at(self.of, at.index, at.y_bar)
+        if self.linear_map is None:
+            at: Any = At(self.index, x_bar)
+        elif type(x_bar) is Masked:
+            at = through(self.linear_map.pullback, x_bar)
         else:
-            add_at(self.of, ..., at)
+            at = self.linear_map.pullback(x_bar)
+        index, y_bar = at if type(at) is At else (..., at)
+        if type(y_bar) is Masked:
+            add_at(self.of, index, y_bar.values, y_bar.mask)
+        else:
+            add_at(self.of, index, y_bar)
 
     def __add__(self, x_bar: Any) -> Any:
         """Add to the adjoint of a view without dimensions."""
@@ -118,14 +129,14 @@ def block_of(x: Any) -> Any:
     array = innermost(x)
     if not isinstance(array, ndarray):
         return None
-    while isinstance(array.base, ndarray):
+    while array.base is not None and isinstance(array.base, ndarray):
         array = array.base
     return array  # what is a part of a buffer, such as a file, counts as the owner
 
 
 def protect(tag: Tag, x: Any, reason: str) -> None:
     """Have it an error that numbers of this tag write to the memory of `x`."""
-    block = block_of(x)
+    block = block_of(x) if type(x) is not float else None
     if block is not None:
         tag.protected[id(block)] = block, reason
 
@@ -155,7 +166,11 @@ def window_of(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Window | None:
     array = innermost(y)
     if type(array) is not ndarray or array.base is None:
         return None
-    return next((place for x, linear_map in active if (place := window(y, x, None, linear_map))), None)
+    for x, linear_map in active:
+        place = window(y, x, None, linear_map)
+        if place is not None:
+            return place
+    return None
 
 
 def root_of(x: Any) -> Any:
@@ -165,7 +180,8 @@ def root_of(x: Any) -> Any:
 
 def has_been_written(x: Any) -> bool:
     """Whether the program has written to the memory in which the array of `x` lies."""
-    return type(root_of(x).adjoint) is Memory
+    adjoint = x.adjoint
+    return type((adjoint.root if type(adjoint) is Window else x).adjoint) is Memory
 
 
 def has_views(x: Any) -> bool:
@@ -252,16 +268,21 @@ def is_selected(x: Any) -> bool:
 
 def part_of_adjoint(x: Any) -> Any:
     """The adjoint of `x`, as a view of the adjoint of its memory, to be written to; None where that is zero."""
+    adjoint = root_of(x).adjoint.adjoint
+    return None if adjoint is None else part_of(adjoint, x)
+
+
+def part_of(part: Any, x: Any) -> Any:
+    """Of the adjoint of a memory, or of its mask, the view for `x`."""
+    if type(x.adjoint) is Memory:
+        return part
     windows: list[Window] = []
     while type(x.adjoint) is Window:
         windows.append(x.adjoint)
         x = x.adjoint.of
-    part = x.adjoint.adjoint
-    if part is None:
-        return None
     for window in reversed(windows):
         whole, part = part, window.view(part)
-        if not is_view(part, whole):
+        if part is not whole and not is_view(part, whole):
             raise ControlError(
                 "an array was written to through a view of it whose adjoint cannot be reached in the same way; "
                 "write to the array itself"
@@ -269,25 +290,50 @@ def part_of_adjoint(x: Any) -> Any:
     return part
 
 
-def add_at(x: Any, index: Any, y_bar: Any) -> None:
-    """Add to the part `index` of the adjoint of `x`, which lies in a memory that the program has written to."""
+def take_adjoint(x: Any, index: Any) -> Any:
+    """The part `index` of the adjoint of `x`, which is zero from here on; None where nothing of it counts, and `Masked`
+    where not all does.
+    """
+    memory = root_of(x).adjoint
+    if memory.adjoint is None:
+        return None
+    counted = part_of(memory.mask, x)
+    mask = counted[index]
+    count = int(mask) if type(mask) is np.bool_ else np.count_nonzero(mask)
+    if not count:
+        return None
+    part = part_of(memory.adjoint, x)
+    x_bar = taken(part, index)
+    put(part, index, 0.0)
+    if count != mask.size:
+        x_bar = Masked(x_bar, taken(counted, index))
+    if part is memory.adjoint or is_complex(part) == is_complex(memory.adjoint):  # of real parts the other halves count
+        counted[index] = False
+    return x_bar
+
+
+def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
+    """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`, which lies in a memory
+    that the program has written to.
+    """
     if not is_selected(x):
-        whole = index is ...
-        x.adjoint.add(y_bar if whole else scatter([y_bar], [index], shape_of(x.primal), dtype_of(x.primal)))
+        if index is not ...:
+            shape = shape_of(x.primal)
+            y_bar, part_mask, mask = scatter([y_bar], [index], shape, dtype_of(x.primal)), mask, np.zeros(shape, bool)
+            mark(mask, index, part_mask)
+        x.adjoint.add(y_bar if mask is True else Masked(y_bar, mask))
         return
-    make_room(root_of(x), y_bar)
-    part = part_of_adjoint(x)
+    root = root_of(x)
+    memory = root.adjoint
+    if memory.adjoint is None:
+        memory.adjoint = zeros_alike(root.primal)
+        memory.mask = np.zeros_like(memory.adjoint, bool)
+    memory.adjoint = with_levels_of(memory.adjoint, y_bar)
+    part = part_of(memory.adjoint, x)
     if type(part) is ndarray and not isinstance(y_bar, Number):
         scatter_into(part, index, y_bar)
     elif names_each_position_once(index):
         put(part, index, part[index] + y_bar)
     else:
         put(part, ..., part + scatter([y_bar], [index], shape_of(part), dtype_of(part)))
-
-
-def make_room(root: Any, y_bar: Any) -> None:
-    """Have an adjoint of the whole memory, to which `y_bar` can be written."""
-    memory = root.adjoint
-    if memory.adjoint is None:
-        memory.adjoint = zeros_alike(root.primal)
-    memory.adjoint = with_levels_of(memory.adjoint, y_bar)
+    mark(part_of(memory.mask, x), index, mask)

@@ -2,7 +2,7 @@
 
 A write keeps the elements that it overwrites, and the rest of the program runs. On the way back the elements are put
 back, so that every earlier operation sees memory as it was at its own time; what was written gets the adjoint of that
-part, which is zero from there on back.
+part, which is zero from there on back, and does not count.
 
 The memory is that of a plain array, or of an outer number: then these are writes of the outer program.
 """
@@ -18,7 +18,7 @@ from shiftreset_ad.adjoints import accumulate
 from shiftreset_ad.control import Operation
 from shiftreset_ad.debugging.notes import FUNCTION_OF
 from shiftreset_ad.dispatch import put, taken, with_levels_of
-from shiftreset_ad.memory import has_views, lacks_level, note_write, part_of_adjoint, root_of
+from shiftreset_ad.memory import has_views, lacks_level, note_write, root_of, take_adjoint
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.tags import capture
 
@@ -60,12 +60,8 @@ def undo(operation: Operation) -> None:
     if not is_written:
         return
     put(x.primal, index, old)
-    part = part_of_adjoint(x)
-    if part is None:
-        return
-    x_bar = taken(part, index)
-    put(part, index, 0.0)
-    if operand is not None:
+    x_bar = take_adjoint(x, index)
+    if operand is not None and x_bar is not None:
         accumulate(operand, x_bar, owned=type(x_bar) is ndarray)
 
 

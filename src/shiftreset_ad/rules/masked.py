@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import At
+from shiftreset_ad.rules.indexing import At, names_each_position_once
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -109,6 +109,16 @@ def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
 def masked(values: Any, mask: Any) -> Any:
     """`Masked(values, mask)`; the values alone where the mask is no plain array."""
     return Masked(values, np.asarray(mask)) if isinstance(mask, ndarray | np.bool_) else values
+
+
+def mark(whole: Mask, index: Any, mask: Any) -> None:
+    """Have a mask be True in the part `index` where `mask` is."""
+    if mask is True:
+        whole[index] = True
+    elif names_each_position_once(index):
+        whole[index] |= mask
+    else:
+        np.logical_or.at(whole, index, mask)
 
 
 def unbroadcast_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
