@@ -18,6 +18,7 @@ from shiftreset_ad.remedies import taking_numbers
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order_like
 from shiftreset_ad.tags import Tag, open_tags
 
 
@@ -100,7 +101,8 @@ def _full_like(
 ) -> Any:
     if not isinstance(fill_value, Number):
         return _as_number(np.full_like(_array_like(a), fill_value, dtype, order, subok, shape), a)
-    return COMPOSITE[np.full_like](a, fill_value, dtype, order, subok, shape)
+    filled = COMPOSITE[np.full_like](a, fill_value, dtype, order, subok, shape)
+    return in_order_like(filled, np.empty_like(_array_like(a), dtype, order, subok, shape))
 
 
 # Functions that write to their first argument

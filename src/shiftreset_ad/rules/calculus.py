@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order_like
 from shiftreset_ad.rules.shapes import astype, normalize_axes, normalize_axis
 from shiftreset_ad.rules.table import composite
 
@@ -77,7 +78,7 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * ma
     turned = np.where((turned == -half) & (steps > 0), turned + period, turned)
     jumps = np.where(np.absolute(steps) < (half if discont is None else discont), 0.0, turned - steps)
     later, first = along(axis, len(shape_of(p)), slice(1, None), slice(None, 1))
-    return np.concatenate([p[first], p[later] + np.cumsum(jumps, axis)], axis)
+    return in_order_like(np.concatenate([p[first], p[later] + np.cumsum(jumps, axis)], axis), p)
 
 
 # The gradient of a sampled function: second-order differences inside, one-sided ones at the ends
@@ -148,7 +149,7 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
         first = _weighted(at_first, at(0, 1), at(1, 2), at(2, 3))
         last = _weighted(at_last, at(-3, -2), at(-2, -1), at(-1, None))
     slopes = np.concatenate([first, inside, last], axis)
-    return slopes if dtype_of(slopes) == dtype else astype(slopes, dtype)
+    return in_order_like(slopes if dtype_of(slopes) == dtype else astype(slopes, dtype), f)
 
 
 def _weights_inside(h1: Any, h2: Any) -> tuple[Any, Any, Any]:

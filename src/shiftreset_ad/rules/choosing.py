@@ -9,6 +9,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.joining import as_array
+from shiftreset_ad.rules.layouts import in_order, in_order_like
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.selection import as_positions, brought_into_range, elements_along, flattened_for
 from shiftreset_ad.rules.shapes import normalize_axes
@@ -64,7 +65,7 @@ def _choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     dtype = np.result_type(*parts)
     stacked = np.stack([np.broadcast_to(part, shape) for part in parts])
     y = stacked[(which, *np.indices(shape, sparse=True))]
-    return y if dtype_of(y) == dtype else astype(y, dtype)
+    return in_order(y if dtype_of(y) == dtype else astype(y, dtype), "C")
 
 
 @composite(np.select)
@@ -80,7 +81,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     dtype = np.result_type(*choices, y)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         y = np.where(condition, choice, y)
-    return y if dtype_of(y) == dtype else astype(y, dtype)
+    return in_order(y if dtype_of(y) == dtype else astype(y, dtype), "C")
 
 
 @composite(np.piecewise)
@@ -107,7 +108,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
         part = part[last[mask] == i]
         parts.append(part if dtype_of(part) == dtype else astype(part, dtype))
     order = np.argsort(np.argsort(last, axis=None, kind="stable"))
-    return np.reshape(np.concatenate(parts)[order], shape)
+    return in_order_like(np.reshape(np.concatenate(parts)[order], shape), x)
 
 
 @composite(np.trim_zeros)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.layouts import array_of, in_order
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, structured
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
@@ -70,7 +72,11 @@ def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "sam
     parts = list(arrays)
     if len({shape_of(a) for a in parts}) > 1:
         raise ValueError("all input arrays must have the same shape")
-    return np.concatenate([np.expand_dims(a, axis) for a in parts], axis=axis, dtype=dtype, casting=casting)
+    ndim = len(shape_of(parts[0])) if parts else 0
+    # An axis that is made by an index, unlike that of `expand_dims`, decides how the answer lies in memory.
+    index = (*(slice(None),) * normalize_axis(axis, ndim + 1), None)
+    layers = [a[index] if ndim and hasattr(a, "dtype") else np.expand_dims(a, axis) for a in parts]
+    return np.concatenate(layers, axis=axis, dtype=dtype, casting=casting)
 
 
 @composite(np.vstack)
@@ -124,11 +130,14 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate([*ends[0], differences, *ends[1]]) if any(ends) else differences
 
 
+SIZE_OF_LARGE_BLOCKS = 2 * 512 * 512  # elements times the depth: NumPy then fills an array in one order or the other
+
+
 @composite(np.block)
 def _block(arrays: Any) -> Any:
     depth = _depth_of_lists(arrays)
     if depth == 0:
-        return np.copy(arrays)
+        return np.copy(arrays, order="C")
     ndim = max(depth, *(len(shape_of(a)) for a in _blocks(arrays)))
 
     def joined(part: Any, depth: int) -> Any:
@@ -137,7 +146,13 @@ def _block(arrays: Any) -> Any:
             return np.reshape(part, (1,) * (ndim - len(shape)) + shape)
         return np.concatenate([joined(each, depth - 1) for each in part], axis=-depth)
 
-    return joined(arrays, depth)
+    y = joined(arrays, depth)
+    if depth * math.prod(shape_of(y)) <= SIZE_OF_LARGE_BLOCKS:
+        return y
+    blocks = [array_of(as_array(block)) for block in _blocks(arrays)]
+    flags = [block.flags for block in blocks if block is not None]
+    in_fortran = all(flag.f_contiguous for flag in flags) and not all(flag.c_contiguous for flag in flags)
+    return in_order(y, "F" if in_fortran else "C")
 
 
 def _depth_of_lists(arrays: Any) -> int:

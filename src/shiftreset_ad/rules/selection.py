@@ -10,6 +10,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import At, frozen_index
 from shiftreset_ad.rules.joining import as_array, join
+from shiftreset_ad.rules.layouts import in_order, order_of
 from shiftreset_ad.rules.shapes import normalize_axes, normalize_axis
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, linear, structured
 
@@ -89,9 +90,13 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 @composite(np.delete)
 def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = flattened_for(axis, arr)
-    if not isinstance(obj, slice):
+    is_slice = isinstance(obj, slice)
+    if not is_slice:
         as_positions("delete", obj)
-    return np.take(arr, np.delete(np.arange(shape_of(arr)[axis]), obj), axis)
+    kept = np.delete(np.arange(shape_of(arr)[axis]), obj)
+    if is_slice or (np.size(obj) == 1 and np.asarray(obj).dtype.kind in "iu"):
+        return in_order(np.take(arr, kept, axis), order_of(arr))
+    return arr[along(axis, kept)]
 
 
 @composite(np.insert)
@@ -113,7 +118,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     # Where the elements go does not depend on them, and so NumPy can say it.
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
-    return np.take(join([arr, values], axis), order, axis)
+    return in_order(np.take(join([arr, values], axis), order, axis), order_of(arr))
 
 
 def _in_dtype_of(arr: Any, values: Any) -> Any:
@@ -200,7 +205,9 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     copies = np.broadcast_to(interleaved, [n for count, size in pairs for n in (count, size)])
     tiled = np.reshape(copies, [count * size for count, size in pairs])
     # Unless there are several copies of several elements, that is a view still.
-    return tiled if any(count > 1 and size > 1 for count, size in pairs) else np.copy(tiled)
+    if any(count > 1 and size > 1 for count, size in pairs):
+        return tiled
+    return np.copy(tiled, order="K" if all(count == 1 for count in counts) else "C")
 
 
 @structured(np.roll, linear=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order_like
 from shiftreset_ad.rules.shapes import astype, constant_of, normalize_axis
 from shiftreset_ad.rules.table import composite, dispatched, linear, structured
 
@@ -40,7 +41,7 @@ def _rearranged(a: Any, order: Any, axis: int) -> Any:
 @composite(np.sort)
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> Any:
     a, axis = (np.ravel(a), 0) if axis is None else (a, normalize_axis(axis, len(shape_of(a))))
-    return rearranged(a, order_of(a, axis), axis)
+    return in_order_like(rearranged(a, order_of(a, axis), axis), a)
 
 
 @composite(np.sort_complex)
@@ -55,4 +56,4 @@ def _partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect
     a, axis = (np.ravel(a), 0) if axis is None else (a, normalize_axis(axis, len(shape_of(a))))
     # Where each element comes to lie is known from its rank.
     ranks = order_of(order_of(constant_of(a, lambda a: np.partition(a, kth, axis, kind)), axis), axis)
-    return rearranged(a, np.take_along_axis(order_of(a, axis), ranks, axis), axis)
+    return in_order_like(rearranged(a, np.take_along_axis(order_of(a, axis), ranks, axis), axis), a)
