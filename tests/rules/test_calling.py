@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import check, check_values, examples, generators
+from three_ways import check, check_call, check_values, every_call, examples, generators
 
 from shiftreset_ad import grad
 
@@ -36,21 +36,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("f", "shapes"),
-    [
-        pytest.param(f, shapes, id=f"{function.__name__}-{i}")
-        for function, calls in CASES.items()
-        for i, (f, *shapes) in enumerate(calls)
-    ],
-)
-@pytest.mark.parametrize("seed", [0, 1])
+@every_call(CASES)
 def test_three_ways(f, shapes, seed):
-    generator = np.random.default_rng(seed)
-    xs = [generator.uniform(-1.0, 1.0, shape) for shape in shapes]
-    if seed:  # NumPy's scalars, and arrays that are not contiguous
-        xs = [np.asfortranarray(x)[::-1] if np.ndim(x) else np.float64(x) for x in xs]
-    check(f, *xs, generator=generator)
+    check_call(f, shapes, seed)
 
 
 @few

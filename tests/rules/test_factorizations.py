@@ -15,6 +15,7 @@ from shiftreset_ad import grad
 from shiftreset_ad.rules.linalg import general
 from shiftreset_ad.rules.linalg import hermitian as of_hermitian
 from shiftreset_ad.rules.linalg.factorizations import cholesky_factor, reduced_factors, rest_of_reflections
+from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.linalg.singular import complement, decomposition, singular_values
 
 few = settings(examples, max_examples=10)
@@ -89,6 +90,16 @@ def test_cholesky_reads_one_triangle(upper):
     unread = np.tri(3, k=-1, dtype=bool) if upper else np.tri(3, k=-1, dtype=bool).T
     np.testing.assert_array_equal(g[unread], np.zeros(3))
     assert np.all(g[~unread] != 0)
+
+
+@pytest.mark.parametrize(("triangle", "unread"), [("L", (0, 1)), ("U", (1, 0))])
+def test_an_infinite_slope_in_the_triangle_that_is_not_read_does_not_count(triangle, unread):
+    a = np.array([[4.0, 1.0], [1.0, 9.0]])
+    a[unread] = 0.0
+    for f in (lambda a: la.cholesky(a, upper=triangle == "U"), lambda a: la.eigvalsh(a, triangle)):
+        g = grad(lambda a, f=f: np.sum(f(np.sqrt(a))))(a)
+        assert g[unread] == 0.0
+        assert np.all(np.isfinite(g))
 
 
 SHAPES = [(3, 3), (4, 2), (2, 4), (1, 1), (1, 3), (3, 1), (2, 0), (0, 2), (2, 3, 2), (2, 1, 2, 3)]
@@ -402,7 +413,7 @@ def test_what_numpy_does_not_take_raises_as_there(call):
 
 
 CASES = {
-    **dict.fromkeys((la.cholesky, cholesky_factor), test_cholesky),
+    **dict.fromkeys((la.cholesky, cholesky_factor, hermitian_from), test_cholesky),
     **dict.fromkeys((la.qr, reduced_factors, rest_of_reflections), test_qr),
     **dict.fromkeys((la.eigh, la.eigvalsh, of_hermitian.eigenpairs, of_hermitian.eigenvalues), test_eigh),
     **dict.fromkeys((la.eig, la.eigvals, general.eigenpairs), test_eig),

@@ -238,3 +238,22 @@ def test_wrong_axes_raise_as_in_numpy(call):
         call(x)
     with pytest.raises(type(expected.value)):
         grad(lambda a: np.sum(call(a)))(x)
+
+
+@pytest.mark.parametrize("size", [3, 2000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_cotangents_are_spread_over_small_and_large_arrays(dtype, size):
+    a = np.ones((2, size), dtype)
+    weights = np.array([1.0, 2.0])
+    for function, scale in ((np.sum, 1.0), (np.mean, 1.0 / size)):
+        for keepdims in (False, True):
+
+            def f(a, function=function, keepdims=keepdims):
+                y = function(a, axis=-1, keepdims=keepdims)
+                return np.real(np.sum(np.reshape(y, 2) * weights) + function(a) * a.size)
+
+            g = grad(f)(a)
+            assert g.dtype == a.dtype
+            whole = a.size if function is np.sum else 1.0
+            expected = np.broadcast_to(weights[:, None] * scale + whole, a.shape)
+            np.testing.assert_allclose(g, expected, rtol=1e-6)

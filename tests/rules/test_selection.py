@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import check, check_values, examples, generators
+from three_ways import check, check_call, check_values, every_call, examples, generators
 
 from shiftreset_ad import grad, jvp
 from shiftreset_ad.rules.selection import elements_along
 
-few = settings(examples, max_examples=25)
+few = settings(examples, max_examples=20)
 
 MASK = np.array([[True, False, True], [False, False, True]])
 POSITIONS = np.array([[0, 2, 2], [1, 0, 0]])
@@ -144,21 +144,9 @@ BY_VALUE = {
 CASES = {f: WITHOUT_LOOKING.get(f, []) + BY_VALUE.get(f, []) for f in {**WITHOUT_LOOKING, **BY_VALUE}}
 
 
-@pytest.mark.parametrize(
-    ("f", "shapes"),
-    [
-        pytest.param(f, shapes, id=f"{function.__name__}-{i}")
-        for function, calls in CASES.items()
-        for i, (f, *shapes) in enumerate(calls)
-    ],
-)
-@pytest.mark.parametrize("seed", [0, 1])
+@every_call(CASES)
 def test_three_ways(f, shapes, seed):
-    generator = np.random.default_rng(seed)
-    xs = [generator.uniform(-1.0, 1.0, shape) for shape in shapes]
-    if seed:  # NumPy's scalars, and arrays that are not contiguous
-        xs = [np.asfortranarray(x)[::-1] if np.ndim(x) else np.float64(x) for x in xs]
-    check(f, *xs, generator=generator)
+    check_call(f, shapes, seed)
 
 
 shapes_of_arrays = array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)

@@ -11,7 +11,7 @@ import test_selection
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import check, check_values, examples, generators
+from three_ways import check, check_call, check_values, every_call, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
@@ -319,18 +319,9 @@ for _cases in (test_selection.WITHOUT_LOOKING, test_grids.CASES, test_padding.CA
     CASES |= {f: [call for call in calls if len(call) == 2] for f, calls in _cases.items() if f not in OWN}
 
 
-@pytest.mark.parametrize(
-    ("f", "shapes"),
-    [(f, shapes) for calls in OWN.values() for f, *shapes in calls],
-    ids=[f"{function.__name__}-{i}" for function, calls in OWN.items() for i in range(len(calls))],
-)
-@pytest.mark.parametrize("seed", [0, 1])
+@every_call(OWN)
 def test_three_ways(f, shapes, seed):
-    generator = np.random.default_rng(seed)
-    xs = [generator.uniform(-1.0, 1.0, shape) for shape in shapes]
-    if seed:  # NumPy's scalars, and arrays that are not contiguous
-        xs = [np.asfortranarray(x)[::-1] if np.ndim(x) else np.float64(x) for x in xs]
-    check(f, *xs, generator=generator)
+    check_call(f, shapes, seed)
 
 
 shapes_of_arrays = array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=3)

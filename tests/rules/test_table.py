@@ -39,7 +39,7 @@ FAMILIES = (
     *("linalg", "factorizations"),
 )
 if find_spec("scipy"):
-    FAMILIES += ("signal", "special", "matrix_functions")
+    FAMILIES += ("signal", "special", "special_parameters", "matrix_functions")
 
 
 def cases():
