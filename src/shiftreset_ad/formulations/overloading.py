@@ -6,36 +6,78 @@ elementwise function of the table: `x * x` and `np.sin(x)` go the same way. The 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shiftreset_ad.rules import ELEMENTWISE
+from shiftreset_ad.rules.masked import Choice
 
-COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+PACKAGE = "shiftreset_ad.formulations."
+COMPARISONS = frozenset(
+    {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isnan, np.isinf, np.isfinite}
+)  # they answer with a boolean
+STEPS = frozenset({np.sign, np.floor, np.ceil, np.rint, np.trunc, np.floor_divide})  # their derivative is zero
 
 
-class Overloaded(ABC):
-    """A number whose operators and NumPy functions are all `operate`, and which compares by its `primal`."""
+class Overloaded:
+    """A number whose operators and NumPy functions are all `operate`, and which compares by its `primal`.
+
+    A class that derives from it is no dataclass: those are compared, and taken apart as structures, by their fields.
+    """
 
     __slots__ = ()
     primal: Any
+    # What the rules of the table ask of a number.
+    shape: ClassVar[tuple[Any, ...]] = ()
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
 
-    @abstractmethod
+    # The formulation that a number belongs to; None for one that only counts or writes down what is done with it.
+    formulation: ClassVar[str | None]
+
+    def __init_subclass__(cls, measures: bool = False) -> None:
+        super().__init_subclass__()
+        is_of_room = cls.__module__.startswith(PACKAGE) and not measures
+        cls.formulation = cls.__module__ if is_of_room else None
+
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         """The answer of `function(*operands)`, of which at least one is a number of this class."""
+        raise NotImplementedError(f"{type(self).__name__}.operate: the subclass has to say what an operation does")
 
-    def __array_ufunc__(self, function: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
-        if method != "__call__" or options:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs:
             return NotImplemented
-        return self._operate(function, *operands)
+        return self._operate(ufunc, *inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3:
+            return NotImplemented
+        condition, then, otherwise = args
+        return then if condition else otherwise
 
     def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
-        if function in COMPARISONS:
+        if function in COMPARISONS or function in STEPS:
             return function(*(x.primal if isinstance(x, Overloaded) else x for x in operands))
+        for x in operands:
+            if isinstance(x, Overloaded) and x.formulation != self.formulation and x.formulation and self.formulation:
+                # Each takes the numbers of the other for constants, and the derivative would be silently wrong.
+                raise TypeError(
+                    f"{function.__name__}: numbers of two formulations, {self.formulation.removeprefix(PACKAGE)} and "
+                    f"{x.formulation.removeprefix(PACKAGE)}; nest derivatives of one formulation in one another"
+                )
         return self.operate(function, *operands)
+
+    def __bool__(self) -> bool:
+        return bool(self.primal)
+
+    def __eq__(self, that: object) -> Any:
+        return self._operate(np.equal, self, that)
+
+    def __ne__(self, that: object) -> Any:
+        return self._operate(np.not_equal, self, that)
+
+    __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
 
     def __add__(self, that: Any) -> Any:
         return self._operate(np.add, self, that)
@@ -61,8 +103,32 @@ class Overloaded(ABC):
     def __rtruediv__(self, that: Any) -> Any:
         return self._operate(np.divide, that, self)
 
+    def __floordiv__(self, that: Any) -> Any:
+        return self._operate(np.floor_divide, self, that)
+
+    def __rfloordiv__(self, that: Any) -> Any:
+        return self._operate(np.floor_divide, that, self)
+
+    def __mod__(self, that: Any) -> Any:
+        return self._operate(np.remainder, self, that)
+
+    def __rmod__(self, that: Any) -> Any:
+        return self._operate(np.remainder, that, self)
+
+    def __pow__(self, that: Any) -> Any:
+        return self._operate(np.power, self, that)
+
+    def __rpow__(self, that: Any) -> Any:
+        return self._operate(np.power, that, self)
+
     def __neg__(self) -> Any:
         return self._operate(np.negative, self)
+
+    def __pos__(self) -> Any:
+        return self._operate(np.positive, self)
+
+    def __abs__(self) -> Any:
+        return self._operate(np.absolute, self)
 
     def __lt__(self, that: Any) -> Any:
         return self._operate(np.less, self, that)
@@ -91,9 +157,20 @@ def answer_and_partials(function: Callable[..., Any], *xs: Any) -> tuple[Any, li
 
 def partials(function: Callable[..., Any], y: Any, *xs: Any) -> list[Any]:
     """The partial derivatives of y = function(*xs) with respect to each of `xs`."""
+    if function in STEPS:
+        return [0.0] * len(xs)
     if function not in ELEMENTWISE:
         raise NotImplementedError(
             f"{function.__name__}: formulations differentiate elementwise functions only; "
             "write it by these, or use shiftreset_ad.grad"
         )
+    with np.errstate(all="ignore"):  # an infinite slope is an answer; that in the exponent of x**2, nobody asks for
+        try:
+            slopes = _slopes(function, y, xs)
+        except ZeroDivisionError:  # of Python's floats; NumPy's become infinite
+            slopes = _slopes(function, y, [np.float64(x) if isinstance(x, float) else x for x in xs])
+    return [slope.shares if isinstance(slope, Choice) else slope for slope in slopes]
+
+
+def _slopes(function: Callable[..., Any], y: Any, xs: Sequence[Any]) -> list[Any]:
     return [p(y, *xs) if callable(p) else p or 0.0 for p in ELEMENTWISE[function].partials]

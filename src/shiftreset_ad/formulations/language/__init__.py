@@ -21,9 +21,10 @@ from shiftreset_ad.formulations.language.derived import (
 )
 from shiftreset_ad.formulations.language.interpreter import as_function, evaluate
 from shiftreset_ad.formulations.language.machine import call, run
-from shiftreset_ad.formulations.language.names import Names, children, distinct, free_variables, renamed, with_children
+from shiftreset_ad.formulations.language.names import Names, distinct, free_variables, renamed, with_children
 from shiftreset_ad.formulations.language.parser import parse
 from shiftreset_ad.formulations.language.printer import show
+from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
 from shiftreset_ad.formulations.language.symbols import partial_terms
 from shiftreset_ad.formulations.language.terms import (
     App,
@@ -44,6 +45,7 @@ from shiftreset_ad.formulations.language.terms import (
     Snd,
     Term,
     Var,
+    children,
 )
 from shiftreset_ad.formulations.language.values import Cell, Left, Right
 
@@ -66,6 +68,7 @@ __all__ = [
     "Names",
     "Pair",
     "Primitive",
+    "Recursion",
     "Ref",
     "Reset",
     "Right",
@@ -74,6 +77,7 @@ __all__ = [
     "Term",
     "Var",
     "add_to",
+    "answer_of",
     "as_function",
     "branch",
     "call",

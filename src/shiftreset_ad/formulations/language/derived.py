@@ -58,13 +58,15 @@ def letrec(name: str, parameter: str, function: Term, body: Term) -> Term:
     """
     itself = Names(function, body, Var(name), Var(parameter)).fresh(name)
     unrolled = App(Var(itself), Var(itself))
-    return Let(itself, Lam(itself, Lam(parameter, Let(name, unrolled, function))), Let(name, unrolled, body))
+    inside = function if parameter == name else Let(name, unrolled, function)
+    return Let(itself, Lam(itself, Lam(parameter, inside)), Let(name, unrolled, body))
 
 
 def repeat(times: int, function: Term, start: Term) -> Term:
     """function (function (... start)): a loop of `times` rounds, which is a tail-recursive function.
 
-    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the paper's examples.
+    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the paper's examples. A loop of thousands of
+    rounds is better written by `letrec`, with a real number for its counter, as this one is a term as deep.
     """
     names = Names(function, start)
     loop, state, rest, step = (names.fresh(name) for name in ("loop", "state", "rest", "step"))

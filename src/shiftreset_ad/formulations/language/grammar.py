@@ -10,10 +10,12 @@ with the precedence of ML, lowest first. `let (x, y) = e in e` and `let rec f x 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.formulations.language.terms import Deref, Fst, Inl, Inr, Ref, Reset, Snd
+from shiftreset_ad.formulations.overloading import COMPARISONS, STEPS
 from shiftreset_ad.rules import ELEMENTWISE
 
 
@@ -49,10 +51,12 @@ PREFIX = {"fst": Fst, "snd": Snd, "inl": Inl, "inr": Inr, "ref": Ref, "!": Deref
 PREFIX_OF = {construct: word for word, construct in PREFIX.items()}
 
 # Functions by their NumPy names; those with an infix symbol have that only.
+FUNCTIONS: tuple[Any, ...] = (*ELEMENTWISE, *STEPS, *COMPARISONS)
 PRIMITIVES = {
     f.__name__: f
-    for f in ELEMENTWISE
-    if getattr(np, f.__name__, None) is f and f not in INFIX_OF and f is not np.negative
+    for f in FUNCTIONS
+    if hasattr(np, f.__name__) and isinstance(f, np.ufunc) and f not in INFIX_OF and f is not np.negative
 }
 NUMBERS = {"inf": np.inf, "nan": np.nan}
-KEYWORDS = {"fun", "let", "rec", "in", "case", "of", "if", "then", "else", "shift", *PREFIX, *NUMBERS, *PRIMITIVES}
+WORDS = ("fun", "let", "rec", "in", "case", "of", "if", "then", "else", "shift")
+KEYWORDS = frozenset({*WORDS, *PREFIX, *NUMBERS, *PRIMITIVES})

@@ -9,6 +9,8 @@ want it (section 3.1): `primitive(function, operands, k)`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from shiftreset_ad.formulations.language.interpreter import Environment, look_up
@@ -32,7 +34,16 @@ from shiftreset_ad.formulations.language.terms import (
     Term,
     Var,
 )
-from shiftreset_ad.formulations.language.values import Cell, Left, Right, answer
+from shiftreset_ad.formulations.language.values import (
+    Cell,
+    Left,
+    Right,
+    answer,
+    require_cell,
+    require_function,
+    require_pair,
+    require_sum,
+)
 
 # What is left to do: a frame, and the frames outside it. A frame takes the value of its hole, and those outside.
 Frame: TypeAlias = Callable[[Any, Any], Any]
@@ -68,7 +79,8 @@ class Return(NamedTuple):
 State: TypeAlias = Evaluate | Perform | Return
 
 
-class Closure(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
     """The value of a function."""
 
     parameter: str
@@ -76,7 +88,8 @@ class Closure(NamedTuple):
     environment: Environment
 
 
-class Continuation(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Continuation:
     """The frames that a `shift` has taken, innermost first."""
 
     frames: tuple[Frame, ...]
@@ -125,10 +138,10 @@ def proceed(state: State, k: Callable[[Any], Any], operate: Operate | None) -> A
 def step(term: Term, env: Environment, frames: Frames) -> State:
     """The next state of a machine that is to evaluate `term`."""
     match term:
-        case Const(value):
-            return Return(value, frames)
         case Var(name):
             return Return(look_up(name, env), frames)
+        case Const(value):
+            return Return(value, frames)
         case Primitive(_, operands):
             return values_of(operands, env, frames, lambda xs, out: Perform(term, xs, out))
         case Lam(parameter, body):
@@ -140,21 +153,21 @@ def step(term: Term, env: Environment, frames: Frames) -> State:
         case Pair(first, second):
             return values_of((first, second), env, frames, Return)
         case Fst(pair):
-            return values_of((pair,), env, frames, lambda xs, out: Return(xs[0][0], out))
+            return values_of((pair,), env, frames, lambda xs, out: Return(require_pair(xs[0], "fst")[0], out))
         case Snd(pair):
-            return values_of((pair,), env, frames, lambda xs, out: Return(xs[0][1], out))
+            return values_of((pair,), env, frames, lambda xs, out: Return(require_pair(xs[0], "snd")[1], out))
         case Inl(value):
             return values_of((value,), env, frames, lambda xs, out: Return(Left(xs[0]), out))
         case Inr(value):
             return values_of((value,), env, frames, lambda xs, out: Return(Right(xs[0]), out))
         case Case(scrutinee):
-            return values_of((scrutinee,), env, frames, lambda xs, out: choose(term, xs[0], env, out))
+            return values_of((scrutinee,), env, frames, lambda xs, out: choose(term, require_sum(xs[0]), env, out))
         case Ref(value):
             return values_of((value,), env, frames, lambda xs, out: Return(Cell(xs[0]), out))
         case Deref(cell):
-            return values_of((cell,), env, frames, lambda xs, out: Return(xs[0].content, out))
+            return values_of((cell,), env, frames, lambda xs, out: Return(require_cell(xs[0], "!").content, out))
         case Assign(cell, value):
-            return values_of((cell, value), env, frames, lambda xs, out: Return(assign(xs[0], xs[1]), out))
+            return values_of((cell, value), env, frames, lambda xs, out: Return(assign(*xs), out))
         case Reset(body):
             return Evaluate(body, env, (delimiter, frames))
         case Shift(name, body):
@@ -165,9 +178,23 @@ def step(term: Term, env: Environment, frames: Frames) -> State:
 
 def values_of(terms: tuple[Term, ...], env: Environment, frames: Frames, then: Then, done: Any = ()) -> State:
     """Evaluate `terms` from left to right, and then go on with their values."""
-    if not terms:
-        return then(done, frames)
-    return Evaluate(terms[0], env, (lambda value, out: values_of(terms[1:], env, out, then, (*done, value)), frames))
+    for i, term in enumerate(terms):
+        match term:
+            case Const(value):
+                done = (*done, value)
+            case Var(name):
+                done = (*done, look_up(name, env))
+            case _:
+                frame = partial(_with_value, terms[i + 1 :], env, then, done)
+                return Evaluate(term, env, (frame, frames))
+    return then(done, frames)
+
+
+def _with_value(
+    terms: tuple[Term, ...], env: Environment, then: Then, done: tuple[Any, ...], value: Any, frames: Frames
+) -> State:
+    """The frame of an operand: go on with those that are left."""
+    return values_of(terms, env, frames, then, (*done, value))
 
 
 def enter(function: Any, argument: Any, frames: Frames) -> State:
@@ -180,7 +207,7 @@ def enter(function: Any, argument: Any, frames: Frames) -> State:
             for frame in reversed(taken):
                 frames = (frame, frames)
             return Return(argument, frames)
-    return Return(function(argument), frames)
+    return Return(require_function(function)(argument), frames)
 
 
 def choose(case: Case, scrutinee: Left | Right, env: Environment, frames: Frames) -> State:
@@ -190,9 +217,9 @@ def choose(case: Case, scrutinee: Left | Right, env: Environment, frames: Frames
     return Evaluate(case.right, {**env, case.right_name: scrutinee.value}, frames)
 
 
-def assign(cell: Cell, value: Any) -> tuple[()]:
+def assign(cell: Any, value: Any) -> tuple[()]:
     """Overwrite the content of a cell."""
-    cell.content = value
+    require_cell(cell, ":=").content = value
     return ()
 
 

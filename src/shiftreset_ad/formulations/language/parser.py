@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -38,7 +40,13 @@ def parse(text: str) -> Term:
     True
     """
     parser = _Parser(text)
-    term = parser.expression()
+    try:
+        term = parser.expression()
+    except RecursionError:
+        raise RecursionError(
+            "parse: the text has parentheses inside one another, or operands of operands, deeper than Python's stack "
+            "allows; give parts a name by let, which may be nested as deep as wanted"
+        ) from None
     if parser.token:
         parser.fail("the end")
     return term
@@ -62,6 +70,7 @@ class _Parser:
             self.token = self._text[self._start : self._end]
         elif self._text[self._end :].strip():
             self.token = self._text[self._end :].split()[0]
+            self._start = self._text.index(self.token, self._end)
             self.fail("a word of the language")
         else:
             self._kind, self.token = None, ""
@@ -90,61 +99,54 @@ class _Parser:
         return self._advance()
 
     def expression(self) -> Term:
-        if self._accept("fun"):
-            name = self._name()
-            self._expect("->")
-            return Lam(name, self.expression())
+        """What opens an expression, `let x = e in` and the like, is kept until its body, the rest, is there."""
+        openings: list[Callable[[Term], Term]] = []
+        while opening := self._opening():
+            openings.append(opening)
+        term = self._last
+        for opening in reversed(openings):
+            term = opening(term)
+        return term
+
+    def _opening(self) -> Callable[[Term], Term] | None:
+        """What makes the rest of an expression, its body, the whole; None for the body itself, which is `_last`."""
         if self._accept("let"):
             return self._let()
-        if self._accept("case"):
-            return self._case()
-        if self._accept("if"):
-            condition = self.expression()
-            self._expect("then")
-            then = self.expression()
-            self._expect("else")
-            return if_then_else(condition, then, self.expression())
+        if self._accept("fun"):
+            return partial(Lam, self._name_before("->"))
         if self._accept("shift"):
-            name = self._name()
-            self._expect("in")
-            return Shift(name, self.expression())
+            return partial(Shift, self._name_before("in"))
+        if self._accept("case"):
+            scrutinee, left_name = self._up_to("of"), self._name_before("->")
+            return partial(Case, scrutinee, left_name, self._up_to("|"), self._name_before("->"))
+        if self._accept("if"):
+            return partial(if_then_else, self._up_to("then"), self._up_to("else"))
         term = self._infix(Level.COMPARISON)
         if self._accept(":="):
             term = Assign(term, self._infix(Level.COMPARISON))
-        return Let(UNUSED, term, self.expression()) if self._accept(";") else term
+        if self._accept(";"):
+            return partial(Let, UNUSED, term)
+        self._last = term
+        return None
 
-    def _let(self) -> Term:
+    def _let(self) -> Callable[[Term], Term]:
         if self._accept("rec"):
-            function, parameter = self._name(), self._name()
-            self._expect("=")
-            body = self.expression()
-            self._expect("in")
-            return letrec(function, parameter, body, self.expression())
+            return partial(letrec, self._name(), self._name_before("="), self._up_to("in"))
         if self._accept("("):
-            first = self._name()
-            self._expect(",")
-            second = self._name()
-            self._expect(")")
+            first, second = self._name_before(","), self._name_before(")")
             self._expect("=")
-            pair = self.expression()
-            self._expect("in")
-            return let_pair(first, second, pair, self.expression())
-        name = self._name()
-        self._expect("=")
-        value = self.expression()
-        self._expect("in")
-        return Let(name, value, self.expression())
+            return partial(let_pair, first, second, self._up_to("in"))
+        return partial(Let, self._name_before("="), self._up_to("in"))
 
-    def _case(self) -> Term:
-        scrutinee = self.expression()
-        self._expect("of")
-        left_name = self._name()
-        self._expect("->")
-        left = self.expression()
-        self._expect("|")
-        right_name = self._name()
-        self._expect("->")
-        return Case(scrutinee, left_name, left, right_name, self.expression())
+    def _name_before(self, token: str) -> str:
+        name = self._name()
+        self._expect(token)
+        return name
+
+    def _up_to(self, token: str) -> Term:
+        term = self.expression()
+        self._expect(token)
+        return term
 
     def _infix(self, level: Level) -> Term:
         """Operators of this level and of those that bind tighter; all associate to the left, comparisons not."""
@@ -162,9 +164,11 @@ class _Parser:
     def _sign(self) -> Term:
         if not self._accept("-"):
             return self._application()
-        if self._kind == "number" or self.token in NUMBERS:
-            return Const(-self._number())
-        return Primitive(np.negative, (self._sign(),))
+        is_literal = self._is_number()
+        operand = self._sign()
+        if is_literal and isinstance(operand, Const):
+            return Const(-operand.value)
+        return Primitive(np.negative, (operand,))
 
     def _application(self) -> Term:
         term = self._operand()
@@ -185,11 +189,16 @@ class _Parser:
         if self.token in PRIMITIVES:
             function = PRIMITIVES[self._advance()]
             return Primitive(function, tuple(self._operand() for _ in range(function.nin)))
-        if self._kind == "number" or self.token in NUMBERS:
+        if self._is_number():
             return Const(self._number())
         if self._accept("("):
             return self._parenthesised()
+        if self._kind != "name" or self.token in KEYWORDS or self.token == UNUSED:
+            self.fail("a term")
         return Var(self._name())
+
+    def _is_number(self) -> bool:
+        return self._kind == "number" or self.token in NUMBERS
 
     def _number(self) -> float:
         token = self._advance()

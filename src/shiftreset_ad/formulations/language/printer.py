@@ -8,11 +8,13 @@ import numpy as np
 
 from shiftreset_ad.formulations.language.grammar import INFIX_OF, PREFIX_OF, Level
 from shiftreset_ad.formulations.language.names import UNUSED
+from shiftreset_ad.formulations.language.recursion import Recursion, answer_of, for_each
 from shiftreset_ad.formulations.language.terms import (
     App,
     Assign,
     Case,
     Const,
+    Deref,
     Lam,
     Let,
     Pair,
@@ -20,29 +22,30 @@ from shiftreset_ad.formulations.language.terms import (
     Shift,
     Term,
     Var,
+    children,
 )
 
 
 def show(term: Term, width: int = 100) -> str:
-    """The text of a term, on several lines where one is longer than `width`.
+    """The text of a term, on several lines where one would be longer than `width` (not counting its indentation).
 
     >>> x = Var("x")
     >>> show(Lam("x", x * x + np.sin(x)))
     'fun x -> x * x + sin x'
     """
-    return _Printer(width).text(term, Level.EXPRESSION)
+    return answer_of(_Printer(width).text(term, Level.EXPRESSION))
 
 
 class _Printer:
     def __init__(self, width: int) -> None:
         self._width = width
 
-    def text(self, term: Term, level: Level) -> str:
+    def text(self, term: Term, level: Level) -> Recursion[str]:
         """The term where a construct of this level may stand."""
-        own, text = self._construct(term)
+        own, text = yield self._construct(term)
         return f"({_hanging(text, 1)})" if own < level else text
 
-    def _construct(self, term: Term) -> tuple[Level, str]:
+    def _construct(self, term: Term) -> Recursion[tuple[Level, str]]:
         """How tightly the term binds, and its text."""
         text = self.text
         match term:
@@ -51,56 +54,75 @@ class _Printer:
             case Const(value):
                 return _constant(value)
             case Pair(first, second):
-                pair = f"({text(first, Level.EXPRESSION)}, {text(second, Level.EXPRESSION)})"
-                return Level.ATOM, _hanging(pair, 1)
+                left, right = (yield text(first, Level.EXPRESSION)), (yield text(second, Level.EXPRESSION))
+                return Level.ATOM, _hanging(f"({self._joined(f'{left},', right)})", 1)
             case Primitive(function, (a, b)) if function in INFIX_OF:
                 symbol, level = INFIX_OF[function]
-                left = Level(level + 1) if level is Level.COMPARISON else level
-                return level, f"{text(a, left)} {symbol} {text(b, Level(level + 1))}"
+                left = yield text(a, Level(level + 1) if level is Level.COMPARISON else level)
+                right = yield text(b, Level(level + 1))
+                return level, self._joined(left, f"{symbol} {_hanging(right, len(symbol) + 1)}")
             case Primitive(np.negative, (a,)):
-                operand = text(a, Level.SIGN)
-                return Level.SIGN, f"-({operand})" if isinstance(a, Const) else f"-{operand}"
-            case Primitive(function, operands):
-                words = [function.__name__, *(text(operand, Level.OPERAND) for operand in operands)]
-                return Level.OPERAND, " ".join(words)
+                operand = yield text(a, Level.SIGN)
+                return Level.SIGN, f"-({operand})" if isinstance(a, Const) else f"-{_hanging(operand, 1)}"
             case App(function, argument):
-                return Level.APPLICATION, f"{text(function, Level.APPLICATION)} {text(argument, Level.OPERAND)}"
+                applied = yield text(function, Level.APPLICATION)
+                return Level.APPLICATION, self._joined(applied, (yield text(argument, Level.OPERAND)), indent=2)
             case Assign(cell, value):
-                return Level.ASSIGNMENT, f"{text(cell, Level.COMPARISON)} := {text(value, Level.COMPARISON)}"
+                left, right = (yield text(cell, Level.COMPARISON)), (yield text(value, Level.COMPARISON))
+                return Level.ASSIGNMENT, self._joined(f"{left} :=", right, indent=2)
             case Lam(name, body):
-                return Level.EXPRESSION, self._joined(f"fun {name} ->", body, indent=2)
+                put = self._joined if isinstance(body, Lam) else self._under
+                return Level.EXPRESSION, put(f"fun {name} ->", (yield text(body, Level.EXPRESSION)))
             case Shift(name, body):
-                return Level.EXPRESSION, self._joined(f"shift {name} in", body, indent=2)
-            case Let("_", value, body):
-                return Level.EXPRESSION, self._joined(f"{text(value, Level.ASSIGNMENT)};", body, indent=0)
+                return Level.EXPRESSION, self._under(f"shift {name} in", (yield text(body, Level.EXPRESSION)))
             case Let(name, value, body):
-                bound = _hanging(text(value, Level.EXPRESSION), 4)
-                return Level.EXPRESSION, self._joined(f"let {name} = {bound} in", body, indent=0)
-            case Case():
-                return Level.EXPRESSION, self._case(term)
-        (operand,) = (getattr(term, name) for name in term.__match_args__)  # type: ignore[attr-defined]
-        word = PREFIX_OF[type(term)]
-        return Level.OPERAND, f"{word}{'' if word == '!' else ' '}{text(operand, Level.OPERAND)}"
+                if name == UNUSED:
+                    head = f"{(yield text(value, Level.ASSIGNMENT))};"
+                else:
+                    head = self._bound(name, (yield text(value, Level.EXPRESSION)))
+                return Level.EXPRESSION, self._under(head, (yield text(body, Level.EXPRESSION)), indent=0)
+            case Case(scrutinee, left_name, left, right_name, right):
+                parts = yield for_each(lambda part: text(part, Level.EXPRESSION), (scrutinee, left, right))
+                return Level.EXPRESSION, self._case(left_name, right_name, *parts)
+            case Deref(cell):
+                return Level.OPERAND, f"!{_hanging((yield text(cell, Level.OPERAND)), 1)}"
+        line = term.function.__name__ if isinstance(term, Primitive) else PREFIX_OF[type(term)]
+        for operand in (yield for_each(lambda part: text(part, Level.OPERAND), children(term))):
+            line = self._joined(line, operand, indent=2)
+        return Level.APPLICATION, line
 
-    def _joined(self, head: str, body: Term, indent: int) -> str:
-        text = self.text(body, Level.EXPRESSION)
-        line = f"{head} {text}"
-        if len(line) <= self._width and "\n" not in line:
-            return line
+    def _fits(self, *parts: str) -> bool:
+        return not any("\n" in part for part in parts) and sum(map(len, parts)) + len(parts) - 1 <= self._width
+
+    def _joined(self, left: str, right: str, indent: int = 0) -> str:
+        """Both in a line, if the first line of the right one is not too long for that."""
+        if self._fits(left, right.partition("\n")[0]):
+            return f"{left} {right}"
+        return self._under(left, right, indent)
+
+    def _under(self, head: str, text: str, indent: int = 2) -> str:
+        """Both in a line, or the text in the lines under the head."""
+        if self._fits(head, text):
+            return f"{head} {text}"
         return f"{head}\n{' ' * indent}{_hanging(text, indent)}"
 
-    def _case(self, case: Case) -> str:
-        scrutinee = self.text(case.scrutinee, Level.EXPRESSION)
-        left, right = self.text(case.left, Level.EXPRESSION), self.text(case.right, Level.EXPRESSION)
-        if case.left_name == UNUSED == case.right_name:
-            heads = f"if {scrutinee}", "then", "else"
+    def _bound(self, name: str, value: str) -> str:
+        """The head of a `let`."""
+        if self._fits("let", name, "=", value, "in"):
+            return f"let {name} = {value} in"
+        return f"let {name} =\n  {_hanging(value, 2)}\nin"
+
+    def _case(self, left_name: str, right_name: str, scrutinee: str, left: str, right: str) -> str:
+        if left_name == UNUSED == right_name:
+            head, to_left, to_right, indent = f"if {_hanging(scrutinee, 3)}", "then", "else", 2
         else:
-            heads = f"case {scrutinee} of", f"{case.left_name} ->", f"| {case.right_name} ->"
-        head, to_left, to_right = heads
-        line = f"{head} {to_left} {left} {to_right} {right}"
-        if len(line) <= self._width and "\n" not in line:
-            return line
-        return f"{head}\n  {to_left} {_hanging(left, 4)}\n  {to_right} {_hanging(right, 4)}"
+            head, to_left, to_right = f"case {_hanging(scrutinee, 5)} of", f"{left_name} ->", f"| {right_name} ->"
+            indent = 0  # so that the names are below one another
+        if self._fits(head, to_left, left, to_right, right):
+            return f"{head} {to_left} {left} {to_right} {right}"
+        on_left = _hanging(self._under(to_left, left), 2)
+        on_right = _hanging(self._under(to_right, right, 4 - indent), indent)
+        return f"{head}\n  {on_left}\n{' ' * indent}{on_right}"
 
 
 def _constant(value: Any) -> tuple[Level, str]:

@@ -6,17 +6,23 @@ Terms are written with Python's operators, or parsed: `Lam("x", Var("x") * Var("
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from shiftreset_ad.formulations.overloading import COMPARISONS, Overloaded
 
+T = TypeVar("T")
+
 
 class Term(Overloaded):
-    """A term: e + e and np.sin(e) are terms too, and f(e) is an application."""
+    """A term: e + e and np.sin(e) are terms too, and f(e) is an application.
+
+    Terms may be deep, an operation inside the next, so that what is defined here does not nest on Python's stack.
+    """
 
     __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()  # the names of its parts
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Term:
         """The term that applies `function`."""
@@ -27,27 +33,50 @@ class Term(Overloaded):
     def __call__(self, argument: Term) -> App:
         return App(self, argument)
 
+    def __eq__(self, that: object) -> bool:
+        if not isinstance(that, Term):
+            return NotImplemented
+        return all(a == b for a, b in zip(_outline(self), _outline(that), strict=False))
+
+    def __ne__(self, that: object) -> bool:
+        return not self == that
+
+    def __hash__(self) -> int:
+        return hash(tuple(_outline(self)))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term has no truth value: write if_then_else(condition, then, otherwise), or parse it")
+
     def __str__(self) -> str:
         from shiftreset_ad.formulations.language.printer import show
 
         return show(self)
 
+    def __repr__(self) -> str:
+        return f"parse({str(self)!r})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def construct(kind: type[T]) -> type[T]:
+    """A construct of the language: an immutable record that is compared and shown as a term."""
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(kind)
+
+
+@construct
 class Const(Term):
     """c: a real number, the unit `()`, or any other value."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Var(Term):
     """x"""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Primitive(Term):
     """e + e, e * e, sin e, e < e: a function of real numbers. Comparisons answer with a boolean, `inl ()` for true."""
 
@@ -60,7 +89,7 @@ class Primitive(Term):
         return self.function in COMPARISONS
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Lam(Term):
     """fun x -> e"""
 
@@ -68,7 +97,7 @@ class Lam(Term):
     body: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class App(Term):
     """e e"""
 
@@ -76,7 +105,7 @@ class App(Term):
     argument: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Let(Term):
     """let x = e in e; with the name `_` it is `e; e`."""
 
@@ -85,7 +114,7 @@ class Let(Term):
     body: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Pair(Term):
     """(e, e)"""
 
@@ -93,35 +122,35 @@ class Pair(Term):
     second: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Fst(Term):
     """fst e"""
 
     pair: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Snd(Term):
     """snd e"""
 
     pair: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Inl(Term):
     """inl e"""
 
     value: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Inr(Term):
     """inr e"""
 
     value: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Case(Term):
     """case e of x -> e | y -> e; with the names `_` it is `if e then e else e`."""
 
@@ -132,21 +161,21 @@ class Case(Term):
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Ref(Term):
     """ref e: a new cell of memory."""
 
     value: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Deref(Term):
     """!e"""
 
     cell: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Assign(Term):
     """e := e, whose value is the unit."""
 
@@ -154,7 +183,7 @@ class Assign(Term):
     value: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Shift(Term):
     """shift k in e"""
 
@@ -162,8 +191,26 @@ class Shift(Term):
     body: Term
 
 
-@dataclass(frozen=True, slots=True)
+@construct
 class Reset(Term):
     """reset e, the paper's angle brackets."""
 
     body: Term
+
+
+def children(term: Term) -> tuple[Term, ...]:
+    """The terms that a term is made of directly, from left to right."""
+    if isinstance(term, Primitive):
+        return term.operands
+    return tuple(part for name in term.__match_args__ if isinstance(part := getattr(term, name), Term))
+
+
+def _outline(term: Term) -> Iterator[tuple[Any, ...]]:
+    """Every construct in a term, with what it has beside its children: no other term has the same."""
+    waiting = [term]
+    while waiting:
+        term = waiting.pop()
+        parts = children(term)
+        fields = (getattr(term, name) for name in term.__match_args__)
+        yield type(term), len(parts), *(x for x in fields if not isinstance(x, Term) and x is not parts)
+        waiting.extend(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,3 +39,34 @@ def answer(primitive: Primitive, *operands: Any) -> Any:
     if primitive.is_comparison:
         return TRUE if y else FALSE
     return y
+
+
+# What an ill-typed program must not get.
+
+
+def require_pair(value: Any, construct: str) -> tuple[Any, Any]:
+    """The value, if it is a pair; otherwise TypeError."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TypeError(f"{construct}: expected a pair; got {value!r}")
+    return value
+
+
+def require_sum(value: Any) -> Left | Right:
+    """The value, if it is one of a sum; otherwise TypeError."""
+    if not isinstance(value, (Left, Right)):
+        raise TypeError(f"case: expected the value of inl or inr, or of a comparison; got {value!r}")
+    return value
+
+
+def require_cell(value: Any, construct: str) -> Cell:
+    """The value, if it is a cell; otherwise TypeError."""
+    if not isinstance(value, Cell):
+        raise TypeError(f"{construct}: expected a reference; got {value!r}")
+    return value
+
+
+def require_function(value: Any) -> Callable[..., Any]:
+    """The value, if it is a function; otherwise TypeError."""
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    raise TypeError(f"application: expected a function; got {value!r}")

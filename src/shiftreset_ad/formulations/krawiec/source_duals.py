@@ -1,0 +1,153 @@
+"""Forward mode as a translation of terms (Krawiec et al. 2022, section 3, Fig. 3 and 4).
+
+    D[R]        = R * R                        types: a real becomes a pair, primal and tangent,
+    D[S -> T]   = D[S] -> D[T]                 and every other type stays as it is
+    D[x]        = x
+    D[r]        = (r, 0)                                                                       1.
+    D[op e ...] = let (x, x_dot) = D[e] in ... let y = op x ... in (y, op' x ... * x_dot + ...)     2.
+    D[e1 < e2]  = fst D[e1] < fst D[e2]                                                        3.
+
+All other constructs are translated part by part: functions, pairs, sums, references (which the paper does not have),
+even shift and reset. The target is the same language, so that `transform(transform(term))` is a second derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.formulations.language import (
+    Const,
+    Fst,
+    Let,
+    Names,
+    Pair,
+    Primitive,
+    Recursion,
+    Snd,
+    Term,
+    Var,
+    answer_of,
+    call,
+    children,
+    partial_terms,
+    run,
+    with_children,
+)
+from shiftreset_ad.formulations.language.recursion import for_each
+from shiftreset_ad.formulations.language.values import Left, Right
+from shiftreset_ad.formulations.structures import NUMBERS, Structure
+
+
+def transform(term: Term) -> Term:
+    """D[e]: the term on dual numbers.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> print(transform(parse("fun x -> sin x")))
+    fun x -> let p = x in let x1 = fst p in let x_dot = snd p in let y = sin x1 in (y, cos x1 * x_dot)
+    """
+    return answer_of(_translate(term, Names(term)))
+
+
+def _translate(term: Term, names: Names) -> Recursion[Term]:
+    match term:
+        case Const(()):
+            return term
+        case Const():
+            return Pair(term, Const(0.0))  # 1
+    parts: list[Term] = yield for_each(lambda part: _translate(part, names), children(term))
+    if not isinstance(term, Primitive):
+        translated = iter(parts)
+        return with_children(term, lambda _: next(translated))
+    if term.is_comparison:
+        return Primitive(term.function, tuple(map(Fst, parts)))  # 3
+    return _operation(term.function, parts, names)  # 2
+
+
+def _operation(function: Callable[..., Any], operands: list[Term], names: Names) -> Term:
+    """The answer of a function and its tangent, with names for all that is used twice."""
+    pairs = [names.fresh("p") for _ in operands]
+    primals = [names.fresh("x") for _ in operands]
+    tangents = [names.fresh("x_dot") for _ in operands]
+    y = names.fresh("y")
+    slopes = partial_terms(function, Var(y), *map(Var, primals))
+    parts = [slope * Var(x_dot) for slope, x_dot in zip(slopes, tangents, strict=True)]
+    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), Pair(Var(y), reduce(np.add, parts)))
+    for pair, x, x_dot in reversed(list(zip(pairs, primals, tangents, strict=True))):
+        body = Let(x, Fst(Var(pair)), Let(x_dot, Snd(Var(pair)), body))
+    for pair, operand in reversed(list(zip(pairs, operands, strict=True))):
+        body = Let(pair, operand, body)
+    return body
+
+
+def jvp(f: Term) -> Callable[[Any, Any], Any]:
+    """The derivative along a direction of a function that a closed term denotes, `(x, x_dot) -> y_dot`.
+
+    Raises TypeError for a direction of another structure, and for a result that is not made of numbers.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> jvp(parse("fun x -> fst x * snd x"))((2.0, 3.0), (1.0, 0.0))
+    np.float64(3.0)
+    """
+    derivative = _pushed(f, "jvp")
+    return lambda x, x_dot: _tangents(derivative(x, x_dot))
+
+
+def _pushed(f: Term, operator: str) -> Callable[[Any, Any], Any]:
+    """The translated function, which takes x and its tangent, and returns its result as duals."""
+    if not isinstance(f, Term):
+        raise TypeError(f"{operator}: this room translates terms, and takes a term for a function; got {f!r}")
+    translated = transform(f)
+
+    def derivative(x: Any, x_dot: Any) -> Any:
+        inputs, direction = Structure(x), Structure(x_dot, may_be_constant=True)
+        if not direction.is_like(inputs):
+            raise TypeError(f"{operator}: the direction has to have the structure of the argument {x!r}; got {x_dot!r}")
+        duals = inputs.with_numbers(list(zip(inputs.numbers, direction.numbers, strict=True)))
+        return call(run(translated), duals, lambda y: y)
+
+    return derivative
+
+
+def _is_dual(y: Any) -> bool:
+    return isinstance(y, tuple) and bool(y) and isinstance(y[0], (int, *NUMBERS))
+
+
+def _tangents(y: Any) -> Any:
+    """A result with tangents in place of duals."""
+    if _is_dual(y):
+        return y[1]
+    match y:
+        case tuple():
+            return tuple(map(_tangents, y))
+        case Left(value):
+            return Left(_tangents(value))
+        case Right(value):
+            return Right(_tangents(value))
+    raise TypeError(f"jvp: the function has to return numbers, pairs and sums of them; a part of the result is {y!r}")
+
+
+def grad(f: Term) -> Callable[[Any], Any]:
+    """The gradient of the function that a closed term denotes, in the structure of its argument: a pass for each input.
+
+    Raises TypeError for what is not a term, and for a result that is not a number.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> grad(parse("fun x -> x * x"))(3.0)
+    np.float64(6.0)
+    """
+    derivative = _pushed(f, "grad")
+
+    def gradient(x: Any) -> Any:
+        inputs = Structure(x)
+        n = len(inputs.numbers)
+        duals = [derivative(x, inputs.derivative([float(i == j) for j in range(n)])) for i in range(n)]
+        for dual in duals:
+            if not _is_dual(dual):
+                raise TypeError(f"grad: the term has to denote a function to a number; the result is {dual!r}")
+        return inputs.derivative([y_dot for _, y_dot in duals])
+
+    return gradient

@@ -1,0 +1,140 @@
+"""Reverse mode as a primitive of a functional language, `J`, that applies to every value, itself included.
+
+Pearlmutter and Siskind, Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator, TOPLAS 2008.
+Section 4; the programs of section 5; the wrong turnings of section 3. To be read in this order:
+
+1.  `language.anf` gives every intermediate result a name;
+2.  `procedures` has lambda terms in that form as lists of bindings;
+3.  `values` says what the sensitivity of a value is: of a closure, the list of those of its environment. There are the
+    operations on values of every kind: `zero`, `plus`, `J` and `J_inverse`;
+4.  `reverse` is the transform: `f` becomes a function that returns its answer and a *backpropagator*, which takes the
+    sensitivity of the answer to those of f's own environment and of its argument;
+5.  `primitives` has the transforms of `+`, `sin`, `case`, and of `J`, `J_inverse`, `zero` and `plus` themselves: all
+    are code of the language;
+6.  `interpreter` runs programs;
+7.  `programs` has programs that use `J`: gradients, products with the Hessian, Newton's method, a saddle point;
+8.  `incorrect` has three transforms that lose the sensitivities of free variables.
+
+The gradient is a program of the language, as in the paper, and so the gradient of a gradient is one as well:
+
+    gradient = fun f -> fun x -> let (y, y_back) = (J f) (J x) in snd (y_back 1.0)
+
+The real numbers carry no tag. What a program is transformed for is told by its code, and functions only are
+transformed: in `gradient (fun x -> x * gradient (fun y -> x * y) 3.0) 7.0`, the inner `J` sees the closure
+`fun y -> x * y` with the number 7 in its environment, and nothing is confused. When the outer `J` is applied to that
+program, its `J` becomes `J'`, the transform of J: `fun x -> (J x, fun s -> ((), J_inverse s))`.
+
+What it shows: reverse mode without mutation, as a first-class function of a pure language; an answer with its
+backpropagator costs a constant factor more than the answer. What it cannot do: references, shift and reset; functions
+of Python; and the sensitivity of a structure is as large as the structure, so that to read one number of n costs n on
+the way back. Every operation is gone back through, whether its answer counts or not: zero times infinity is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.formulations.language.anf import to_anf
+from shiftreset_ad.formulations.language.terms import Lam, Term
+from shiftreset_ad.formulations.pearlmutter_siskind.interpreter import call, run
+from shiftreset_ad.formulations.pearlmutter_siskind.primitives import BASIS
+from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Procedure, procedure
+from shiftreset_ad.formulations.pearlmutter_siskind.programs import program
+from shiftreset_ad.formulations.pearlmutter_siskind.reverse import Transform
+from shiftreset_ad.formulations.pearlmutter_siskind.values import (
+    Basic,
+    Closure,
+    J,
+    J_inverse,
+    derivative,
+    plus,
+    zero,
+)
+from shiftreset_ad.formulations.structures import Structure, scalar
+
+__all__ = [
+    "BASIS",
+    "Basic",
+    "Closure",
+    "J",
+    "J_inverse",
+    "Procedure",
+    "Transform",
+    "call",
+    "grad",
+    "plus",
+    "program",
+    "run",
+    "transform",
+    "zero",
+]
+
+
+def grad(f: Term | Closure | Gradient) -> Callable[[Any], Any]:
+    """The gradient of a function of the language, whose argument is a number, or pairs and sums of numbers.
+
+    `f` is a term, which may use `J`; or a function that this room has made, as `run` and `grad` return it. Raises
+    TypeError for a function of Python, for an argument that the language does not have, and for a result that is not a
+    number; NameError for a free variable.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> grad(grad(parse("fun x -> x * x * x")))(2.0)
+    np.float64(12.0)
+    """
+    function = run(f) if isinstance(f, Term) else f.function if isinstance(f, Gradient) else f
+    if not isinstance(function, (Closure, Basic)):
+        raise TypeError(
+            f"grad: expected a term for a function; got {f!r}. "
+            "This room transforms source: write the function by language.parse, or use another formulation"
+        )
+    return Gradient(function)
+
+
+class Gradient:
+    """The gradient of `f` as a function of Python; its `function` is the same in the language, for `grad` of it."""
+
+    def __init__(self, f: Closure | Basic) -> None:
+        self._f = f
+
+    @property
+    def function(self) -> Closure:
+        """The value of `gradient f`."""
+        return call(GRADIENT, self._f)  # type: ignore[no-any-return]
+
+    def __call__(self, x: Any) -> Any:
+        Structure(x)  # an error where there is nothing to differentiate by
+        y, y_back = call(J(self._f), J(x))
+        scalar(y)
+        _, x_sens = call(y_back, 1.0)
+        return derivative(x, x_sens)
+
+
+GRADIENT = run(program("gradient"))
+
+
+def transform(term: Lam) -> Term:
+    """The reverse transform of a function: a term for one that returns its answer and a backpropagator.
+
+    Transformed primitives are constants in it, as `multiply'`. Its free variables are those of `term` with a prime.
+    Raises TypeError for a term that is not a `fun`, or has references, shift or reset.
+
+    >>> from shiftreset_ad.formulations.language import parse, show
+    >>> print(show(transform(parse("fun x -> sin x")), width=60))
+    fun x' ->
+      let both = sin' x' in
+      let t' = fst both in
+      let t_back = snd both in
+      let back =
+        fun t_sens ->
+          let both1 = t_back t_sens in
+          let x_sens = snd both1 in
+          let environment = () in
+          let sensitivities = (environment, x_sens) in sensitivities
+      in
+      let answer = (t', back) in answer
+    """
+    function = to_anf(term)
+    if not isinstance(function, Lam):
+        raise TypeError(f"transform: expected a function, fun x -> ...; got {term}")
+    return procedure(function, BASIS).image.term

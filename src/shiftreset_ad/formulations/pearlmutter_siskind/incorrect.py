@@ -1,0 +1,82 @@
+"""Three transforms that are wrong, and why (Pearlmutter and Siskind 2008, section 3).
+
+Code without closures is transformed as ever: a backpropagator takes the sensitivity of the answer to that of the
+argument. So is it tempting to do with lambda terms. The paper's example shows what is lost:
+
+    f = fun a -> ((fun b -> fun c -> b) a) 1        which is the identity, and has the derivative 1
+
+In A-normal form, `fun a -> let g = fun b -> (let h = fun c -> b in h) in let k = g a in let y = k 1 in y`, the number
+goes into `k` as a value of its environment, and comes out of it by a call. On the way back, the sensitivity of `y` has
+to go from the call of `k` to the closure `k`, and from there to `a`. Each of these loses it at another point:
+
+    ArgumentOnly      the backpropagator of `k` returns the sensitivity of its argument only: `b` is forgotten
+    FunctionIgnored   it returns that of `b` as well, but the call of `k` adds to that of the argument only
+    ClosureIgnored    the call adds it to `k`, and the binding of `fun c -> b` does not add it to `b`
+
+So all three answer that f has the derivative 0. They are right where no function has free variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.formulations.language.parser import parse
+from shiftreset_ad.formulations.language.terms import Snd, Term, Var
+from shiftreset_ad.formulations.pearlmutter_siskind.interpreter import call, run
+from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Procedure
+from shiftreset_ad.formulations.pearlmutter_siskind.reverse import Transform
+from shiftreset_ad.formulations.pearlmutter_siskind.values import Closure
+
+EXAMPLE = parse("fun a -> ((fun b -> fun c -> b) a) 1.0")
+
+
+class Incorrect(Transform):
+    """A transform that transforms the lambda terms inside by its own rules, too."""
+
+    def image_of(self, procedure: Procedure) -> Procedure:
+        """The transform of a lambda term inside."""
+        return type(self)(procedure).image()
+
+
+class ArgumentOnly(Incorrect):
+    """A backpropagator returns the sensitivity of the argument only."""
+
+    def sensitivities(self) -> Var:
+        """What the backpropagator returns."""
+        return self.sensitivity(self.procedure.parameter)
+
+    def backward_call(self, function: Term, argument: Term, sensitivities: Term) -> None:
+        """There is none of the function."""
+        self.add(argument, sensitivities)
+
+
+class FunctionIgnored(Incorrect):
+    """A call forgets the sensitivity of the function that was called."""
+
+    def backward_call(self, function: Term, argument: Term, sensitivities: Term) -> None:
+        """Only that of the argument is used."""
+        self.add(argument, Snd(self.bind("both", sensitivities)))
+
+
+class ClosureIgnored(Incorrect):
+    """A lambda term is treated as a constant."""
+
+    def backward_closure(self, procedure: Procedure, x_sens: Var) -> None:
+        """Its sensitivity goes nowhere."""
+
+
+def derivative(transform: type[Transform], f: Term) -> Callable[[Any], Any]:
+    """The derivative, as a transform has it, of a function of the language that has no free variables.
+
+    >>> derivative(Transform, EXAMPLE)(3.0), derivative(ArgumentOnly, EXAMPLE)(3.0)
+    (1.0, 0.0)
+    """
+    image = transform(run(f).procedure).image()
+
+    def derivative_of_f(x: Any) -> Any:
+        _, backpropagator = call(Closure(image), x)
+        sensitivities = call(backpropagator, 1.0)
+        return sensitivities if transform is ArgumentOnly else sensitivities[1]
+
+    return derivative_of_f

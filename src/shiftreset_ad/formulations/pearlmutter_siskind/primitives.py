@@ -1,0 +1,147 @@
+"""The primitives of the language and their transforms, which are code of the language themselves.
+
+An operator `+` is the procedure `fun p -> fst p + snd p`, of which the transform is given here instead of derived. What
+the partial derivatives of arithmetic are is in the library's table. In the texts, `s` is the sensitivity of the answer,
+and a backpropagator returns the pair of the empty environment's and the argument's: `((), ...)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from shiftreset_ad.formulations.language.anf import to_anf
+from shiftreset_ad.formulations.language.derived import UNIT
+from shiftreset_ad.formulations.language.parser import parse
+from shiftreset_ad.formulations.language.symbols import partial_terms
+from shiftreset_ad.formulations.language.terms import (
+    Const,
+    Fst,
+    Lam,
+    Let,
+    Pair,
+    Primitive,
+    Snd,
+    Term,
+    Var,
+)
+from shiftreset_ad.formulations.language.values import require_pair
+from shiftreset_ad.formulations.overloading import COMPARISONS
+from shiftreset_ad.formulations.pearlmutter_siskind import values
+from shiftreset_ad.formulations.pearlmutter_siskind.procedures import procedure
+from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure
+
+
+def closure(name: str, term: Term) -> Closure:
+    """The closure of a term that has no free variables but the names of `BASIS`."""
+    function = to_anf(term)
+    assert isinstance(function, Lam)
+    code = procedure(function, BASIS)
+    code.name = name
+    return Closure(code)
+
+
+def basic(name: str, function: Callable[[Any], Any], transformed: str) -> Basic:
+    """A primitive, and the text of its transform."""
+    return Basic(name, function, lambda: closure(f"{name}'", parse(transformed)))
+
+
+# The polytypic operations. J and J_inverse are linear, and each undoes the other, also on the way back.
+
+J = basic("J", values.J, "fun x -> (J x, fun s -> ((), J_inverse s))")
+J_INVERSE = basic("J_inverse", values.J_inverse, "fun x -> (J_inverse x, fun s -> ((), J s))")
+ZERO = basic("zero", values.zero, "fun x -> (J (zero (J_inverse x)), fun s -> ((), zero (J_inverse x)))")
+PLUS = basic("plus", lambda both: values.plus(*require_pair(both, "plus")), "fun p -> (plus p, fun s -> ((), (s, s)))")
+
+BASIS = {primitive.name: primitive for primitive in (J, J_INVERSE, ZERO, PLUS)}
+
+OPERATORS = {
+    "fst": (
+        "fun p -> fst p",
+        "fun p -> (fst p, fun s -> ((), (s, zero (J_inverse (snd p)))))",
+    ),
+    "snd": (
+        "fun p -> snd p",
+        "fun p -> (snd p, fun s -> ((), (zero (J_inverse (fst p)), s)))",
+    ),
+    "inl": (
+        "fun v -> inl v",
+        "fun v -> (inl v, fun s -> ((), case s of v -> v | v -> v))",
+    ),
+    "inr": (
+        "fun v -> inr v",
+        "fun v -> (inr v, fun s -> ((), case s of v -> v | v -> v))",
+    ),
+    # Of a value and two functions, of which it calls one: this is how branches wait in A-normal form.
+    "case": (
+        "fun p -> let (f, g) = snd p in case fst p of v -> f v | w -> g w",
+        """
+        fun p ->
+          let (f, g) = snd p in
+          case fst p of
+            v ->
+              let (y, back) = f v in
+              (y, fun s -> let (f_sens, v_sens) = back s in ((), (inl v_sens, (f_sens, zero (J_inverse g)))))
+          | w ->
+              let (y, back) = g w in
+              (y, fun s -> let (g_sens, w_sens) = back s in ((), (inr w_sens, (zero (J_inverse f), g_sens))))
+        """,
+    ),
+}
+
+
+def operator_of(binding: Term) -> Closure:
+    """The function that a construct applies to its operands."""
+    if isinstance(binding, Primitive):
+        return arithmetic(binding.function, len(binding.operands))
+    return construct(type(binding).__name__.lower())
+
+
+@cache
+def construct(name: str) -> Closure:
+    """`fst`, `inl`, `case` and their kin."""
+    operator, transformed = map(parse, OPERATORS[name])
+    return with_image(name, operator, transformed)
+
+
+@cache
+def arithmetic(function: Callable[..., Any], arity: int) -> Closure:
+    """An elementwise function of the table, or a comparison."""
+    operands = [Var(f"x{i + 1}") for i in range(arity)]
+    y, s = Var("y"), Var("s")
+    if function in COMPARISONS:
+        shares: list[Term] = [Const(values.ZERO) for _ in operands]
+    else:
+        shares = [s * slope for slope in partial_terms(function, y, *operands)]
+    answer = Primitive(function, tuple(operands))
+    backpropagator = Lam("s", Pair(UNIT, tuple_of(*shares)))
+    transformed = taking(operands, Let("y", answer, Pair(y, backpropagator)))
+    return with_image(function.__name__, taking(operands, answer), transformed)
+
+
+def with_image(name: str, operator: Term, transformed: Term) -> Closure:
+    """The operator, whose transform is given."""
+    original, image = closure(name, operator), closure(f"{name}'", transformed)
+    original.procedure.image = image.procedure
+    image.procedure.origin = original.procedure
+    return original
+
+
+def taking(operands: list[Var], body: Term) -> Lam:
+    """fun p -> body, of which the operands are in p: x1, (x1, x2), (x1, (x2, x3))."""
+    *firsts, last = operands
+    rest: Term = Var("p")
+    lets: list[tuple[str, Term]] = []
+    for operand in firsts:
+        lets.append((operand.name, Fst(rest)))
+        rest = Snd(rest)
+    lets.append((last.name, rest))
+    for name, part in reversed(lets):
+        body = Let(name, part, body)
+    return Lam("p", body)
+
+
+def tuple_of(first: Term, *rest: Term) -> Term:
+    """Operands as one argument."""
+    return Pair(first, tuple_of(*rest)) if rest else first

@@ -1,0 +1,264 @@
+"""The values of the language, and the four operations that work on values of every kind.
+
+    kind            value          zero, the sensitivity             J
+    real            r              0.0                               r
+    unit            ()             ()                                ()
+    pair            (v, w)         (zero v, zero w)                  (J v, J w)
+    sum             inl v          inl (zero v)                      inl (J v)
+    closure         <e, v1..vn>    (zero v1, (... (zero vn, ())))    <the transform of e, J v1..J vn>
+    primitive       p              ()                                its transformed primitive, a closure
+
+A sensitivity of a function is thus a list of the sensitivities of what it has in its environment. It has the structure
+of `zero`, and holds no function, so that `J` leaves it as it is. `plus` adds two sensitivities. `J_inverse` undoes `J`:
+a transformed closure is known by its code, which remembers its `origin`. (In the paper zero is a bold 0, plus is a plus
+sign in a circle, and J has an arrow to the left over it.)
+
+All four are iterative, since the backpropagators of a recursion hold one another, as deep as the recursion; and a
+closure remembers its answers, since values share their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.formulations.language.values import Cell, Left, Right
+from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Procedure
+from shiftreset_ad.formulations.structures import NUMBERS
+
+
+@dataclass(eq=False, slots=True)
+class Closure:
+    """A function with its environment: `values` in the order of the free variables of its code."""
+
+    procedure: Procedure
+    values: tuple[Any, ...] = ()
+    known: dict[str, Any] = field(default_factory=dict)  # what an operation has answered for it
+
+    def __call__(self, argument: Any) -> Any:
+        from shiftreset_ad.formulations.pearlmutter_siskind.interpreter import call
+
+        return call(self, argument)
+
+    def __repr__(self) -> str:
+        return self.procedure.name or f"<fun {self.procedure.parameter}>"
+
+
+@dataclass(eq=False)
+class Basic:
+    """A function of the language that is not a lambda term: `J` and its kin."""
+
+    name: str
+    function: Callable[[Any], Any]
+    transformed: Callable[[], Closure]
+
+    @cached_property
+    def image(self) -> Closure:
+        """The transformed primitive, itself code of the language."""
+        closure = self.transformed()
+        closure.known["J_inverse"] = self
+        return closure
+
+    def __call__(self, argument: Any) -> Any:
+        return self.function(argument)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Zero(tuple[Any, ...]):
+    """A pair of zeros, or a list of them, that is known to be: no operation need look into it.
+
+    That of functions in the environments of functions has parts in common, and is large when it is taken apart.
+    """
+
+    __slots__ = ()
+
+
+ZERO = 0.0  # the zero sensitivity of a real
+
+
+def zero(value: Any) -> Any:
+    """The sensitivity of a value on which nothing depends.
+
+    >>> zero((3.0, (4.0, ())))
+    (0.0, (0.0, ()))
+    """
+    return _remembered("zero", _zero, value)
+
+
+def _zero(value: Any, zeros: list[Any]) -> Any:
+    match value:
+        case () | Basic():
+            return ()
+        case tuple():
+            return Zero(zeros)
+        case Left() | Right():
+            return type(value)(*zeros)
+        case Closure():
+            sensitivity: Any = ()
+            for head in reversed(zeros):
+                sensitivity = Zero((head, sensitivity))
+            return sensitivity
+    return ZERO
+
+
+def J(value: Any) -> Any:  # noqa: N802 (its name in the paper)
+    """The value that stands for this one in a transformed program."""
+    return _remembered("J", _image, value)
+
+
+def _image(value: Any, images: list[Any]) -> Any:
+    match value:
+        case Closure(procedure):
+            image = Closure(procedure.image, tuple(images))
+            image.known["J_inverse"] = value
+            return image
+        case Basic():
+            return value.image
+    return _with_parts(value, images)
+
+
+def J_inverse(value: Any) -> Any:  # noqa: N802
+    """The value that this one stands for: J_inverse (J v) is v.
+
+    Raises TypeError for a function that is not an image of `J`.
+    """
+    return _remembered("J_inverse", _preimage, value)
+
+
+def _preimage(value: Any, preimages: list[Any]) -> Any:
+    match value:
+        case Closure(Procedure(origin=Procedure() as origin)):
+            preimage = Closure(origin, tuple(preimages))
+            preimage.known["J"] = value
+            return preimage
+        case Closure() | Basic():
+            raise TypeError(f"J_inverse: {value} is not a function that J has transformed")
+    return _with_parts(value, preimages)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """The sum of two sensitivities.
+
+    Raises TypeError if their structures differ.
+
+    >>> plus((1.0, ()), (2.0, ()))
+    (np.float64(3.0), ())
+    """
+    return _fold((a, b), _summands, _sum)
+
+
+def _summands(both: tuple[Any, Any]) -> list[tuple[Any, Any]]:
+    a, b = both
+    if _is_zero(a) or _is_zero(b):
+        return []
+    if isinstance(a, STRUCTURED) or isinstance(b, STRUCTURED):
+        if type(a) is not type(b) or isinstance(a, (Closure, Basic)) or len(parts_of(a)) != len(parts_of(b)):
+            raise TypeError(f"plus: {a!r} and {b!r} are not sensitivities of the same value")
+        return list(zip(parts_of(a), parts_of(b), strict=True))
+    return []
+
+
+def _sum(both: tuple[Any, Any], sums: list[Any]) -> Any:
+    a, b = both
+    if _is_zero(a) or _is_zero(b):
+        return b if _is_zero(a) else a
+    return _with_parts(a, sums) if isinstance(a, STRUCTURED) else np.add(a, b)
+
+
+def _is_zero(sensitivity: Any) -> bool:
+    """Whether it is known to be zero, since `zero` has made it."""
+    return sensitivity is ZERO or type(sensitivity) is Zero
+
+
+def derivative(x: Any, x_sens: Any) -> Any:
+    """The sensitivity of an argument with None for everything that is not a real number."""
+    return _fold((x, x_sens), _corresponding, _part_of_derivative)
+
+
+def _corresponding(both: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    return zip(parts_of(both[0]), parts_of(both[1]), strict=True)
+
+
+def _part_of_derivative(both: tuple[Any, Any], parts: list[Any]) -> Any:
+    x, x_sens = both
+    if isinstance(x, STRUCTURED):
+        return tuple(parts) if isinstance(x, tuple) else type(x)(*parts)
+    return x_sens if isinstance(x, NUMBERS) else None
+
+
+# Traversals
+
+
+STRUCTURED = (tuple, Left, Right, Closure, Basic)
+
+
+def parts_of(value: Any) -> tuple[Any, ...]:
+    """The values that a value consists of."""
+    match value:
+        case tuple(()) | tuple((_, _)):
+            return value
+        case Left(part) | Right(part):
+            return (part,)
+        case Closure():
+            return value.values
+        case Basic():
+            return ()
+        case Cell():
+            raise TypeError("the transform of Pearlmutter and Siskind is for programs without references")
+    if callable(value) or isinstance(value, (tuple, list, dict)):
+        raise TypeError(
+            f"{value!r} is no value of this language, which has numbers, (), pairs, sums, "
+            "and the functions that its own interpreter has made"
+        )
+    return ()
+
+
+def _with_parts(value: Any, parts: list[Any]) -> Any:
+    """A pair or a sum with other parts; a number as it is."""
+    if isinstance(value, tuple):
+        return type(value)(parts)
+    return type(value)(*parts) if parts else value
+
+
+def _remembered(operation: str, combine: Callable[[Any, list[Any]], Any], value: Any) -> Any:
+    """Fold a value, but ask each closure once only, and do not look into zeros, on which `combine` would do nothing."""
+
+    def parts(value: Any) -> tuple[Any, ...]:
+        if type(value) is Zero or (isinstance(value, Closure) and operation in value.known):
+            return ()
+        return parts_of(value)
+
+    def answer(value: Any, answers: list[Any]) -> Any:
+        if type(value) is Zero:
+            return value
+        if not isinstance(value, Closure):
+            return combine(value, answers)
+        if operation not in value.known:
+            value.known[operation] = combine(value, answers)
+        return value.known[operation]
+
+    return _fold(value, parts, answer)
+
+
+def _fold(root: Any, parts: Callable[[Any], Iterable[Any]], combine: Callable[[Any, list[Any]], Any]) -> Any:
+    """What `combine` answers for the root, given its answers for the root's parts; without recursion."""
+    answers: list[Any] = []
+    node, rest = root, iter(parts(root))
+    waiting: list[tuple[Any, Iterator[Any], list[Any]]] = []
+    while True:
+        for part in rest:
+            waiting.append((node, rest, answers))
+            node, rest, answers = part, iter(parts(part)), []
+            break
+        else:
+            answer = combine(node, answers)
+            if not waiting:
+                return answer
+            node, rest, answers = waiting.pop()
+            answers.append(answer)

@@ -1,0 +1,25 @@
+"""Wang, Zheng, Decker, Wu, Essertel, Rompf: Demystifying Differentiable Programming: Shift/Reset the Penultimate
+Backpropagator. ICFP 2019. A room for each of its constructions.
+
+By operator overloading:
+
+    forward                 2.3 to 2.5       forward mode, and tags that keep nested derivatives apart
+    explicit_cps            3.1, Fig. 7      an operation is handed the rest of the program
+    shift_reset             3.2, Fig. 8      an operation captures the rest of the program
+    prompts                 3.7              the same with a prompt for each derivative, so that they nest
+    tape                    3.5, Fig. 12     the way back as one function that grows
+    defunctionalised_tape   3.5              the same as data, with an interpreter
+    store_passing           3.6              no mutation: the adjoints are in an immutable store
+    cps_inside_shift_reset  3.7, Fig. 13     second derivatives: explicit CPS inside shift/reset
+    forward_over_reverse    3.7              tangents of adjoints: a Hessian times a vector
+
+By transformation of terms of the core language:
+
+    source_forward          Fig. 4           forward mode
+    source_shift_reset      Fig. 9           reverse mode, with shift and reset in the target language
+    source_meta             Fig. 10          the same, with shift and reset in the translator
+    source_cps              Fig. 11          the same, with the translator in continuation-passing style
+
+In all reverse modes the adjoint of a result that nobody uses is 0.0, as in the paper. Where such a result has an
+infinite slope, as sqrt has at 0, the gradient is NaN; `shiftreset_ad.grad` has a zero there.
+"""

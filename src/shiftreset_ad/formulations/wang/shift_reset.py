@@ -1,0 +1,93 @@
+"""Reverse mode by shift and reset, in its shortest form (Wang et al. 2019, section 3.2, Fig. 8).
+
+The program stays in direct style, and an operation captures the rest of it as its continuation `k`:
+
+    class NumR(val x: Double, var d: Double) {
+      def *(that: NumR) = shift { (k: NumR => Unit) =>
+        val y = new NumR(x * that.x, 0.0)
+        k(y)
+        this.d += that.x * y.d
+        that.d += this.x * y.d
+      }
+    }
+    def grad(f: NumR => NumR @cps[Unit])(x: Double) = {
+      val z = new NumR(x, 0.0);  reset { f(z).d = 1.0 };  z.d
+    }
+
+The same steps here, and in the library's own `shiftreset_ad.reverse`, which is this made fast:
+
+    Fig. 8                   here                        shiftreset_ad.reverse
+    x * that.x               1. before the `shift`       1. `operation`, or one of `operations`: in the program's frame
+    shift { k => ... }       2. `shift(handler)`         2. `capture`: it leaves a tuple, and no closure
+    val y; k(y)              3. `k(y)`                   3. `run` keeps the tuple on `pending`, and goes on with y
+    this.d += ...            4. when `k` has returned    4. `backward` calls `pull`, last in, first out
+    reset { f(z).d = 1.0 }   5. `reset(program)`         5. `differentiate`: `run`, and then `backward`
+
+A handler may also be a generator function, whose `yield y` stands for `k(y)`: one greenlet less for each operation.
+
+It shows that a program in direct style is as good as one in CPS: control flow is Python's. It has one level, and says
+so: all its numbers capture up to the same prompt. In `prompts`, each derivative has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.control import Prompt, enclosing, reset, shift
+from shiftreset_ad.formulations.language import Term, as_function
+from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
+from shiftreset_ad.formulations.structures import Structure, scalar
+
+PROMPT = Prompt()  # without one, a program's own `reset` would end the continuations of the operations in it
+
+
+class NumR(Overloaded):
+    """A value, its `primal`, with the `adjoint` that the way back fills in."""
+
+    __slots__ = ("adjoint", "primal")
+
+    def __init__(self, primal: Any, adjoint: Any) -> None:
+        self.primal = primal
+        self.adjoint = adjoint
+
+    def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """The answer, for which the rest of the program is run before adjoints are accumulated."""
+        primals = [x.primal if isinstance(x, NumR) else x for x in operands]
+        value, slopes = answer_and_partials(function, *primals)  # 1
+
+        def handler(k: Callable[[Any], Any]) -> None:
+            y = NumR(value, 0.0)
+            k(y)  # 3
+            for x, slope in zip(operands, slopes, strict=True):  # 4
+                if isinstance(x, NumR):
+                    x.adjoint = x.adjoint + slope * y.adjoint
+
+        return shift(handler, PROMPT)  # 2
+
+
+def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
+    """The function that returns the gradient of `f`, in the structure of its argument.
+
+    Raises TypeError where `f` does not return one number, and when called inside another gradient of this room.
+
+    >>> grad(lambda x: x[0] * x[1])((2.0, 3.0))
+    (3.0, 2.0)
+    """
+    function = as_function(f)
+
+    def gradient(x: Any) -> Any:
+        if any(body.prompt is PROMPT for body in enclosing()):
+            raise TypeError("grad: this room has one level of derivatives; to nest them, use the room `prompts`")
+        structure = Structure(x)
+        xs = [NumR(number, 0.0) for number in structure.numbers]
+
+        def program() -> None:
+            result = scalar(function(structure.with_numbers(xs)))
+            if isinstance(result, NumR):
+                result.adjoint = 1.0
+
+        reset(program, PROMPT)  # 5
+        return structure.derivative([x.adjoint for x in xs])
+
+    return gradient

@@ -1,0 +1,218 @@
+"""Forward mode as a source transformation: Wang et al. 2019, Fig. 4.
+
+A term for a real number becomes a term for a pair of it and its tangent; everything else keeps its shape.
+
+    Transform(f)      = λx. let ŷ = [f] (x, 1) in y'          where ŷ is (y, y')
+    [c]               = c  if c is no real number,  (c, 0)  if it is one
+    [y]               = y
+    [e1 + e2]         = let ŷ1 = [e1] in                      1. the operands
+                        let ŷ2 = [e2] in
+                        (y1 + y2, y1' + y2')                  2. the answer and its tangent
+    [e1 * e2]         = let ŷ1 = [e1] in
+                        let ŷ2 = [e2] in
+                        (y1 * y2, y1 * y2' + y1' * y2)
+    [λy. e]           = λy. [e]
+    [e1 e2]           = [e1] [e2]       and so on for every other construct, references included
+
+Both rules are instances of one, with the partial derivatives of the table as terms; ours has the factors of a product,
+and its terms, in the order of the operands, `y1' * y2 + y2' * y1`. A comparison looks at the primals,
+and a constant operand has no share.
+
+What it shows: forward mode needs no control, and only arithmetic and constants change. The target language is the
+source language, so the output can be transformed again, to any order; nothing can be confused, as nothing is shared
+but the program. What it cannot do: a gradient takes a pass for each real number in the argument, and programs with
+shift and reset have no transformation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from shiftreset_ad.formulations.language import (
+    App,
+    Assign,
+    Case,
+    Const,
+    Deref,
+    Fst,
+    Inl,
+    Inr,
+    Lam,
+    Let,
+    Names,
+    Pair,
+    Primitive,
+    Recursion,
+    Ref,
+    Snd,
+    Term,
+    Var,
+    answer_of,
+    run,
+)
+from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source, subterms
+from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
+
+ZERO, ONE = Const(0.0), Const(1.0)
+
+
+def forward(term: Term, names: Names) -> Recursion[Term]:
+    """The rules of Fig. 4; `yield` is the recursive call."""
+
+    def transformed(part: Term) -> Recursion[Term]:
+        return forward(part, names)
+
+    match term:
+        case Const(value):
+            return literal(value, constant)
+        case Var():
+            return term
+        case Primitive(function, operands):
+            values: list[Term] = []
+            for operand in operands:
+                values += [(yield transformed(operand))]
+            if term.is_comparison:
+                return Primitive(function, tuple(map(Fst, values)))
+            ys = [Hat.fresh(names, "y") for _ in operands]
+            return let_all(ys, values, dual_answer(function, operands, ys, names))  # 1
+        case Lam(y, e):
+            return Lam(y, (yield transformed(e)))
+        case App(e1, e2):
+            return App((yield transformed(e1)), (yield transformed(e2)))
+        case Let(y, e1, e2):
+            return Let(y, (yield transformed(e1)), (yield transformed(e2)))
+        case Fst(e):
+            return Fst((yield transformed(e)))
+        case Snd(e):
+            return Snd((yield transformed(e)))
+        case Ref(e):
+            return Ref((yield transformed(e)))
+        case Deref(e):
+            return Deref((yield transformed(e)))
+        case Assign(e1, e2):
+            return Assign((yield transformed(e1)), (yield transformed(e2)))
+        case Pair(e1, e2):
+            return Pair((yield transformed(e1)), (yield transformed(e2)))
+        case Inl(e):
+            return Inl((yield transformed(e)))
+        case Inr(e):
+            return Inr((yield transformed(e)))
+        case Case(e, y1, e1, y2, e2):
+            return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
+    raise TypeError(f"source_forward: Fig. 4 has no rule for {term}")
+
+
+def constant(c: Term) -> Term:
+    """(c, 0): a real number that is held constant."""
+    return Pair(c, ZERO)
+
+
+def dual_answer(function: Callable[..., Any], operands: Sequence[Term], ys: Sequence[Hat], names: Names) -> Term:
+    """The answer of an operation on these variables and its tangent (2), as a pair; slopes may use the answer y."""
+    y = Var(names.fresh("y"))
+    shares = [times(y1.prime, slope) for y1, slope in slopes(function, y, operands, ys)]
+    tangent = reduce(add, shares) if shares else ZERO
+    answer = Primitive(function, tuple(y1.primal for y1 in ys))
+    if y in subterms(tangent):
+        return Let(y.name, answer, Pair(y, tangent))
+    return Pair(answer, tangent)
+
+
+def transform(term: Term, like: Any = 1.0) -> Term:
+    """The term for the derivative of a function, itself a term `fun x -> ...` of the source language.
+
+    The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them.
+    Then the derivative has that structure too, and calls the transformed function once for each real number. Raises
+    TypeError for what is no term or has shift or reset, NameError for free variables. Wang et al. 2019, Fig. 4.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> print(transform(parse("fun x -> x")))
+    fun x1 -> let y_hat = (fun x -> x) (x1, 1.0) in let y = fst y_hat in let y' = snd y_hat in y'
+    """
+    return _derivative("transform", term, like)
+
+
+def grad(f: Term) -> Callable[[Any], Any]:
+    """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
+
+    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
+    something else than a real number, and for an x without floats; NameError for free variables.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)
+    np.float64(29.0)
+    """
+
+    def gradient(x: Any) -> Any:
+        return run(App(_derivative("grad", f, x, checked), Const(x)))
+
+    return gradient
+
+
+def jvp(f: Term) -> Callable[[Any, Any], Any]:
+    """The derivative of a term `fun x -> ...` along a direction: a function of x and x_dot, of the same structure.
+
+    One pass. Errors are as in `grad`, with TypeError for another structure.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> jvp(parse("fun x -> fst x * snd x"))((3.0, 2.0), (1.0, 10.0))
+    np.float64(32.0)
+    """
+
+    def along(x: Any, x_dot: Any) -> Any:
+        return run(App(App(_pushforward(f, x, x_dot), Const(x)), Const(x_dot)))
+
+    return along
+
+
+def _derivative(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda y: y) -> Term:
+    program = source(name, term)
+    names = Names(program)
+    f = answer_of(forward(program, names))
+    x = names.fresh("x")
+    argument = Argument(name, like, x, names)
+
+    def tangent(function: Term, x_dots: list[Term]) -> Term:
+        y = Hat.fresh(names, "y")
+        dual = argument.dual(map(Pair, argument.reals, x_dots), constant)
+        return y.let(check(App(function, dual)), y.prime)
+
+    n = len(argument.reals)
+    if n == 1:
+        return Lam(x, argument.let(argument.derivative([tangent(f, [ONE])])))
+    shared = names.fresh("f")
+    units: list[list[Term]] = [[ONE if i == j else ZERO for j in range(n)] for i in range(n)]
+    gradient = argument.derivative([tangent(Var(shared), unit) for unit in units])
+    return Lam(x, argument.let(Let(shared, f, gradient)))
+
+
+def _pushforward(term: Term, like: Any, direction: Any) -> Term:
+    program = source("jvp", term)
+    names = Names(program)
+    f = answer_of(forward(program, names))
+    x, x_dot, y = names.fresh("x"), names.fresh("x_dot"), Hat.fresh(names, "y")
+    argument, tangent = Argument("jvp", like, x, names), Argument("jvp", direction, x_dot, names)
+    if argument.outline != tangent.outline:
+        raise TypeError(
+            f"jvp: the direction must have the structure of {like!r}, with floats for its floats; got {direction!r}"
+        )
+    dual = argument.dual(map(Pair, argument.reals, tangent.reals), constant)
+    return Lam(x, Lam(x_dot, argument.let(tangent.let(y.let(checked(App(f, dual)), y.prime)))))
+
+
+def checked(y: Term) -> Term:
+    """The answer y, which must be a real number."""
+    return App(Const(require_dual), y)
+
+
+def require_dual(y: Any) -> Any:
+    """ŷ, if it is a pair of real numbers; otherwise TypeError."""
+    match y:
+        case tuple((primal, tangent)) if is_real(primal) and is_real(tangent):
+            return y
+    raise TypeError(
+        f"grad: the function must answer with a real number, and its dual was {y!r}; answer with one part of it"
+    )

@@ -1,0 +1,204 @@
+"""Reverse mode as a source transformation, with shift and reset in the target language: Wang et al. 2019, Fig. 9.
+
+A term for a real number becomes a term for a pair of it and a reference to its adjoint.
+
+    Transform(f)   = λx. let x̂ = (x, ref 0) in                 where x̂ is (x, x')
+                         reset (let ẑ = [f] x̂ in z' := 1.0);
+                         !x'
+    [c]            = c  if c is no real number,  (c, ref 0)  if it is one
+    [y]            = y
+    [e1 * e2]      = let ŷ1 = [e1] in                          1. the operands
+                     let ŷ2 = [e2] in
+                     shift k in                                2. leave the program
+                       let ŷ = (y1 * y2, ref 0) in             3. the forward step
+                       k ŷ;                                    4. the rest of the forward pass, and the way back from it
+                       y1' += !y' * y2;                        5. accumulate
+                       y2' += !y' * y1
+    [e1 + e2]      = the same with  y1' += !y'; y2' += !y'
+    [λy. e]        = λy. [e]
+    [e1 e2]        = [e1] [e2]       and so on for every other construct, references included
+
+Both rules are instances of one, with the partial derivatives of the table as terms. A comparison looks at the primals,
+and a constant operand has no share.
+
+What it shows: with shift and reset in the language, reverse mode is as local a change as forward mode (Fig. 4); this is
+Fig. 8 as a transformation. What it cannot do: the output has shift and reset, which its own source language lacks, so
+it cannot be transformed again as it is; `wang.cps.direct` removes them, and then it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shiftreset_ad.formulations.language import (
+    App,
+    Assign,
+    Case,
+    Cell,
+    Const,
+    Deref,
+    Fst,
+    Inl,
+    Inr,
+    Lam,
+    Let,
+    Names,
+    Pair,
+    Primitive,
+    Recursion,
+    Ref,
+    Reset,
+    Shift,
+    Snd,
+    Term,
+    Var,
+    add_to,
+    answer_of,
+    run,
+    sequence,
+)
+from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source
+from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
+
+ZERO, ONE = Const(0.0), Const(1.0)
+
+
+def reverse(term: Term, names: Names) -> Recursion[Term]:
+    """The rules of Fig. 9; `yield` is the recursive call."""
+
+    def transformed(part: Term) -> Recursion[Term]:
+        return reverse(part, names)
+
+    match term:
+        case Const(value):
+            return literal(value, constant)
+        case Var():
+            return term
+        case Primitive(function, operands):
+            values: list[Term] = []
+            for operand in operands:
+                values += [(yield transformed(operand))]
+            if term.is_comparison:
+                return Primitive(function, tuple(map(Fst, values)))
+            ys = [Hat.fresh(names, "y") for _ in operands]
+            return let_all(ys, values, operation(function, operands, ys, names))  # 1
+        case Lam(y, e):
+            return Lam(y, (yield transformed(e)))
+        case App(e1, e2):
+            return App((yield transformed(e1)), (yield transformed(e2)))
+        case Let(y, e1, e2):
+            return Let(y, (yield transformed(e1)), (yield transformed(e2)))
+        case Fst(e):
+            return Fst((yield transformed(e)))
+        case Snd(e):
+            return Snd((yield transformed(e)))
+        case Ref(e):
+            return Ref((yield transformed(e)))
+        case Deref(e):
+            return Deref((yield transformed(e)))
+        case Assign(e1, e2):
+            return Assign((yield transformed(e1)), (yield transformed(e2)))
+        case Pair(e1, e2):
+            return Pair((yield transformed(e1)), (yield transformed(e2)))
+        case Inl(e):
+            return Inl((yield transformed(e)))
+        case Inr(e):
+            return Inr((yield transformed(e)))
+        case Case(e, y1, e1, y2, e2):
+            return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
+    raise TypeError(f"source_shift_reset: Fig. 9 has no rule for {term}")
+
+
+def constant(c: Term) -> Term:
+    """(c, ref 0): a real number whose adjoint is zero as yet."""
+    return Pair(c, Ref(ZERO))
+
+
+def operation(function: Callable[..., Any], operands: Sequence[Term], ys: Sequence[Hat], names: Names) -> Term:
+    """An operation on these variables, which captures the rest of the program."""
+    y, k = Hat.fresh(names, "y"), names.fresh("k")
+    accumulation = [
+        add_to(y1.prime, times(Deref(y.prime), slope))  # 5
+        for y1, slope in slopes(function, y.primal, operands, ys)
+    ]
+    rest = sequence(App(Var(k), y.whole), *accumulation)  # 4
+    answer = Primitive(function, tuple(y1.primal for y1 in ys))
+    return Shift(k, y.let(Pair(answer, Ref(ZERO)), rest))  # 2, 3
+
+
+def transform(term: Term, like: Any = 1.0) -> Term:
+    """The term for the gradient of a function, a term `fun x -> ...` with shift and reset.
+
+    The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them;
+    the gradient has that structure too. Raises TypeError for what is no term or has shift or reset, NameError for free
+    variables. Wang et al. 2019, Fig. 9.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> print(transform(parse("fun x -> -x")))
+    fun x1 ->
+      let x2_hat = (x1, ref 0.0) in
+      let x2 = fst x2_hat in
+      let x2' = snd x2_hat in
+      reset (let z_hat =
+         (fun x ->
+            let y_hat = x in
+            let y = fst y_hat in
+            let y' = snd y_hat in
+            shift k in
+              let y1_hat = (-y, ref 0.0) in
+              let y1 = fst y1_hat in let y1' = snd y1_hat in k y1_hat; y' := !y' + !y1' * -1.0)
+           x2_hat
+       in
+       let z = fst z_hat in let z' = snd z_hat in z' := 1.0);
+      !x2'
+    """
+    return _gradient("transform", term, like)
+
+
+def grad(f: Term) -> Callable[[Any], Any]:
+    """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
+
+    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
+    something else than a real number, and for an x without floats; NameError for free variables.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)
+    np.float64(29.0)
+    """
+
+    def gradient(x: Any) -> Any:
+        return run(App(_gradient("grad", f, x, checked), Const(x)))
+
+    return gradient
+
+
+def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda z: z) -> Term:
+    program = source(name, term)
+    names = Names(program)
+    f = answer_of(reverse(program, names))
+    x = names.fresh("x")
+    argument = Argument(name, like, x, names)
+    inputs = [Hat.fresh(names, "x") for _ in argument.reals]
+    z = Hat.fresh(names, "z")
+    dual = argument.dual([x.whole for x in inputs], constant)
+    body = sequence(
+        Reset(z.let(check(App(f, dual)), Assign(z.prime, ONE))),
+        argument.derivative([Deref(x.prime) for x in inputs]),
+    )
+    return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
+
+
+def checked(z: Term) -> Term:
+    """The answer z, which must be a real number."""
+    return App(Const(require_dual), z)
+
+
+def require_dual(z: Any) -> Any:
+    """ẑ, if it is a real number and a reference; otherwise TypeError."""
+    match z:
+        case tuple((primal, Cell())) if is_real(primal):
+            return z
+    raise TypeError(
+        f"grad: the function must answer with a real number, and its dual was {z!r}; answer with one part of it"
+    )

@@ -1,0 +1,57 @@
+"""Reverse mode with shift and reset in the target: Wang et al. 2019, Fig. 9."""
+
+import pytest
+from wang.source_cases import PROGRAMS, program, same_up_to_names
+
+from shiftreset_ad.formulations.language import App, Const, evaluate, parse, run
+from shiftreset_ad.formulations.wang.cps import cps_by_shift_reset, direct
+from shiftreset_ad.formulations.wang.source_shift_reset import transform
+
+
+def hat(y, value):
+    """let ŷ = value in"""
+    return f"let {y}_hat = {value} in let {y} = fst {y}_hat in let {y}' = snd {y}_hat in"
+
+
+@pytest.mark.parametrize(
+    ("operation", "accumulation"),
+    [
+        ("+", "y1' := !y1' + !y'; y2' := !y2' + !y'"),
+        ("*", "y1' := !y1' + !y' * y2; y2' := !y2' + !y' * y1"),
+    ],
+)
+def test_rules_of_the_figure(operation, accumulation):
+    expected = parse(f"""
+        fun x -> {hat("x1", "(x, ref 0.0)")}
+        reset ({
+        hat(
+            "z",
+            f'''
+            (fun a -> let b = (5.0, ref 0.0) in
+                {hat("y1", "a")}
+                {hat("y2", "b")}
+                shift k in {hat("y", f"(y1 {operation} y2, ref 0.0)")} k y_hat; {accumulation})
+            x1_hat''',
+        )
+    } z' := 1.0);
+        !x1'
+    """)
+    assert same_up_to_names(transform(parse(f"fun x -> let b = 5.0 in x {operation} b")), expected)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_control_can_be_removed(case):
+    """The output in CPS is in the style of Fig. 10 and 11, and has the same value."""
+    text, x = PROGRAMS[case]
+    once = transform(program(text))
+    expected = evaluate(once)(x)
+    assert run(App(direct(once), Const(x))) == pytest.approx(expected, rel=1e-12)
+    in_cps = evaluate(cps_by_shift_reset(once))
+    assert in_cps(x)(lambda y: y) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_reset_for_each_derivative():
+    """Two gradients in one program do not see one another's continuations."""
+    once = transform(parse("fun x -> x * x * x"))
+    f = parse("fun g -> fun x -> g x + g (g x)")
+    assert run(App(App(f, once), Const(2.0))) == 3 * 4 + 3 * 12**2
