@@ -192,6 +192,9 @@ def text(tables: dict[str, list[Row]]) -> str:
     modules = dict.fromkeys(name.rpartition(".")[0] for name in lacking)
     of_module = {module: [name for name in lacking if name.rpartition(".")[0] == module] for module in modules}
     lines += [f"- not here: {', '.join(f'`{name}`' for name in names)}" for names in of_module.values()]
+    if "scipy.special" in tables:
+        lines += ["\nOperands of functions of `scipy.special` that are refused, as a number there has no derivative:\n"]
+        lines += [f"- {names}: {reason}" for reason, names in coverage_special.PARAMETERS.items()]
     for namespace, rows in tables.items():
         lines += [f"\n## {namespace}\n", COLUMNS, *map(str, rows)]
     return "\n".join(lines) + "\n"

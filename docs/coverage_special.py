@@ -46,7 +46,8 @@ EXAMPLES: dict[str, Example] = {
         sc,
         "gamma gammaln loggamma psi digamma log1p entr cotdg spence j0 j1 i0 i1 i0e i1e ber bei berp beip y0 y1 "
         "k0 k1 k0e k1e ker kei kerp keip itj0y0 expi exp1 sici shichi iti0k0 itstruve0 it2struve0 itmodstruve0 airye "
-        "erfinv ellipk ellipe erfcinv ndtri logit ellipkm1 lambertw",
+        "erfinv ellipk ellipe erfcinv ndtri logit ellipkm1 lambertw it2i0k0 it2j0y0 kolmogi kolmogorov modfresnelm "
+        "modfresnelp zetac",
         "x",
     ),
     **each("itairy", lambda f: to_precision(1e-6, lambda x: f(x))),  # SciPy's own
@@ -61,21 +62,15 @@ EXAMPLES: dict[str, Example] = {
     **each(
         "jv yv iv kv jve yve ive kve hankel1 hankel2 hankel1e hankel2e struve", lambda f: lambda large: f(0.5, large)
     ),
-    **each("modstruve pbdv pbvv pbwa chdtr chdtrc stdtr", lambda f: lambda large: f(0.5, large)),
+    **each("modstruve pbdv pbvv pbwa", lambda f: lambda large: f(0.5, large)),
     **each("jn yn kn expn eval_laguerre eval_hermite eval_hermitenorm", lambda f: lambda large: f(2, large)),
     **each("eval_legendre eval_chebyt eval_chebyu eval_chebyc eval_chebys", lambda f: lambda x: f(3, x)),
     **each("eval_sh_legendre eval_sh_chebyt eval_sh_chebyu", lambda f: lambda x: f(3, x)),
     **each("eval_gegenbauer eval_genlaguerre", lambda f: lambda x: f(3, 0.7, x)),
     **each("eval_jacobi eval_sh_jacobi", lambda f: lambda x: f(3, 3.5, 1.5, x)),
-    **each("gammainc gammaincc hyp0f1", lambda f: lambda large: f(0.7, large)),
-    **each("gammaincinv gammainccinv chdtri stdtrit", lambda f: lambda x: f(1.7, x)),
-    **each("betainc betaincc betaincinv betainccinv", lambda f: lambda x: f(0.7, 1.3, x)),
-    **each("fdtr fdtrc hyp1f1 hyperu wright_bessel log_wright_bessel", lambda f: lambda x: f(1.7, 1.3, x)),
+    **each("hyp0f1", lambda f: lambda large: f(0.7, large)),
+    **each("hyp1f1 hyperu wright_bessel log_wright_bessel", lambda f: lambda x: f(1.7, 1.3, x)),
     **each("hyp2f1", lambda f: lambda x: f(0.7, 1.3, 2.1, x)),
-    **each("fdtri", lambda f: lambda x: f(2.0, 3.5, x)),
-    **each("gdtr gdtrc", lambda f: lambda large, x: f(large, 1.3, x)),
-    **each("gdtria", lambda f: lambda x, large: f(x, 1.3, large)),
-    **each("gdtrix", lambda f: lambda large, x: f(large, 1.3, x)),
     **each("pdtr pdtrc", lambda f: lambda large: f(2.5, large)),
     **each("pdtri", lambda f: lambda x: f(2, x)),
     **each("bdtr bdtrc", lambda f: lambda x: f(2.0, 5, x)),
@@ -83,7 +78,36 @@ EXAMPLES: dict[str, Example] = {
     **each("nrdtrimn", lambda f: lambda x, large, signed: f(0.6 + x / 3, large, signed)),
     **each("nrdtrisd", lambda f: lambda signed, x, large: f(signed, 0.6 + x / 3, large)),
     **each("ndtri_exp", lambda f: lambda x: f(-x)),
-    **each("zeta", lambda f: lambda large: f(2.5, large)),
+    **each("zeta", lambda f: lambda large, x: f(large, x)),
+    **each("smirnov smirnovi", lambda f: lambda x: f(5, x)),
+    **each("assoc_laguerre", lambda f: lambda x: f(x, 3, 0.7)),
+    **each("besselpoly", lambda f: lambda large: f(large, 0.7, 1.5)),
+    **each("lpmv", lambda f: lambda x: f(1, 2.5, x)),
+    # Of parameters, too
+    **each("gammainc gammaincc chdtr chdtrc", lambda f: lambda large, x: f(x, large)),
+    **each("gammaincinv gammainccinv chdtri stdtrit", lambda f: lambda large, x: f(large, x)),
+    **each("betainc betaincc betaincinv betainccinv fdtri", lambda f: lambda large, x, y: f(large, 1.0 + x, y)),
+    **each("stdtr", lambda f: lambda large, signed: f(large, signed)),
+    **each("gdtr gdtrc fdtr fdtrc", lambda f: lambda large, x, y: f(large, x, y)),
+    **each("chdtriv pdtrik", lambda f: lambda x, large: f(0.3 + 0.4 * x, large)),
+    **each("btdtria gdtria", lambda f: lambda x, large, y: f(0.3 + 0.4 * x, large, 0.3 + 0.4 * y)),
+    **each("btdtrib gdtrib gdtrix", lambda f: lambda large, x, y: f(large, 0.3 + 0.4 * x, 0.3 + 0.4 * y)),
+    **each("bdtrik nbdtrik", lambda f: lambda x, large, y: f(0.3 + 0.4 * x, 5.0 + large, 0.2 + 0.3 * y)),
+    **each("nbdtrin", lambda f: lambda large, x, y: f(large, 0.3 + 0.4 * x, 0.2 + 0.3 * y)),
+    **each(
+        "bdtrin", lambda f: to_precision(1e-5, lambda large, x, y: f(large, 0.3 + 0.4 * x, 0.2 + 0.3 * y))
+    ),  # SciPy's own
+    **each("stdtridf", lambda f: lambda x: f(0.76 + 0.05 * x, 1.0 + 0.2 * x)),
+    **each("fdtridfd", lambda f: lambda large, x: f(large, 0.4 + 0.1 * x, 1.0 + 0.2 * x)),
+    # Spheroidal and Mathieu functions
+    **each("mathieu_cem mathieu_sem", lambda f: lambda large: f(2, 0.7, 20.0 * large)),
+    **each("mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2", lambda f: lambda x: f(2, 0.7, x)),
+    **each("pro_ang1 obl_ang1", lambda f: lambda x: f(1, 2, 1.7, x)),
+    **each("pro_rad1 obl_rad1", lambda f: lambda large: f(1, 2, 1.7, large)),
+    **each("pro_ang1_cv", lambda f: lambda x: f(1, 2, 1.7, sc.pro_cv(1, 2, 1.7), x)),
+    **each("obl_ang1_cv", lambda f: lambda x: f(1, 2, 1.7, sc.obl_cv(1, 2, 1.7), x)),
+    **each("pro_rad1_cv", lambda f: lambda large: f(1, 2, 1.7, sc.pro_cv(1, 2, 1.7), large)),
+    **each("obl_rad1_cv", lambda f: lambda large: f(1, 2, 1.7, sc.obl_cv(1, 2, 1.7), large)),
     # Those of ours
     **each("logsumexp softmax log_softmax", lambda f: lambda signed: f(signed), ours),
     **each("polygamma", lambda f: lambda large: f(1, large), ours),
@@ -91,6 +115,10 @@ EXAMPLES: dict[str, Example] = {
     **each("comb perm", lambda f: lambda large: f(5.0 + large, 2.0), ours),
     **each("jvp yvp ivp kvp h1vp h2vp", lambda f: lambda large: f(0.5, large, 1), ours),
     **each("spherical_jn spherical_yn spherical_in spherical_kn", lambda f: lambda large: f(2, large), ours),
+    **each("diric", lambda f: lambda signed: f(signed, 4), ours),
+    **each("legendre_p", lambda f: lambda x: f(4, x, diff_n=2), ours),
+    **each("assoc_legendre_p sph_legendre_p", lambda f: lambda x: f(4, 1, x, diff_n=2), ours),
+    **each("sph_harm_y", lambda f: lambda x, signed: f(4, -1, x, signed, diff_n=2), ours),
     **each("expm", lambda f: lambda m: f(m), linalg),
     **each("logm sqrtm cho_factor", lambda f: lambda m: f(m @ m.T + m.T @ m), linalg),
     **each("solve_triangular", lambda f: lambda m, three: f(m, three), linalg),
@@ -143,25 +171,41 @@ WITHOUT_OPERANDS = {
 NOT_SUPPORTED = {
     "SciPy makes arrays of its operands: import it from `shiftreset_ad.scipy.special`": (
         "logsumexp softmax log_softmax polygamma multigammaln comb perm jvp yvp ivp kvp h1vp h2vp spherical_jn "
-        "spherical_yn spherical_in spherical_kn"
+        "spherical_yn spherical_in spherical_kn diric legendre_p assoc_legendre_p sph_legendre_p sph_harm_y"
     ),
-    "noncentral distributions, and inverses in a parameter, have no closed form": (
-        "bdtrik bdtrin btdtria btdtrib chdtriv chndtr chndtridf chndtrinc chndtrix fdtridfd gdtrib nbdtrik "
-        "nbdtrin ncfdtr ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc nctdtr nctdtridf nctdtrinc nctdtrit pdtrik "
-        "stdtridf"
+    "the densities of noncentral distributions are infinite sums: no rule, `custom_vjp` gives one": (
+        "chndtr chndtridf chndtrinc chndtrix ncfdtr ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc nctdtr nctdtridf nctdtrinc "
+        "nctdtrit"
     ),
-    "spheroidal, ellipsoidal and Mathieu functions have no rule: `custom_vjp` gives one": (
-        "ellip_harm ellip_harm_2 ellip_normal mathieu_a mathieu_b mathieu_cem mathieu_even_coef mathieu_modcem1 "
-        "mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_odd_coef mathieu_sem obl_ang1 obl_ang1_cv obl_cv "
-        "obl_cv_seq obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv pro_ang1 pro_ang1_cv pro_cv pro_cv_seq pro_rad1 "
-        "pro_rad1_cv pro_rad2 pro_rad2_cv"
+    "an eigenvalue, or the coefficients of an eigenfunction: differentiate the matrix's by `numpy.linalg.eigh`": (
+        "mathieu_a mathieu_b mathieu_even_coef mathieu_odd_coef obl_cv obl_cv_seq pro_cv pro_cv_seq"
+    ),
+    "SciPy's values of it are not accurate where x is small, and so its derivative would not be theirs": (
+        "obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv"
+    ),
+    "SciPy computes no derivative of ellipsoidal functions: `custom_vjp` gives one": (
+        "ellip_harm ellip_harm_2 ellip_normal"
     ),
     "it computes many orders, and derivatives, at once: use the function of one order": (
         "assoc_legendre_p_all legendre_p_all lqmn lqn lmbda pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn "
         "kelvin sph_harm_y_all sph_legendre_p_all"
     ),
-    "it has no rule: `custom_vjp` gives one": (
-        "assoc_laguerre assoc_legendre_p besselpoly diric it2i0k0 it2j0y0 kolmogi kolmogorov legendre_p lpmv "
-        "modfresnelm modfresnelp smirnov smirnovi sph_harm_y sph_legendre_p zetac"
+}
+
+# Operands of functions that have a derivative in the others: a number there is an error.
+PARAMETERS = {
+    "orders: the derivative is no function of the same kind, but a series or an integral (DLMF 10.15, 10.38)": (
+        "v of jv, yv, iv, kv, jve, yve, ive, kve, hankel1, hankel2, hankel1e, hankel2e, struve, modstruve, pbdv, pbvv "
+        "and lpmv; n of jn, yn, kn and expn; nu and lmb of besselpoly; a of pbwa"
     ),
+    "parameters of hypergeometric functions: the derivative is a hypergeometric function of two variables": (
+        "a, b, c of hyp0f1, hyp1f1, hyp2f1, hyperu, wright_bessel and log_wright_bessel"
+    ),
+    "degrees and parameters of orthogonal polynomials: integers, or hypergeometric parameters": (
+        "n, alpha, beta, p, q of the functions eval_..., and n and m of Legendre functions"
+    ),
+    "counts: SciPy rounds them to integers, and the function is constant between": (
+        "k and n of bdtr, nbdtr, pdtr, their complements and bdtri, nbdtri, pdtri; n of smirnov and smirnovi"
+    ),
+    "characteristic values depend on them": "m, n, q, c and cv of Mathieu and spheroidal functions",
 }

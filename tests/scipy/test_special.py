@@ -151,6 +151,14 @@ def test_a_cross_entropy_far_from_the_target():
         (lambda x: special.multigammaln(x, 1), 2.5, scipy.special.psi(2.5)),
         (lambda x: special.polygamma(2, x), 2.5, scipy.special.polygamma(3, 2.5)),
         (lambda x: special.jvp(0, x, 2), 1.5, scipy.special.jvp(0, 1.5, 3)),
+        (lambda x: special.legendre_p(3, x)[0], 0.4, scipy.special.legendre_p(3, 0.4, diff_n=1)[1]),
+        (
+            lambda x: special.assoc_legendre_p(3, 1, x, norm=True)[0],
+            0.4,
+            scipy.special.assoc_legendre_p(3, 1, 0.4, norm=True, diff_n=1)[1],
+        ),
+        (lambda x: special.diric(x, 3), 1.5, -2.0 / 3.0 * math.sin(1.5)),
+        (lambda x: scipy.special.assoc_laguerre(x, 2, 1.0), 0.4, -2.6),
         (lambda x: special.spherical_jn(2, x), 1.5, scipy.special.spherical_jn(2, 1.5, True)),
         (lambda x: special.spherical_kn(0, z=x), 1.5, scipy.special.spherical_kn(0, 1.5, True)),
     ],
@@ -174,7 +182,7 @@ def test_signatures_and_plain_values_are_scipys(name):
     assert [(p.name, p.default, p.kind) for p in found.values()] == [
         (p.name, p.default, p.kind) for p in expected.values()
     ]
-    args = {"polygamma": (2, 1.5), "multigammaln": (2.5, 2), "comb": (5, 2), "perm": (5, 2)}.get(
+    args = {"polygamma": (2, 1.5), "multigammaln": (2.5, 2), "comb": (5, 2), "perm": (5, 2), "diric": (1.5, 4)}.get(
         name, (1, 1.5) if len(expected) == 3 else ([0.5, 1.5],)
     )
     y, plain = getattr(special, name)(*args), getattr(scipy.special, name)(*args)
@@ -195,6 +203,8 @@ def test_errors():
         grad(lambda x: special.softmax(x, axes=0)[0])(np.ones(2))
     with pytest.raises(TypeError, match="argument 'n' is a number that is being differentiated"):
         grad(lambda n: special.polygamma(n, 1.5))(1.0)
+    with pytest.raises(TypeError, match=r"scipy\.special\.sph_harm_y: argument 'm' is a number"):
+        grad(lambda m: np.real(special.sph_harm_y(2, m, 0.5, 0.3)))(1.0)
     with pytest.raises(TypeError, match="into a constant"):
         grad(lambda x: scipy.special.logsumexp(x))(np.ones(2))
     assert grad(lambda x: x * x)(3.0) == 6.0

@@ -11,19 +11,19 @@ array([ 0.25, -0.25])
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import SEQUENCES, call, has_number
+from shiftreset_ad.dispatch import SEQUENCES, has_number
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.reductions import reduced_axes
+from shiftreset_ad.rules.special import legendre as _rows
+from shiftreset_ad.rules.special.definitions import elementwise, taking_numbers
+from shiftreset_ad.rules.special.dirichlet import slope_of_diric
 from shiftreset_ad.rules.special.spherical import SPHERICAL
-from shiftreset_ad.rules.special.table import rule
 from shiftreset_ad.rules.special.table import special as _scipy
 from shiftreset_ad.rules.table import LinearMap, structured
 
@@ -34,31 +34,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_scipy)})
-
-
-def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that goes by its rule for numbers, and else calls SciPy's, which has the same docstring."""
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def ours(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        values = tuple(bound.arguments.values())
-        return call(ours, *values) if any(map(has_number, values)) else function(*values)
-
-    return ours
-
-
-def elementwise(**partials: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter these partial derivatives as the rule of the decorated function, which calls SciPy's."""
-
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        ours = taking_numbers(function)
-        rule(f"{function.__name__}({', '.join(inspect.signature(function).parameters)})", ours, **partials)
-        return ours
-
-    return enter
 
 
 # Sums of exponentials
@@ -238,3 +213,63 @@ spherical_jn = _spherical("spherical_jn")
 spherical_yn = _spherical("spherical_yn")
 spherical_in = _spherical("spherical_in")
 spherical_kn = _spherical("spherical_kn")
+
+
+# Dirichlet's kernel, Legendre functions and spherical harmonics
+
+
+@elementwise(x=lambda y, x, n: slope_of_diric(x, n))
+def diric(x: Any, n: Any) -> Any:
+    """sin(n x / 2) / (n sin(x / 2)), as `scipy.special.diric`; derivative in `x`, at the multiples of 2 pi, too."""
+    return _scipy.diric(x, n)
+
+
+def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
+    """The Legendre polynomial and `diff_n` of its derivatives, as `scipy.special.legendre_p`; derivative in `z`."""
+    if not (has_number(n) or has_number(z)):
+        return _scipy.legendre_p(n, z, diff_n=diff_n)
+    return np.stack([_rows.legendre(n, z, order) for order in _orders("legendre_p", diff_n)])
+
+
+def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0) -> Any:
+    """The associated Legendre function and derivatives, as `scipy.special.assoc_legendre_p`; derivative in `z`.
+
+    Where z is 1 or -1, the first two derivatives are SciPy's, and the others infinite or NaN.
+    """
+    if not any(map(has_number, (n, m, z))):
+        return _scipy.assoc_legendre_p(n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n)
+    orders = _orders("assoc_legendre_p", diff_n)
+    return np.stack([_rows.associated(n, m, z, branch_cut, norm, order) for order in orders])
+
+
+def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
+    """The spherical Legendre function and derivatives, as `scipy.special.sph_legendre_p`; derivative in `theta`.
+
+    At the poles, the first two derivatives are SciPy's, and the others infinite or NaN.
+    """
+    if not any(map(has_number, (n, m, theta))):
+        return _scipy.sph_legendre_p(n, m, theta, diff_n=diff_n)
+    return np.stack([_rows.spherical(n, m, theta, order) for order in _orders("sph_legendre_p", diff_n)])
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """The spherical harmonic and its derivatives, as `scipy.special.sph_harm_y`; derivatives in `theta` and `phi`."""
+    if not any(map(has_number, (n, m, theta, phi))):
+        return _scipy.sph_harm_y(n, m, theta, phi, diff_n=diff_n)
+    orders, turn = _orders("sph_harm_y", diff_n), np.multiply(1j, m)
+    y = _rows.harmonic(n, m, theta, phi)
+    if len(orders) == 1:
+        return y
+    first = _rows.turned(m, phi, _rows.spherical(n, m, theta, 1))
+    gradient = np.stack([first, turn * y], axis=-1)
+    if len(orders) == 2:
+        return y, gradient
+    second = _rows.turned(m, phi, _rows.spherical(n, m, theta, 2))
+    rows = [np.stack([second, turn * first], axis=-1), np.stack([turn * first, turn * turn * y], axis=-1)]
+    return y, gradient, np.stack(rows, axis=-2)
+
+
+def _orders(name: str, diff_n: int) -> range:
+    if diff_n not in (0, 1, 2):
+        raise ValueError(f"scipy.special.{name}: diff_n is 0, 1 or 2, and not {diff_n!r}. Differentiate for more")
+    return range(diff_n + 1)

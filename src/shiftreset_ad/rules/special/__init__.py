@@ -19,10 +19,16 @@ from shiftreset_ad.rules.special import (
     incomplete,
     information,
     integrals,
+    kolmogorov,
+    legendre,
     logistic,
+    mathieu,
     normal,
     polynomials,
     spherical,
+    spheroidal,
+    student,
+    zeta,
 )
 
 __all__ = [
@@ -39,8 +45,14 @@ __all__ = [
     "incomplete",
     "information",
     "integrals",
+    "kolmogorov",
+    "legendre",
     "logistic",
+    "mathieu",
     "normal",
     "polynomials",
     "spherical",
+    "spheroidal",
+    "student",
+    "zeta",
 ]

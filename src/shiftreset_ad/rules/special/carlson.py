@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.special.table import rule, special
+from shiftreset_ad.rules.broadcasting import is_complex
+from shiftreset_ad.rules.special.table import rule, special, times
 from shiftreset_ad.rules.table import LinearMap, dispatched, structured
 
 STEP = 0.5  # exact to exp(-2 pi**2 / STEP)
@@ -44,13 +44,11 @@ def integral(operands: list[Any], exponents: tuple[float, ...]) -> Any:
 @structured(integral, "operands", kept=("operands",))
 def _integral(operands: list[Any], exponents: tuple[float, ...]) -> Any:
     def map_of(i: int) -> LinearMap:
-        shape = shape_of(operands[i])
-
         def slope() -> Any:
             raised = tuple(p + (j == i) for j, p in enumerate(exponents))
             return -exponents[i] * integral(operands, raised)
 
-        return LinearMap(lambda x_dot: slope() * x_dot, lambda y_bar: unbroadcast(slope() * y_bar, shape))
+        return times(slope, operands[i])
 
     return integral(operands, exponents), ([map_of(i) for i in range(len(operands))],)
 

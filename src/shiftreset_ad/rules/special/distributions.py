@@ -1,38 +1,87 @@
-"""Distribution functions and their inverses, in the argument, and in parameters that only scale it.
+"""Distribution functions and their inverses, by the incomplete gamma and beta functions.
 
-Counts are rounded down by SciPy, so a density is that of the rounded count.
+SciPy rounds counts down, so a density is that of the rounded count, and there is no derivative in counts. The inverses
+in a count are of functions of any real count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.special.cumulative import Slopes, cumulative, inverse
+from shiftreset_ad.rules.special.densities import beta_density, gamma_density
 from shiftreset_ad.rules.special.exponentials import slope_of_exprel
-from shiftreset_ad.rules.special.incomplete import beta_density, gamma_density, log_beta
+from shiftreset_ad.rules.special.gamma_moments import slope_of_gammainc
+from shiftreset_ad.rules.special.incomplete import slope_in_a, slope_in_b
 from shiftreset_ad.rules.special.table import rule
 
 
-def student_density(df: Any, t: Any) -> Any:
-    return np.exp(-0.5 * (df + 1.0) * np.log1p(t * t / df) - log_beta(0.5 * df, 0.5)) / np.sqrt(df)
-
-
-def fisher_density(dfn: Any, dfd: Any, x: Any) -> Any:
-    """x is beta-distributed after a change to dfn x / (dfd + dfn x)."""
-    total = dfd + dfn * x
-    return beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total, dfd / total) * (dfn / total) * (dfd / total)
-
-
 def binomial_slope(k: Any, n: Any, p: Any) -> Any:
-    """Minus the derivative in p of the probability of k successes or fewer in n trials."""
-    k = np.floor(k)
-    return beta_density(k + 1.0, np.trunc(n) - k, p, 1.0 - p)
+    """The derivative in p of the probability of k successes or fewer in n trials."""
+    return -beta_density(k + 1.0, n - k, p, 1.0 - p)
 
 
 def negative_binomial_slope(k: Any, n: Any, p: Any) -> Any:
-    return beta_density(n, np.floor(k) + 1.0, p, 1.0 - p)
+    return beta_density(n, k + 1.0, p, 1.0 - p)
+
+
+CHI_SQUARED: Slopes = {
+    "v": lambda v, x: 0.5 * slope_of_gammainc(0.5 * v, 0.5 * x),
+    "x": lambda v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x),
+}
+SCALED_GAMMA: Slopes = {
+    "a": lambda a, b, x: x * gamma_density(b, a * x),
+    "b": lambda a, b, x: slope_of_gammainc(b, a * x),
+    "x": lambda a, b, x: a * gamma_density(b, a * x),
+}
+COUNTED_POISSON: Slopes = {"k": None, "m": lambda k, m: -gamma_density(np.floor(k) + 1.0, m)}
+POISSON: Slopes = {"k": lambda k, m: -slope_of_gammainc(k + 1.0, m), "m": lambda k, m: -gamma_density(k + 1.0, m)}
+COUNTED_BINOMIAL: Slopes = {
+    "k": None,
+    "n": None,
+    "p": lambda k, n, p: binomial_slope(np.floor(k), np.trunc(n), p),
+}
+BINOMIAL: Slopes = {
+    "k": lambda k, n, p: slope_in_b(k + 1.0, n - k, p) - slope_in_a(k + 1.0, n - k, p),
+    "n": lambda k, n, p: -slope_in_b(k + 1.0, n - k, p),
+    "p": binomial_slope,
+}
+COUNTED_NEGATIVE_BINOMIAL: Slopes = {
+    "k": None,
+    "n": None,
+    "p": lambda k, n, p: negative_binomial_slope(np.floor(k), n, p),
+}
+NEGATIVE_BINOMIAL: Slopes = {
+    "k": lambda k, n, p: slope_in_b(n, k + 1.0, p),
+    "n": lambda k, n, p: slope_in_a(n, k + 1.0, p),
+    "p": negative_binomial_slope,
+}
+
+cumulative("chdtr", CHI_SQUARED)
+cumulative("chdtrc", CHI_SQUARED, -1.0)
+inverse("chdtri(v, y)", CHI_SQUARED, -1.0)
+inverse("chdtriv(y, x)", CHI_SQUARED)
+cumulative("gdtr", SCALED_GAMMA)
+cumulative("gdtrc", SCALED_GAMMA, -1.0)
+inverse("gdtria(y, b, x)", SCALED_GAMMA, x=lambda a, y, b, x: -a / x)
+inverse("gdtrib(a, y, x)", SCALED_GAMMA)
+inverse("gdtrix(a, b, y)", SCALED_GAMMA, a=lambda x, a, b, y: -x / a)
+cumulative("pdtr", COUNTED_POISSON)
+cumulative("pdtrc", COUNTED_POISSON, -1.0)
+inverse("pdtri(k, y)", COUNTED_POISSON)
+inverse("pdtrik(y, m)", POISSON)
+cumulative("bdtr", COUNTED_BINOMIAL)
+cumulative("bdtrc", COUNTED_BINOMIAL, -1.0)
+inverse("bdtri(k, n, y)", COUNTED_BINOMIAL)
+inverse("bdtrik(y, n, p)", BINOMIAL)
+inverse("bdtrin(k, y, p)", BINOMIAL)
+cumulative("nbdtr", COUNTED_NEGATIVE_BINOMIAL)
+cumulative("nbdtrc", COUNTED_NEGATIVE_BINOMIAL, -1.0)
+inverse("nbdtri(k, n, y)", COUNTED_NEGATIVE_BINOMIAL)
+inverse("nbdtrik(y, n, p)", NEGATIVE_BINOMIAL)
+inverse("nbdtrin(k, y, p)", NEGATIVE_BINOMIAL)
 
 
 def tukey_density(p: Any, lmbda: Any) -> Any:
@@ -50,53 +99,6 @@ def slope_of_tukey_quantile(p: Any, lmbda: Any) -> Any:
     return lower * lower * slope_of_exprel(lmbda * lower) - upper * upper * slope_of_exprel(lmbda * upper)
 
 
-def inverse(density: Callable[..., Any], sign: float = 1.0) -> Callable[..., Any]:
-    """The partial derivative of an inverse, whose last operand is the probability."""
-    return lambda x, *operands: sign / density(*operands[:-1], x)
-
-
-def half_density(df: Any, x: Any) -> Any:
-    """That of a chi-squared variable."""
-    return 0.5 * gamma_density(0.5 * df, 0.5 * x)
-
-
-def poisson_slope(k: Any, m: Any) -> Any:
-    return gamma_density(np.floor(k) + 1.0, m)
-
-
-rule("chdtr(v, x)", x=lambda y, v, x: half_density(v, x))
-rule("chdtrc(v, x)", x=lambda y, v, x: -half_density(v, x))
-rule("chdtri(v, p)", p=inverse(half_density, -1.0))
-rule("pdtr(k, m)", m=lambda y, k, m: -poisson_slope(k, m))
-rule("pdtrc(k, m)", m=lambda y, k, m: poisson_slope(k, m))
-rule("pdtri(k, y)", y=inverse(poisson_slope, -1.0))
-for _name, _sign in (("gdtr", 1.0), ("gdtrc", -1.0)):
-    rule(
-        f"{_name}(a, b, x)",
-        a=lambda y, a, b, x, sign=_sign: sign * x * gamma_density(b, a * x),
-        x=lambda y, a, b, x, sign=_sign: sign * a * gamma_density(b, a * x),
-    )
-rule(
-    "gdtrix(a, b, p)",
-    a=lambda x, a, b, p: -x / a,
-    p=lambda x, a, b, p: 1.0 / (a * gamma_density(b, a * x)),
-)
-rule(
-    "gdtria(p, b, x)",
-    p=lambda a, p, b, x: 1.0 / (x * gamma_density(b, a * x)),
-    x=lambda a, p, b, x: -a / x,
-)
-rule("bdtr(k, n, p)", p=lambda y, k, n, p: -binomial_slope(k, n, p))
-rule("bdtrc(k, n, p)", p=lambda y, k, n, p: binomial_slope(k, n, p))
-rule("bdtri(k, n, y)", y=inverse(binomial_slope, -1.0))
-rule("nbdtr(k, n, p)", p=lambda y, k, n, p: negative_binomial_slope(k, n, p))
-rule("nbdtrc(k, n, p)", p=lambda y, k, n, p: -negative_binomial_slope(k, n, p))
-rule("nbdtri(k, n, y)", y=inverse(negative_binomial_slope))
-rule("stdtr(df, t)", t=lambda y, df, t: student_density(df, t))
-rule("stdtrit(df, p)", p=inverse(student_density))
-rule("fdtr(dfn, dfd, x)", x=lambda y, dfn, dfd, x: fisher_density(dfn, dfd, x))
-rule("fdtrc(dfn, dfd, x)", x=lambda y, dfn, dfd, x: -fisher_density(dfn, dfd, x))
-rule("fdtri(dfn, dfd, p)", p=inverse(fisher_density))
 rule(
     "tklmbda(x, lmbda)",
     x=lambda p, x, lmbda: tukey_density(p, lmbda),

@@ -60,12 +60,26 @@ def slope_of_voigt_profile(x: Any, sigma: Any, gamma: Any, direction: Any) -> An
     return np.real(slope_of_wofz(z) * direction(z)) / (math.sqrt(2 * math.pi) * sigma)
 
 
+def slopes_of_fresnel(name: str, x: Any, sign: float) -> tuple[Any, Any]:
+    """Of the integral of exp(+-i t**2) from x on, and of that scaled, which is w(exp(i pi / 4) x) / 2."""
+    if np.any(x < 0):
+        raise NotImplementedError(
+            f"scipy.special.{name} has no derivative here for negative x, where SciPy's values are not those of the "
+            "integral. Write it with scipy.special.fresnel"
+        )
+    turn = np.exp(0.25j * math.pi)
+    scaled = 0.5 * turn * slope_of_wofz(turn * x)
+    return -np.exp(sign * 1j * x * x), scaled if sign > 0 else np.conjugate(scaled)
+
+
 rule("erf(z)", z=lambda y, z: 2.0 / ROOT_PI * np.exp(-z * z))
 rule("erfc(z)", z=lambda y, z: -2.0 / ROOT_PI * np.exp(-z * z))
 rule("erfi(z)", z=lambda y, z: 2.0 / ROOT_PI * np.exp(z * z))
 rule("erfcx(x)", x=slope_of_erfcx)
 rule("dawsn(x)", x=slope_of_dawsn)
 rule("wofz(z)", z=lambda y, z: slope_of_wofz(z))
+rule("modfresnelp(x)", x=lambda ys, x: slopes_of_fresnel("modfresnelp", x, 1.0))
+rule("modfresnelm(x)", x=lambda ys, x: slopes_of_fresnel("modfresnelm", x, -1.0))
 rule("erfinv(y)", y=lambda x, y: ROOT_PI / 2.0 * np.exp(x * x))
 rule("erfcinv(y)", y=lambda x, y: -ROOT_PI / 2.0 * np.exp(x * x))
 rule(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import is_complex
-from shiftreset_ad.rules.special.table import require_real, rule, special, ufunc_of
+from shiftreset_ad.rules.special.table import require_real, rule, special
 from shiftreset_ad.rules.table import CONSTANT
 
 # B_2k / 2k, the coefficients of Stirling's series of psi
@@ -99,5 +99,4 @@ rule(
     n=lambda y, n, k: slope_of_binom(y, n, k, in_n=True),
     k=lambda y, n, k: slope_of_binom(y, n, k, in_n=False),
 )
-rule("zeta(x, q)", ufunc_of(special.zeta, 2.0), q=lambda y, x, q: -x * special.zeta(x + 1.0, q))
 CONSTANT.update((special.gammasgn, special.round))

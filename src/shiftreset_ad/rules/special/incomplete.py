@@ -1,79 +1,34 @@
-"""Incomplete gamma and beta functions and their inverses, in the argument and not in the parameters.
-
-Their derivatives are the densities of the gamma and beta distributions, and large factors of these are
-cancelled before they are computed (Loader 2000, Fast and accurate computation of binomial probabilities).
-"""
+"""Incomplete gamma and beta functions and their inverses, in the argument and in the parameters."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from shiftreset_ad.rules.special.table import rule, special
-
-LARGE = 10.0
-# of 1 / a, 1 / a**3 and so on, in the logarithm of gamma(a) beside Stirling's formula
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+from shiftreset_ad.rules.special.beta_moments import slope_of_betainc
+from shiftreset_ad.rules.special.cumulative import Slopes, cumulative, inverse
+from shiftreset_ad.rules.special.densities import beta_density, gamma_density
+from shiftreset_ad.rules.special.gamma_moments import slope_of_gammainc
 
 
-def stirling_error(a: Any) -> Any:
-    square = 1.0 / (a * a)
-    total: Any = 0.0
-    for coefficient in reversed(STIRLING):
-        total = coefficient + square * total
-    return total / a
+def slope_in_a(a: Any, b: Any, x: Any) -> Any:
+    return slope_of_betainc(a, b, x, 1.0 - x)
 
 
-def log_beta(a: Any, b: Any) -> Any:
-    """The logarithm of beta(a, b), where one of them may be large: without gammaln of that."""
-    small, large = np.minimum(a, b), np.maximum(a, b)
-    stirling = large > LARGE
-    rest, big = np.where(stirling, small, 1.0), np.where(stirling, large, LARGE)
-    total = rest + big
-    growth = (big - 0.5) * np.log1p(rest / big) + rest * (np.log(total) - 1.0)
-    asymptotic = special.gammaln(rest) - growth - stirling_error(total) + stirling_error(big)
-    return np.where(stirling, asymptotic, special.betaln(np.where(stirling, 1.0, a), np.where(stirling, 1.0, b)))
+def slope_in_b(a: Any, b: Any, x: Any) -> Any:
+    """By I_x(a, b) = 1 - I_(1 - x)(b, a)."""
+    return -slope_of_betainc(b, a, 1.0 - x, x)
 
 
-def gamma_density(a: Any, x: Any) -> Any:
-    """x**(a - 1) exp(-x) / gamma(a)."""
-    large = a > LARGE
-    small_a, large_a = np.where(large, 1.0, a), np.where(large, a, LARGE)
-    small = np.exp(special.xlogy(small_a - 1.0, np.where(large, 1.0, x)) - x) * special.rgamma(small_a)
-    excess = np.where(large, (x - large_a) / large_a, 0.0)
-    exponent = special.xlog1py(large_a - 1.0, excess) - large_a * excess - stirling_error(large_a)
-    return np.where(large, np.exp(exponent) / np.sqrt(2.0 * math.pi * large_a), small)
+GAMMA: Slopes = {"a": slope_of_gammainc, "x": gamma_density}
+BETA: Slopes = {"a": slope_in_a, "b": slope_in_b, "x": lambda a, b, x: beta_density(a, b, x, 1.0 - x)}
 
-
-def beta_density(a: Any, b: Any, x: Any, rest: Any) -> Any:
-    """x**(a - 1) rest**(b - 1) / beta(a, b), where `rest` is 1 - x."""
-    large = (a > LARGE) & (b > LARGE)
-    small_a, small_b = np.where(large, 1.0, a), np.where(large, 1.0, b)
-    exponent = special.xlogy(small_a - 1.0, np.where(large, 1.0, x)) + special.xlogy(
-        small_b - 1.0, np.where(large, 1.0, rest)
-    )
-    small = np.exp(exponent - log_beta(small_a, small_b))
-    large_a, large_b = np.where(large, a, LARGE), np.where(large, b, LARGE)
-    both = large_a + large_b
-    excess = np.where(large, x * large_b - rest * large_a, 0.0)  # (x - mode) times both, and so without cancellation
-    exponent = (
-        special.xlog1py(large_a - 1.0, excess / large_a)
-        + special.xlog1py(large_b - 1.0, -excess / large_b)
-        + stirling_error(both)
-        - stirling_error(large_a)
-        - stirling_error(large_b)
-    )
-    scale = np.sqrt(both / (2.0 * math.pi) * (both / large_a) * (both / large_b))
-    return np.where(large, scale * np.exp(exponent), small)
-
-
-rule("gammainc(a, x)", x=lambda y, a, x: gamma_density(a, x))
-rule("gammaincc(a, x)", x=lambda y, a, x: -gamma_density(a, x))
-rule("gammaincinv(a, y)", y=lambda x, a, y: 1.0 / gamma_density(a, x))
-rule("gammainccinv(a, y)", y=lambda x, a, y: -1.0 / gamma_density(a, x))
-rule("betainc(a, b, x)", x=lambda y, a, b, x: beta_density(a, b, x, 1.0 - x))
-rule("betaincc(a, b, x)", x=lambda y, a, b, x: -beta_density(a, b, x, 1.0 - x))
-rule("betaincinv(a, b, y)", y=lambda x, a, b, y: 1.0 / beta_density(a, b, x, 1.0 - x))
-rule("betainccinv(a, b, y)", y=lambda x, a, b, y: -1.0 / beta_density(a, b, x, 1.0 - x))
+cumulative("gammainc", GAMMA)
+cumulative("gammaincc", GAMMA, -1.0)
+inverse("gammaincinv(a, y)", GAMMA)
+inverse("gammainccinv(a, y)", GAMMA, -1.0)
+cumulative("betainc", BETA)
+cumulative("betaincc", BETA, -1.0)
+inverse("betaincinv(a, b, y)", BETA)
+inverse("betainccinv(a, b, y)", BETA, -1.0)
+inverse("btdtria(y, b, x)", BETA)
+inverse("btdtrib(a, y, x)", BETA)

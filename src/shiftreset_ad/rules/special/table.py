@@ -51,7 +51,7 @@ def rule(signature: str, function: Any = None, **partials: Partial) -> None:
         y = function(*values)
         map_of = map_of_several if several else map_of_one
         return y, [
-            map_of(partial, y, values, shape_of(x))
+            map_of(partial, y, values, x)
             for x, parameter in zip(values, parameters, strict=True)
             if (partial := partials.get(parameter)) is not None
         ]
@@ -66,17 +66,20 @@ def _signature(parameters: tuple[str, ...]) -> Signature:
     return Signature([Parameter(parameter, Parameter.POSITIONAL_ONLY) for parameter in parameters])
 
 
-def map_of_one(partial: Any, y: Any, values: tuple[Any, ...], shape: tuple[int, ...]) -> LinearMap:
-    """The linear map of one operand; its partial is computed when it is needed."""
-
-    def slope() -> Any:
-        return partial(y, *values) if callable(partial) else partial
-
+def times(slope: Callable[[], Any], x: Any) -> LinearMap:
+    """The linear map of an operand that the derivative in is `slope()`, element by element."""
+    shape = shape_of(x)
     return LinearMap(lambda x_dot: slope() * x_dot, lambda y_bar: unbroadcast(slope() * y_bar, shape))
 
 
-def map_of_several(partial: Any, ys: Any, values: tuple[Any, ...], shape: tuple[int, ...]) -> LinearMap:
+def map_of_one(partial: Any, y: Any, values: tuple[Any, ...], x: Any) -> LinearMap:
+    """The linear map of one operand; its partial is computed when it is needed."""
+    return times(lambda: partial(y, *values) if callable(partial) else partial, x)
+
+
+def map_of_several(partial: Any, ys: Any, values: tuple[Any, ...], x: Any) -> LinearMap:
     """The linear map of one operand of a function with several answers."""
+    shape = shape_of(x)
 
     def pullback(y_bars: Any) -> Any:
         slopes = partial(ys, *values)

@@ -1,0 +1,127 @@
+"""The derivatives of the incomplete beta functions in the parameters, to any order.
+
+As in `gamma_moments`: the derivative of the density f(t; a, b) in a is (log(t) - E log(t)) f, of which the whole
+integral is 0, so that the derivative of I_x(a, b) is an integral from 0 to x, or minus one from x to 1. (Boik and
+Robison-Cox 1998, Derivatives of the incomplete beta function, differentiate the continued fraction.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.special.densities import beta_density
+from shiftreset_ad.rules.special.gamma import psi_gap
+from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of, log1p_beyond
+from shiftreset_ad.rules.special.table import special, times
+from shiftreset_ad.rules.table import dispatched, structured
+
+TINY = 1e-300
+
+
+def log_of_part(x: Any, rest: Any) -> Any:
+    """log(x), where both are given and their sum is 1."""
+    close = rest < 0.5
+    return np.where(close, np.log1p(-np.where(close, rest, 0.0)), np.log(np.where(close, 1.0, x)))
+
+
+def score(a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """log(x) - E log(t), for a beta-distributed t."""
+    return log_of_part(x, rest) + psi_gap(a, b)
+
+
+def in_logits(z: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """What log(u) and log(v) grow by, where v = 1 - u, when log(u / v) grows by z."""
+    minus = np.log1p(u * np.expm1(z))
+    return z - minus, -minus
+
+
+def log_of_mean(z: Any, u: Any, v: Any) -> Any:
+    """log(v + u exp(z)) - u z, which is of the second order in z: the same with u and v exchanged and of -z."""
+    z, u = np.where(u < v, z, -z), np.minimum(u, v)
+    w = u * np.expm1(z)
+    near = u * expm1_beyond(z) + log1p_beyond(np.where(np.abs(z) < 1, w, 0.0))
+    return np.where(np.abs(z) < 1, near, np.log1p(w) - u * z)
+
+
+@dispatched
+def moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
+    """The integral of the beta density times powers of the scores of t and 1 - t, for a, b, x and 1 - x.
+
+    Over t from x to 1 where `above` says so, and else from 0 to x. Of log(t / (1 - t)), the logarithm of the integrand
+    is a concave function. The last operand is only there as 1 - x might be rounded.
+    """
+    a, b, x, rest = np.broadcast_arrays(*(np.asarray(operand, float) for operand in operands))
+    inside = (a >= 0) & (b >= 0) & (x > 0) & (rest > 0)
+    beside = np.where((a >= 0) & (b >= 0) & ((x == 0) | (rest == 0)), 0.0, np.nan)
+    a, b = np.maximum(a, TINY), np.maximum(b, TINY)  # 0 is a limit
+    a, b = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
+    x, rest = np.where(inside, x, 0.5), np.where(inside, rest, 0.5)
+    # The integral over the part of t or 1 - t from 0 to u.
+    p, q = np.where(above, b, a), np.where(above, a, b)
+    u, v = np.where(above, rest, x), np.where(above, x, rest)
+    fall = p * v - q * u
+
+    def exponent(s: Any) -> tuple[Any, Any]:
+        share = u * np.exp(-s) / (v + u * np.exp(-s))
+        return -fall * s - (p + q) * log_of_mean(-s, u, v), (p + q) * share - p
+
+    start = (NOTHING - (p + q) * log_of_part(v, u)) / p
+    of_u, of_v = score(p, q, u, v), score(q, p, v, u)
+
+    def integrand(s: Any) -> Any:
+        more, less = in_logits(-s, u, v)
+        more, less = of_u + more, of_v + less
+        return np.where(above, less, more) ** j * np.where(above, more, less) ** k * np.exp(exponent(s)[0])
+
+    total = integrate(integrand, length_of(exponent, start))
+    return np.where(inside, total * (x * rest * beta_density(a, b, x, rest)), beside)[()]
+
+
+@structured(moment, "operands", kept=("operands",))
+def _moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
+    a, b, x, rest = operands
+
+    def slope_in_a() -> Any:
+        both = special.zeta(2.0, a + b)
+        slope = moment(operands, j + 1, k, above)
+        if j:
+            slope = slope - j * (special.zeta(2.0, a) - both) * moment(operands, j - 1, k, above)
+        return slope + k * both * moment(operands, j, k - 1, above) if k else slope
+
+    def slope_in_b() -> Any:
+        both = special.zeta(2.0, a + b)
+        slope = moment(operands, j, k + 1, above)
+        if k:
+            slope = slope - k * (special.zeta(2.0, b) - both) * moment(operands, j, k - 1, above)
+        return slope + j * both * moment(operands, j - 1, k, above) if j else slope
+
+    def slope_in_x() -> Any:
+        scores = score(a, b, x, rest) ** j * score(b, a, rest, x) ** k
+        return np.where(above, -1.0, 1.0) * scores * beta_density(a, b, x, rest)
+
+    y = moment(operands, j, k, above)
+    slopes = (slope_in_a, slope_in_b, slope_in_x, lambda: np.zeros(shape_of(y)))
+    return y, ([times(slope, operand) for slope, operand in zip(slopes, operands, strict=True)],)
+
+
+def slope_of_betainc(a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """The derivative of I_x(a, b) in a, where `rest` is 1 - x.
+
+    For small parameters, that of I_x(a + 1, b) or I_x(a, b + 1), with a term of the same sign.
+    """
+    lifted = np.where(a < 1, a + 1.0, a)
+    above = x * (lifted + b - 0.5) > lifted - 0.5  # about where log(x) is its mean
+    in_a, in_b = (a < 1) & ~above, (b < 1) & above
+    operands = [np.where(in_a, a + 1.0, a), np.where(in_b, b + 1.0, b), x, rest]
+    slope = np.where(above, -1.0, 1.0) * moment(operands, 1, 0, above)
+    apart = (in_a | in_b) & (x > 0) & (rest > 0)
+    a, b = np.where(apart, a, 1.0), np.where(apart, b, 1.0)
+    x, rest = np.where(apart, x, 0.5), np.where(apart, rest, 0.5)
+    raised = np.where(in_a, a + 1.0, a)
+    mean = np.where(in_a, 1.0 / (a + b), 0.0) - psi_gap(raised, b)  # psi(raised) - psi(a + b)
+    density = beta_density(raised, np.where(in_b, b + 1.0, b), x, rest)
+    term = (log_of_part(x, rest) - mean) * density * np.where(in_a, rest, -x) / (a + b)
+    return slope + np.where(apart, term, 0.0)

@@ -1,0 +1,47 @@
+"""How the rules of a distribution function, of its complement and of its inverses are written: by its derivatives.
+
+`SLOPES = {"a": ..., "x": ...}` has the derivative in each parameter, in the order in which the function takes them, as
+a function of them all; None where there is none, as the parameter is a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from shiftreset_ad.rules.special.table import rule
+
+Slopes: TypeAlias = Mapping[str, Callable[..., Any] | None]
+
+
+def cumulative(name: str, slopes: Slopes, sign: float = 1.0) -> None:
+    """Enter the rule of the function with these derivatives, or for a `sign` of -1 of its complement."""
+
+    def partial_in(slope: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda y, *operands: sign * slope(*operands)
+
+    given = {parameter: slope for parameter, slope in slopes.items() if slope is not None}
+    rule(f"{name}({', '.join(slopes)})", **{parameter: partial_in(slope) for parameter, slope in given.items()})
+
+
+def inverse(signature: str, slopes: Slopes, sign: float = 1.0, **known: Callable[..., Any]) -> None:
+    """Enter the rule of the inverse in the parameter that is not in the `signature`, where its value y is instead.
+
+    `known` has partial derivatives `(answer, *operands)` that are simpler than by the rule for implicit functions.
+    """
+    parameters = signature.removesuffix(")").partition("(")[2].split(", ")
+    (unknown,) = set(slopes) - set(parameters)
+    of_unknown = slopes[unknown]
+    assert of_unknown is not None
+
+    def at(answer: Any, operands: tuple[Any, ...]) -> list[Any]:
+        values = {unknown: answer, **dict(zip(parameters, operands, strict=True))}
+        return [values[parameter] for parameter in slopes]
+
+    def partial_in(slope: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda answer, *operands: -slope(*at(answer, operands)) / of_unknown(*at(answer, operands))
+
+    partials = {
+        parameter: partial_in(slope) for parameter in parameters if (slope := slopes.get(parameter)) is not None
+    }
+    rule(signature, y=lambda answer, *operands: sign / of_unknown(*at(answer, operands)), **partials | known)

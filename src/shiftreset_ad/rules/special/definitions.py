@@ -1,0 +1,36 @@
+"""Functions of ours in place of those of `scipy.special` that make arrays of their arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from shiftreset_ad.dispatch import call, has_number
+from shiftreset_ad.rules.special.table import rule
+
+
+def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that goes by its rule for numbers, and else calls SciPy's, which has the same docstring."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def ours(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = tuple(bound.arguments.values())
+        return call(ours, *values) if any(map(has_number, values)) else function(*values)
+
+    return ours
+
+
+def elementwise(**partials: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter these partial derivatives as the rule of the decorated function, which calls SciPy's."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        ours = taking_numbers(function)
+        rule(f"{function.__name__}({', '.join(inspect.signature(function).parameters)})", ours, **partials)
+        return ours
+
+    return enter

@@ -1,0 +1,45 @@
+"""Spheroidal wave functions, in the argument: SciPy computes the derivative, and the equation has the next (DLMF 30.2).
+
+Of the second kind SciPy's are not accurate where x is small, so there is no rule for those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftreset_ad.rules.special.table import rule, special
+
+
+def prolate(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
+    """((1 - x**2) y')' + (cv - c**2 x**2 - m**2 / (1 - x**2)) y = 0, beyond 1, too."""
+    y, slope = ys
+    rest = 1.0 - x * x
+    return slope, (2.0 * x * slope - (cv - (c * x) ** 2 - m * m / rest) * y) / rest
+
+
+def oblate_angular(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
+    """The same with -c**2."""
+    y, slope = ys
+    rest = 1.0 - x * x
+    return slope, (2.0 * x * slope - (cv + (c * x) ** 2 - m * m / rest) * y) / rest
+
+
+def oblate_radial(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
+    """The same of i x."""
+    y, slope = ys
+    total = 1.0 + x * x
+    return slope, ((cv - (c * x) ** 2 - m * m / total) * y - 2.0 * x * slope) / total
+
+
+for _name, _slopes in (
+    ("pro_ang1", prolate),
+    ("pro_rad1", prolate),
+    ("obl_ang1", oblate_angular),
+    ("obl_rad1", oblate_radial),
+):
+    _characteristic = getattr(special, f"{_name[:3]}_cv")
+    rule(
+        f"{_name}(m, n, c, x)",
+        x=lambda ys, m, n, c, x, f=_slopes, cv=_characteristic: f(ys, m, c, cv(m, n, c), x),
+    )
+    rule(f"{_name}_cv(m, n, c, cv, x)", x=lambda ys, m, n, c, cv, x, f=_slopes: f(ys, m, c, cv, x))
