@@ -26,6 +26,7 @@ from shiftreset_ad.dispatch import is_double
 from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.stacks import AT_ONCE, Stack
@@ -156,6 +157,12 @@ def test_einsum(subscripts: str, operand_shapes: Any) -> None:
             drawing(),
             *operand_shapes,
         )
+
+
+@pytest.mark.parametrize("triangle", ["L", "U"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 1, 1), (0, 0)])
+def test_hermitian_matrices_of_a_triangle(triangle: str, shape: Any) -> None:
+    check_all(lambda a: hermitian_from(a, triangle), drawing(), shape)
 
 
 @pytest.mark.parametrize("call", products.LISTS)

@@ -12,8 +12,8 @@ from shiftreset_ad import trees
 from shiftreset_ad.arrays import Standard
 from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.dispatch import Number, is_double
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.tags import Tag
 
 NUMERIC = (float, int, complex, np.ndarray, np.generic, Standard)
@@ -30,7 +30,7 @@ def named(operator: str, f: Callable[..., Any]) -> str:
 
 def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
     """The positions that `argnums` names; TypeError unless each was given, and only once."""
-    positions: list[int] = list(argnums) if isinstance(argnums, Sequence) else [argnums]
+    positions: list[int] = [argnums] if type(argnums) is int or not isinstance(argnums, Sequence) else list(argnums)
     for i in positions:
         if not isinstance(i, int) or isinstance(i, bool):
             raise TypeError(f"{operator}: argnums must be an integer or a tuple of integers, and is {argnums!r:.60}")
@@ -50,10 +50,14 @@ def is_inexact(answer: Any) -> bool:
 
     Raises TypeError for anything else.
     """
-    if type(answer) is np.ndarray:
+    kind = type(answer)
+    if kind is np.float64 or kind is float:
+        return True
+    if kind is np.ndarray:
         kind = answer.dtype.kind
     else:
-        require_plain(answer)
+        if not issubclass(kind, Number):
+            require_plain(answer)
         kind = dtype_of(answer).kind
     if kind == "O":
         raise TypeError(
@@ -70,7 +74,8 @@ def is_inexact(answer: Any) -> bool:
 
 def require_plain(array: Any) -> None:
     """Raise TypeError for a matrix or a masked array, which compute otherwise than arrays do."""
-    if isinstance(array, np.ndarray) and not isinstance(array, np.memmap) and type(array) is not np.ndarray:
+    kind = type(array)
+    if issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap) and kind is not np.ndarray:
         raise TypeError(
             f"a {type(array).__name__} cannot take part in an operation with a number that is being differentiated; "
             "convert it: numpy.asarray(x) for a matrix, numpy.where(x.mask, 0.0, x.data) for a masked array"
@@ -149,14 +154,15 @@ def require_all_usable(operator: str, leaves: Sequence[Any], tag: Tag) -> None:
 def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool, tag: Tag) -> tuple[Any, Any]:
     """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
     answer, aux = value_and_aux(operator, result, has_aux)
-    answer = adopted(answer)
     if isinstance(answer, Number):
         require_usable(operator, answer, tag)
-    elif not isinstance(answer, NUMERIC) or dtype_of(answer).kind not in "fiubc":
+    elif not isinstance(answer := adopted(answer), NUMERIC) or dtype_of(answer).kind not in "fiubc":
         raise TypeError(
             f"{operator}: the function returned {_described(answer)}, and a gradient is of a scalar; "
             "return one number, with has_aux=True for more beside it, or use jacobian or vjp"
         )
+    if is_double(answer) and not holomorphic:  # the usual case, for speed
+        return answer, aux
     if shape_of(answer) != ():
         raise TypeError(
             f"{operator}: the function returned an array of shape {shape_of(answer)}, and a gradient is of a scalar; "
@@ -164,7 +170,7 @@ def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool,
         )
     if holomorphic:
         require_complex(operator, [answer])
-    elif dtype_of(answer).kind == "c":
+    elif is_complex(answer):
         raise TypeError(
             f"{operator}: the function returned a complex number; return its real part, or its absolute value, "
             "or give holomorphic=True for the complex derivative of a holomorphic function"

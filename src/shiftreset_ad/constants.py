@@ -28,7 +28,9 @@ UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint6
 
 def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
-    if isinstance(constant, list):
+    if type(constant) is ndarray and constant.size <= SMALL and not constant.dtype.hasobject:
+        return constant.copy("K")
+    if type(constant) is list:
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
         is_array = shape_of(constant) or type(innermost(constant)) is ndarray  # as x[..., 0] is, a view
@@ -37,8 +39,6 @@ def frozen(constant: Any, tag: Tag) -> Any:
         return frozen_of_other_library(constant, tag) if constant.shared else constant
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant
-    if constant.size <= SMALL:
-        return constant.copy("K")
     if is_read_only(constant):
         return constant
     known = tag.copies.get(id(constant))

@@ -182,6 +182,11 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     `NotImplementedError` if it has none, `TypeError` if it has one that does not take these arguments.
     """
+    return call_with(function, args, kwargs)
+
+
+def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`call`, with the arguments as they came."""
     if kwargs:
         kwargs.pop("out", None)
     rule = STRUCTURED.get(function)
@@ -283,11 +288,16 @@ def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, 
     lists_for_arrays = False
     given = zip(rule.parameters, args, strict=False)
     for name, arg in itertools.chain(given, kwargs.items()) if kwargs else given:
-        if isinstance(arg, Number):
+        kind = type(arg)
+        if kind in WITHOUT_NUMBERS:
+            continue
+        if issubclass(kind, Number):
             numbers.append(arg)
-        elif type(arg) not in WITHOUT_NUMBERS and has_foreign(arg):
+        elif kind in SEQUENCES and WITHOUT_NUMBERS.issuperset(map(type, arg)):
+            continue
+        elif has_foreign(arg):
             return _call_structured(rule, adopted(args), {name: adopted(arg) for name, arg in kwargs.items()})
-        elif type(arg) not in WITHOUT_NUMBERS and (found := numbers_in(arg)):
+        elif found := numbers_in(arg):
             numbers += found
             lists_for_arrays = lists_for_arrays or not takes_lists(rule.function)
         else:
@@ -323,7 +333,11 @@ def takes_lists(function: Callable[..., Any]) -> bool:
 
 def newest(numbers: list[Number]) -> Number:
     """The number that an operation on these belongs to."""
-    return numbers[0] if len(numbers) == 1 else max(numbers, key=lambda number: number.tag.serial)
+    first = numbers[0]
+    for number in numbers:
+        if number.tag.serial > first.tag.serial:
+            first = number
+    return first
 
 
 def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -335,14 +349,15 @@ def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any])
 def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a structured operation by its linear maps, for the numbers among its operands that have this tag."""
     tag = number.tag
-    if rule.operands == rule.parameters[:1] and args and args[0] is number:  # the usual case, for speed
+    if args and args[0] is number and rule.operands == rule.parameters[:1]:  # the usual case, for speed
         answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
         return number.linearized(tag, answer, [(number, linear_map)])
 
     def below(name: str, arg: Any) -> Any:
-        if isinstance(arg, Number) and arg.tag is tag:
-            return arg.primal
-        arg = one_level_below(arg, tag)
+        if type(arg) not in WITHOUT_NUMBERS:
+            if isinstance(arg, Number) and arg.tag is tag:
+                return arg.primal
+            arg = one_level_below(arg, tag)
         return number.frozen(arg, tag) if name in rule.kept else arg
 
     values = [below(name, arg) for name, arg in zip(rule.parameters, args, strict=False)]
@@ -353,7 +368,8 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
     in_order = rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
     operands = args[: len(maps)] if in_order else operands_of(rule, args, kwargs)
     for arg, linear_map in zip(operands, maps, strict=True):
-        _pair(arg, linear_map, tag, active)
+        if type(arg) not in WITHOUT_NUMBERS:
+            _pair(arg, linear_map, tag, active)
     return number.linearized(tag, answer, active)
 
 
@@ -362,7 +378,7 @@ def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
 
     A map for each part would make an answer of full size for each, and so take O(n^2) for n parts.
     """
-    return rule.linear and rule.operands == rule.parameters[:1] and isinstance(args[0], list)
+    return rule.linear and type(args[0]) is list and rule.operands == rule.parameters[:1]
 
 
 def one_level_below(arg: Any, tag: Tag) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     Errors that the program has asked for are kept. The setting is one of the context variables, and so it is made in
     a copy of them, which goes away on every way out: `np.errstate` can be interrupted before it is entered.
     """
-    return copy_context().run(_silenced, function, *args)
+    kinds = tuple([kind for kind, reaction in np.geterr().items() if reaction == "warn"])
+    return copy_context().run(_ignoring(kinds), function, *args)
 
 
-def _silenced(function: Callable[..., Any], *args: Any) -> Any:
-    silenced: dict[str, Any] = {kind: "ignore" for kind, reaction in np.geterr().items() if reaction == "warn"}
-    np.seterr(**silenced)
-    return function(*args)
+@cache
+def _ignoring(kinds: tuple[str, ...]) -> Callable[..., Any]:
+    """What calls a function and ignores these kinds of errors."""
+    ignored: dict[str, Any] = dict.fromkeys(kinds, "ignore")
+    return np.errstate(**ignored)(lambda function, *args: function(*args))

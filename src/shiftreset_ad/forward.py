@@ -23,6 +23,7 @@ from shiftreset_ad.arrays import MET, Standard
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
 from shiftreset_ad.dispatch import (
+    SEQUENCES,
     Number,
     by_linear_maps,
     innermost,
@@ -73,14 +74,13 @@ class NumF(ArrayNumber):
 
     @staticmethod
     def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
-        if len(active) == 1 and not isinstance(answer, (tuple, list)):
+        if len(active) == 1 and not issubclass(type(answer), SEQUENCES):
             ((x, linear_map),) = active
             if is_view(answer, x.primal):
                 return attended(view(x, answer, linear_map.pushforward), tag)
-            y_dot = unshared(linear_map.pushforward(x.tangent), x.tangent)
-            return attended(number(answer, y_dot, tag), tag)
+            return attended(number(answer, linear_map.pushforward(x.tangent), tag, x.tangent), tag)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
-        if isinstance(answer, (tuple, list)):
+        if issubclass(type(answer), SEQUENCES):
             numbers = [number(y, reduce(add, parts), tag) for y, *parts in zip(answer, *y_dots, strict=True)]
             return attended(type(answer)(numbers), tag)
         return attended(number(answer, reduce(add, y_dots), tag), tag)
@@ -109,6 +109,9 @@ class NumF(ArrayNumber):
         return NumF(part, self.tangent[index], self.tag)
 
 
+NumF.inside = NumF.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
+
+
 def constant(tangents: list[Any], array: Any, tag: Tag) -> NumF:
     """A constant array as a number, with a tangent of zero to which tangents like these can be written."""
     return NumF(array, with_levels_of(zeros_alike(array), array, *tangents), tag)
@@ -117,7 +120,8 @@ def constant(tangents: list[Any], array: Any, tag: Tag) -> NumF:
 def view(x: NumF, y: Any, function: Callable[[Any], Any]) -> NumF:
     """The view of `x` that has the value `y`, by a function that makes such a view of the tangent, too."""
     if not hasattr(x, "has_views"):
-        mirror(x)
+        if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
+            mirror(x)
         x.has_views = True
     answer = NumF(y, function(x.tangent), x.tag)
     answer.has_views = True
@@ -154,10 +158,15 @@ def unshared(y_dot: Any, x_dot: Any) -> Any:
     return +y_dot if is_shared else y_dot
 
 
-def number(y: Any, y_dot: Any, tag: Tag) -> Any:
-    """The answer `y` of an operation with its tangent; `y` itself if it is an integer, say, and so constant."""
-    usual = type(y) is ndarray and type(y_dot) is ndarray and y.dtype is y_dot.dtype is FLOAT64
-    if not usual or y.shape != y_dot.shape:
+def number(y: Any, y_dot: Any, tag: Tag, x_dot: Any = None) -> Any:
+    """The answer `y` of an operation with its tangent; `y` itself if it is an integer, say, and so constant.
+
+    The tangent may share memory with `x_dot`, that of an operand, and then is copied.
+    """
+    is_usual = type(y) is ndarray and type(y_dot) is ndarray and y.dtype is y_dot.dtype is FLOAT64
+    if x_dot is not None and (not is_usual or y_dot is x_dot or y_dot.base is not None):
+        y_dot = unshared(y_dot, x_dot)
+    if not is_usual or y.shape != y_dot.shape:
         if not is_inexact(y):
             return y
         y_dot = conform(y_dot, y)
@@ -181,7 +190,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         y = function(primal)
         y_dot = times_partial(x.tangent, y, primal)
         # Of the operand, as the absolute value of a complex number is a float, and its tangent must become one.
-        answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, unshared(y_dot, x.tangent), tag)
+        answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
         return answer
@@ -221,10 +230,10 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             y_dot = times_b(b_dot, y, p, q)
         else:
             y_dot = times_a(a_dot, y, p, q) + times_b(b_dot, y, p, q)
-        if is_double(y) and is_double(y_dot):
+        if type(y) is not ndarray and is_double(y) and is_double(y_dot):
             answer = NumF(y, y_dot, tag)
         else:
-            answer = number(y, unshared(y_dot, b_dot if a_dot is None else a_dot), tag)
+            answer = number(y, y_dot, tag, b_dot if a_dot is None else a_dot)
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
         return answer

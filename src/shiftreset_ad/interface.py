@@ -18,7 +18,7 @@ import numpy as np
 from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.arrays import Standard, is_foreign
 from shiftreset_ad.arrays.torch_functions import of_numbers
-from shiftreset_ad.dispatch import KINDS, Number, call, call_ufunc, is_open, name_of, value
+from shiftreset_ad.dispatch import KINDS, SEQUENCES, Number, call, call_ufunc, call_with, is_open, name_of, value
 from shiftreset_ad.in_place import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.losses import refuse
 from shiftreset_ad.memory import require_last_value
@@ -36,7 +36,7 @@ from shiftreset_ad.objects import (
     writes_into_objects,
 )
 from shiftreset_ad.remedies import BUILD
-from shiftreset_ad.rules import ELEMENTWISE, Elementwise
+from shiftreset_ad.rules import ELEMENTWISE, STRUCTURED, Elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
 from shiftreset_ad.rules.shapes import astype
@@ -90,6 +90,8 @@ class ArrayNumber(Number):
             operation = self.operations.get(ufunc)
             if operation is not None:
                 return operation(*inputs)
+            if ufunc in STRUCTURED and not may_have_objects(inputs):
+                return call_with(ufunc, inputs, kwargs)
         if method == "at":
             return at(ufunc, *inputs)
         if is_of_objects(kwargs.get("out", (None,))[0]):
@@ -112,7 +114,7 @@ class ArrayNumber(Number):
             args, kwargs = with_named_out(function, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return function_into(function, args, kwargs)
-        return call(function, *args, **kwargs)
+        return call_with(function, args, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         """NumPy's functions, whatever library the array belongs to."""
@@ -253,7 +255,13 @@ class ArrayNumber(Number):
             "x = x.reshape(shape)"
         )
 
-    dtype = property(lambda self: dtype_of(_not_asked_by_mean(self).primal), doc="As of the value.")
+    @property
+    def dtype(self) -> Any:
+        """As of the value; AttributeError where `numpy.mean` asks, of a list: it would convert its answer by a call."""
+        if sys._getframe(1).f_code in MEANS:
+            raise AttributeError("dtype")
+        return dtype_of(self.primal)
+
     ndim = property(lambda self: len(self.shape), doc="As of the value.")
     size = property(lambda self: math.prod(self.shape), doc="As of the value.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="As of the value.")
@@ -264,10 +272,10 @@ class ArrayNumber(Number):
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
 
     def __matmul__(self, other: Any) -> Any:
-        return call(np.matmul, self, _as_array(other)) if _is_array(other) else NotImplemented
+        return call_with(np.matmul, (self, _as_array(other)), {}) if _is_array(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return call(np.matmul, _as_array(other), self) if _is_array(other) else NotImplemented
+        return call_with(np.matmul, (_as_array(other), self), {}) if _is_array(other) else NotImplemented
 
     __imatmul__ = in_place(__matmul__, "@")
     __ifloordiv__ = in_place(__floordiv__, "//")
@@ -340,19 +348,12 @@ class ArrayNumber(Number):
         return call(np.copy, call(np.ravel, self, order))
 
 
-def _not_asked_by_mean(x: ArrayNumber) -> ArrayNumber:
-    """`x`; AttributeError where `numpy.mean` asks, of a list: it would convert its answer to that type by a call."""
-    if sys._getframe(2).f_code in MEANS:
-        raise AttributeError("dtype")
-    return x
-
-
 def _is_array(x: Any) -> bool:
-    return isinstance(x, ARRAYS) or is_foreign(x)
+    return issubclass(type(x), ARRAYS) or is_foreign(x)
 
 
 def _as_array(x: Any) -> Any:
-    return array(x) if isinstance(x, list | tuple) else gathered(x)
+    return array(x) if type(x) in SEQUENCES else gathered(x)
 
 
 def install_operators(

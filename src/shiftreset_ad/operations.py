@@ -181,12 +181,13 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         kind = type(primal)
         if kind is float or kind is float64:
             pull = pulls[0]
+        elif kind is ndarray and primal.dtype is FLOAT64:
+            pull = pulls[2]
         elif issubclass(kind, Number) and is_double(primal):
             pull = pulls[1]
         else:
             pull = pulls[2]
-            if kind is not ndarray or primal.dtype is not FLOAT64:
-                require_differentiable(function, primal)
+            require_differentiable(function, primal)
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
         try:
@@ -238,12 +239,13 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         kind = type(primal)
         if kind is float or kind is float64:
             pull = pull_scalar
+        elif kind is ndarray and primal.dtype is FLOAT64:
+            pull = pull_array
         elif issubclass(kind, Number) and is_double(primal):
             pull = pull_nested
         else:
             pull = pull_array
-            if kind is not ndarray or primal.dtype is not FLOAT64:
-                require_differentiable(function, primal)
+            require_differentiable(function, primal)
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
         try:
@@ -311,7 +313,8 @@ def getitem(x: NumR, index: Any) -> Any:
     if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)
     part = primal[index]
-    index = frozen_index(index)
+    if type(index) is not slice and type(index) is not int:
+        index = frozen_index(index)
     is_copy = part.base is None if type(part) is ndarray else type(part) is float64
     y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
     capture(x.tag, (pull_item, y, x, index))
@@ -328,7 +331,8 @@ def taken_item(x: NumR, index: Any) -> NumR:
 def pull_item(operation: Operation) -> None:
     _, y, x, index = operation
     y_bar = y.adjoint
-    if type(y_bar) is not float64 and type(y_bar := summed(y)) is Masked:
+    kind = type(y_bar)
+    if kind is not float64 and kind is not ndarray and type(y_bar := summed(y)) is Masked:
         accumulate_at(x, index, y_bar.values, y_bar.mask)
     elif y_bar is not ZERO:
         accumulate_at(x, index, y_bar)

@@ -40,7 +40,7 @@ from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.debugging.notes import CallSite, add_note, site_of_structured
-from shiftreset_ad.dispatch import by_linear_maps
+from shiftreset_ad.dispatch import SEQUENCES, by_linear_maps
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.interface import ArrayNumber
 from shiftreset_ad.memory import has_been_written, keeping_what_is_shown, protect, protect_shared, window_of
@@ -81,12 +81,15 @@ class NumR(ArrayNumber):
         return NumR(constant, ZERO, self.tag)
 
 
+NumR.inside = NumR.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
+
 # One operation. The elementwise ones go the same steps, specialised in `operations`, as they decide the speed.
 
 
 def operation(tag: Tag, answer: Any, active: list[tuple[NumR, LinearMap]], site: CallSite | None = None) -> Any:
     """Carry out an operation that has this answer (1), and these linear maps for its active operands."""
-    if isinstance(answer, (tuple, list)):
+    kind = type(answer)
+    if kind is not ndarray and issubclass(kind, SEQUENCES):
         return several_answers(tag, answer, active, site)
     if not is_inexact(answer):
         return answer
@@ -162,7 +165,7 @@ def differentiate(
     args = arguments.with_numbers(xs)
 
     def there_and_back() -> tuple[Any, Any]:
-        pending = [unchanged(number) for number in numbers if isinstance(number, ndarray)]
+        pending = [unchanged(number) for number in numbers if issubclass(type(number), ndarray)]
         program = partial(returned, partial(f, *args, **kwargs))
         result = run(tag, program, pending.append)  # 1 to 3, for every operation of f
         tag.copies.clear()  # the operations have them, and are freed one by one

@@ -23,6 +23,7 @@ from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import BASIC, scatter
+from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.products import LABELS, contract
 from shiftreset_ad.rules.reductions import reduced_axes
 from shiftreset_ad.rules.selection import elements_along
@@ -284,6 +285,11 @@ def _broadcast_to(stack: Stack, array: Any, shape: Any) -> Any:
 @at_once(astype)
 def _astype(stack: Stack, x: Any, dtype: Any) -> Any:
     return astype(x.rows, dtype)
+
+
+@at_once(hermitian_from)
+def _hermitian_from(stack: Stack, a: Any, triangle: Any) -> Any:
+    return hermitian_from(a.rows, triangle)
 
 
 @at_once(np.where)

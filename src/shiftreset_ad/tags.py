@@ -61,7 +61,10 @@ class Tag(Prompt):
 
     def __init__(self) -> None:
         self.serial = next(_serials)
-        self.level = 1 + sum(isinstance(body.prompt, Tag) for body in enclosing())
+        self.level = 1
+        for body in enclosing():
+            if isinstance(body.prompt, Tag):
+                self.level += 1
         self.thread = threading.get_ident()
         self.recorded = False
         self.site: Any = None

@@ -9,6 +9,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -30,6 +31,7 @@ CONSTANTS = (int, str, bytes, slice, range, Enum, PurePath)
 
 _registered: set[type] = set()
 _without_fields: set[type] = set()  # classes of leaves that are no dataclasses
+_numbers: set[type] = {float, np.ndarray}  # those of numbers, and those of numbers that are being differentiated
 _registering = threading.Lock()
 
 
@@ -39,21 +41,34 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     """
     leaves, spec = _flatten(tree)
     for i, leaf in enumerate(leaves):
-        if is_of_objects(leaf) or is_foreign(leaf):
+        if type(leaf) is not float and (is_of_objects(leaf) or is_foreign(leaf)):
             leaves[i] = _as_number(leaf)
     return leaves, spec
 
 
 def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
+    if type(tree) in _numbers:  # the usual structures, as optree takes its time
+        return [tree], _structure_of_leaves(None)
+    if type(tree) is tuple and _numbers.issuperset(map(type, tree)):
+        return list(tree), _structure_of_leaves(len(tree))
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
-    if all(type(leaf) in _without_fields for leaf in leaves):
+    if _without_fields.issuperset(map(type, leaves)):
         return leaves, spec
     for kind in set(map(type, leaves)):
         if dataclasses.is_dataclass(kind):
             register_dataclass(kind)
         else:
             _without_fields.add(kind)
+            if issubclass(kind, Number):
+                _numbers.add(kind)
     return _flatten(tree)
+
+
+@cache
+def _structure_of_leaves(count: int | None) -> optree.PyTreeSpec:
+    """The structure of one leaf, or of a tuple of some."""
+    leaves: Any = 0.0 if count is None else (0.0,) * count
+    return optree.tree_structure(leaves, namespace=NAMESPACE)
 
 
 def _as_number(leaf: Any) -> Any:
@@ -75,7 +90,7 @@ def returned(program: Callable[[], Any]) -> Any:
 
 def unflatten(spec: optree.PyTreeSpec, leaves: list[Any]) -> Any:
     """The structure with these leaves."""
-    return optree.tree_unflatten(spec, leaves)
+    return spec.unflatten(leaves)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -113,7 +128,7 @@ class Parts:
 
     def __init__(self, tree: Any) -> None:
         self._leaves, self._spec = flatten(tree)
-        self._places = [i for i, leaf in enumerate(self._leaves) if is_number(leaf)]
+        self._places = [i for i, leaf in enumerate(self._leaves) if type(leaf) is float or is_number(leaf)]
         self.numbers = [self._leaves[i] for i in self._places]
         if MET:  # copies, as the caller may write to the arrays
             self.numbers = [x.unshared() if type(x) is Standard else x for x in self.numbers]
@@ -203,10 +218,11 @@ def require_known(tree: Any, function: str) -> None:
 
 def is_number(leaf: Any) -> bool:
     """Whether a leaf can be differentiated: it is a float, a complex number, an array of such, or a number already."""
-    if isinstance(leaf, np.ndarray):
+    kind = type(leaf)
+    if issubclass(kind, np.ndarray):
         # Not a matrix or a masked array, which compute otherwise.
-        return leaf.dtype.kind in "fc" and (type(leaf) is np.ndarray or isinstance(leaf, np.memmap))
-    return isinstance(leaf, NUMBERS) or (type(leaf) is Standard and leaf.dtype.kind in "fc")
+        return leaf.dtype.kind in "fc" and (kind is np.ndarray or issubclass(kind, np.memmap))
+    return issubclass(kind, NUMBERS) or (kind is Standard and leaf.dtype.kind in "fc")
 
 
 def is_constant(leaf: Any) -> bool:

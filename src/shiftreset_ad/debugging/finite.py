@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.adjoints import Held
+from shiftreset_ad.adjoints import Held, Partial
 from shiftreset_ad.arrays import Standard
 from shiftreset_ad.arrays.adapter import standard
 from shiftreset_ad.control import ControlError
@@ -66,7 +66,7 @@ def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
 def adjoint_of(x: Any) -> Any:
     """The adjoint of a number, as it is on the way back; None where it is zero."""
     if type(x.adjoint) not in PLACES:
-        return x.adjoint
+        return x.adjoint.values if type(x.adjoint) is Partial else x.adjoint
     try:
         return part_of_adjoint(x) if has_been_written(x) else None
     except ControlError:  # it cannot be reached, and what needs it raises this, too

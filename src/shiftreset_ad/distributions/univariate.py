@@ -80,18 +80,19 @@ def continuous(
     score: Callable[..., Any],
     at_edge: Callable[..., Any] | None = None,
     hazards: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
-    **of_shapes: Callable[..., Any],
+    **of_shapes: tuple[Callable[..., Any], Callable[..., Any]],
 ) -> Distribution:
-    """A distribution by the derivatives of `logpdf(x, *shapes)`: `score` is that in x, `of_shapes` has the others.
+    """A distribution by the derivatives of `logpdf(x, *shapes)` and, in a parameter of the shape, of `cdf(x, *shapes)`.
 
-    `at_edge` is the density at the edges of the support, with functions whose derivatives hold there. `hazards` are the
-    derivatives of logcdf and logsf `(y, x, *shapes)`, where the quotient of both functions would not do.
+    `score` is that of logpdf in x, and `of_shapes` has both for each parameter. `at_edge` is the density at the edges
+    of the support, with functions whose derivatives hold there. `hazards` are the derivatives of logcdf and logsf
+    `(y, x, *shapes)`, where the quotient of both functions would not do.
     """
     shapes, inside = tuple(of_shapes), partial(within, *support)
-    slopes = {"x": score, **of_shapes}
     enter: Any = partial(standard, name, parameters=("x", *shapes))
-    logpdf = enter("logpdf", **{key: inside(lambda y, *at, s=s: s(*at)) for key, s in slopes.items()})
-    open_pdf = enter("pdf", **{key: inside(lambda y, *at, s=s: y * s(*at)) for key, s in slopes.items()})
+    of_log = {"x": score, **{shape: slope for shape, (slope, _) in of_shapes.items()}}
+    logpdf = enter("logpdf", **{key: inside(lambda y, *at, s=s: s(*at)) for key, s in of_log.items()})
+    open_pdf = enter("pdf", **{key: inside(lambda y, *at, s=s: y * s(*at)) for key, s in of_log.items()})
 
     def pdf(x: Any, *values: Any) -> Any:
         edge = (x == support[0]) | (x == support[1])
@@ -106,13 +107,20 @@ def continuous(
         lambda y, *at: np.exp(logpdf(*at) - y),
         lambda y, *at: -np.exp(logpdf(*at) - y),
     )
+
+    def entered(method: str, in_x: Callable[..., Any], in_shape: Callable[..., Any]) -> Callable[..., Any]:
+        """A method by its derivative in x, and in a parameter by `in_shape(y, slope of cdf)`."""
+        of_cdf = {shape: slope for shape, (_, slope) in of_shapes.items()}
+        partials = {key: inside(lambda y, *at, s=s: in_shape(y, s(*at))) for key, s in of_cdf.items()}
+        return enter(method, x=inside(in_x), **partials)
+
     methods = {
         "pdf": pdf,
         "logpdf": logpdf,
-        "cdf": enter("cdf", x=inside(lambda y, *at: pdf(*at))),
-        "sf": enter("sf", x=inside(lambda y, *at: -pdf(*at))),
-        "logcdf": enter("logcdf", x=inside(lower)),
-        "logsf": enter("logsf", x=inside(upper)),
+        "cdf": entered("cdf", lambda y, *at: pdf(*at), lambda y, slope: slope),
+        "sf": entered("sf", lambda y, *at: -pdf(*at), lambda y, slope: -slope),
+        "logcdf": entered("logcdf", lower, lambda y, slope: slope / np.exp(y)),
+        "logsf": entered("logsf", upper, lambda y, slope: -slope / np.exp(y)),
     }
     return Distribution(name, {method: located(name, method, f, shapes) for method, f in methods.items()})
 

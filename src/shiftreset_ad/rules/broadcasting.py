@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy import float64, ndarray
+
+ADD: Any = np.add.reduce
+FLOAT64 = np.dtype(float64)
+SMALL = 1000  # elements; of no more, a copy is quicker to have than a view that repeats them
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -20,6 +26,8 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 def dtype_of(x: Any) -> Any:
     """The dtype of a float, an array or a number."""
+    if type(x) is float:
+        return FLOAT64
     try:
         return x.dtype
     except AttributeError:
@@ -37,7 +45,26 @@ def unbroadcast(y_bar: Any, shape: tuple[int, ...]) -> Any:
     if given == shape:
         return y_bar
     added = len(given) - len(shape)
+    if given[added:] == shape:
+        return total(y_bar, tuple(range(added)))
     stretched = tuple(
         axis for axis, size in enumerate(given) if axis < added or (shape[axis - added] == 1 and size != 1)
     )
-    return np.reshape(np.sum(y_bar, axis=stretched, keepdims=True), shape)
+    return np.reshape(total(y_bar, stretched, keepdims=True), shape)
+
+
+def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
+    """`np.sum`; of a plain array by what that calls, as for a small one the call is most of the time."""
+    if type(x) is ndarray:
+        return ADD(x, axis, dtype, None, keepdims)
+    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    """`np.broadcast_to`; of a small plain array or scalar as a copy."""
+    kind = type(x)
+    if (kind is float64 or kind is ndarray) and math.prod(shape) <= SMALL:
+        y = np.empty(shape, x.dtype)
+        y[...] = x
+        return y
+    return np.broadcast_to(x, shape)

@@ -71,7 +71,10 @@ def _has_integers(part: Any) -> bool:
 
 def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
     """Add `values` into the part `index` of a plain array; a position that is named twice gets both."""
-    if names_each_position_once(index):
+    if type(index) is slice:
+        part = array[index]
+        part += values  # and no assignment of the view to where it lies
+    elif names_each_position_once(index):
         array[index] += values
     else:
         np.add.at(array, index, values)

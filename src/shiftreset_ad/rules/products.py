@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import string
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,12 +20,14 @@ normalize_axes = np.lib.array_utils.normalize_axis_tuple
 @structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)
 def _matmul(a: Any, b: Any) -> Any:
     shape_a, shape_b = shape_of(a), shape_of(b)
-    pushforwards = (lambda a_dot: np.matmul(a_dot, b)), (lambda b_dot: np.matmul(a, b_dot))
     if len(shape_a) <= 2 and len(shape_b) <= 2:
         pullbacks = _matmul_pullbacks(a, b, len(shape_a), len(shape_b))
     else:
         pullbacks = _stacked_matmul_pullbacks(a, b, shape_a, shape_b)
-    return np.matmul(a, b), tuple(map(LinearMap, pushforwards, pullbacks))
+    return np.matmul(a, b), (
+        LinearMap(lambda a_dot: np.matmul(a_dot, b), pullbacks[0]),
+        LinearMap(lambda b_dot: np.matmul(a, b_dot), pullbacks[1]),
+    )
 
 
 Pullbacks: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -123,8 +126,17 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Answer:
     return contraction(lambda a, b: np.tensordot(a, b, axes), a, b, summed_a, summed_b)
 
 
-@composite(np.outer)
-def _outer(a: Any, b: Any) -> Any:
+@structured(np.outer, "a", "b", kept=("a", "b"), multilinear=True)
+def _outer(a: Any, b: Any) -> Answer:
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    return np.outer(a, b), (
+        LinearMap(lambda a_dot: outer(a_dot, b), lambda y_bar: np.reshape(np.matmul(y_bar, np.ravel(b)), shape_a)),
+        LinearMap(lambda b_dot: outer(a, b_dot), lambda y_bar: np.reshape(np.matmul(np.ravel(a), y_bar), shape_b)),
+    )
+
+
+def outer(a: Any, b: Any) -> Any:
+    """`np.outer`, by functions that many directions at once, and other libraries, have."""
     return np.multiply(np.ravel(a)[:, None], np.ravel(b)[None, :])
 
 
@@ -170,7 +182,8 @@ def conjugated(x: Any) -> Any:
 def _einsum(*args: Any, optimize: Any = False) -> Any:
     """Both spellings of `np.einsum`, brought to the one that `contract` takes."""
     subscripts, operands = _spelled_out(args)
-    inputs, output = _explicit(subscripts, [len(shape_of(x)) for x in operands])
+    named, output = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
+    inputs = list(named)
     for place, labels in enumerate(inputs):
         for label in dict.fromkeys(labels):
             while labels.count(label) > 1:  # a label twice in one operand means its diagonal
@@ -232,7 +245,8 @@ def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return subscripts, [args[2 * i] for i in range(pairs)]
 
 
-def _explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
+@lru_cache(256)
+def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The labels of each operand and of the answer, with every ellipsis and an unnamed answer filled in."""
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")
@@ -249,4 +263,4 @@ def _explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
     if not arrow:
         output = "..." + "".join(sorted(label for label in set(named) if named.count(label) == 1))
     filled = [labels.replace("...", spare[len(spare) - count :]) for labels, count in zip(inputs, hidden, strict=True)]
-    return filled, output.replace("...", spare)
+    return tuple(filled), output.replace("...", spare)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, shape_of, total
 from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.table import (
     CONSTANT,
@@ -45,10 +46,11 @@ def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
 
 def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], Any]:
     """The transpose of summing over `axes`: the sum's cotangent, with or without `keepdims`, back in full `shape`."""
-    kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
 
     def spread(y_bar: Any) -> Any:
-        return np.broadcast_to(np.reshape(y_bar, kept), shape)
+        if shape_of(y_bar):
+            y_bar = np.reshape(y_bar, tuple(1 if i in axes else size for i, size in enumerate(shape)))
+        return broadcast(y_bar, shape)
 
     return spread
 
@@ -78,7 +80,7 @@ def _sum(
     shape = shape_of(a)
     spread = spreading(shape, reduced_axes(axis, shape))
     if where is True and initial is NOT_GIVEN:
-        return linear(a, lambda a: np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), spread)
+        return linear(a, lambda a: total(a, axis, dtype, keepdims), spread)
     where = mask_of(where)
     y = np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
     return y, (
@@ -96,9 +98,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
     spread = spreading(shape, axes)
     if where is True:
         count = count_along(axes, shape) or 1  # of no elements there is no derivative either
-        return linear(
-            a, lambda a: np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims), lambda y_bar: spread(y_bar / count)
-        )
+        return linear(a, lambda a: mean_of(a, count, axis, dtype, keepdims), lambda y_bar: spread(y_bar / count))
     where = mask_of(where)
     y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     counts = np.maximum(np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims), 1)
@@ -108,6 +108,13 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
             lambda y_bar: where_chosen(where, spread(y_bar / counts)),
         ),
     )
+
+
+def mean_of(a: Any, count: int, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    """`np.mean`; of a plain array in double precision by what that does, as most of its time goes into its options."""
+    if type(a) is ndarray and a.dtype is FLOAT64 and a.size and dtype is None:
+        return total(a, axis, None, keepdims) / count
+    return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -189,15 +196,24 @@ def products_of_others(a: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _others(a: Any) -> Any:
-    """Products of all others along the last axis, from those of pairs: O(n) multiplications."""
+    """Products of all others along the last axis; of numbers from those of pairs: O(n) multiplications."""
     shape = shape_of(a)
     size = shape[-1]
     dtype = dtype_of(a)
     if size <= 1:
         return np.ones(shape, dtype)
+    if type(a) is ndarray:
+        return _before(a) * _before(a[..., ::-1])[..., ::-1]
     if size % 2:
         a = np.concatenate([a, np.ones((*shape[:-1], 1), dtype)], axis=-1)
     left, right = a[..., 0::2], a[..., 1::2]
     outside = _others(left * right)
     pairs = np.stack([right * outside, left * outside], axis=-1)
     return np.reshape(pairs, shape_of(a))[..., :size]
+
+
+def _before(a: ndarray[Any, Any]) -> Any:
+    """For each element of a plain array, the product of those before it along the last axis."""
+    y = np.ones(a.shape, a.dtype)
+    np.multiply.accumulate(a[..., :-1], axis=-1, out=y[..., 1:])
+    return y

@@ -119,13 +119,16 @@ def linear(
     return function(x), (LinearMap(function, transpose, selects),)
 
 
+PLAIN = (np.ndarray, np.generic)
+
+
 def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function of ours take numbers in its first argument as NumPy's do, by `__array_function__`."""
 
     @wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
         for x in first if isinstance(first, list) else (first,):
-            if hasattr(x, "__array_function__") and not isinstance(x, np.ndarray | np.generic):
+            if hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
                 answer = x.__array_function__(dispatch, (type(x),), (first, *rest), {})
                 if answer is not NotImplemented:
                     return answer

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
-from shiftreset_ad.rules.linalg.matrices import adjoint, diagonal_of, require_square, transposed, with_diagonal
+from shiftreset_ad.rules.linalg.matrices import (
+    adjoint,
+    diagonal_of,
+    on_diagonal,
+    require_square,
+    transposed,
+    with_diagonal,
+)
 from shiftreset_ad.rules.linalg.singular import decomposition
 from shiftreset_ad.rules.products import conjugated
 from shiftreset_ad.rules.reductions import products_of_others
@@ -34,20 +41,22 @@ def summed(products: Any) -> Any:
 
 @structured(np.linalg.det)
 def _det(a: Any) -> Any:
+    y = np.linalg.det(a)
+
     def pushforward(a_dot: Any) -> Any:
-        return summed(transposed(adjugate(a)) * a_dot)
+        return summed(transposed(adjugate(a, y)) * a_dot)
 
     def pullback(y_bar: Any) -> Any:
-        return scaled(y_bar, transposed(adjugate(a)))
+        return scaled(y_bar, transposed(adjugate(a, y)))
 
-    return np.linalg.det(a), (LinearMap(pushforward, pullback),)
+    return y, (LinearMap(pushforward, pullback),)
 
 
-def adjugate(a: Any) -> Any:
+def adjugate(a: Any, det: Any) -> Any:
     """The transposed matrix of cofactors."""
     if constant_of(a, is_close_to_singular):
         return adjugate_of_any(a)
-    return scaled(np.linalg.det(a), np.linalg.inv(a))
+    return scaled(det, np.linalg.inv(a))
 
 
 def is_close_to_singular(a: Any) -> bool:
@@ -77,10 +86,10 @@ def _adjugate_of_any(a: Any) -> Any:
     def bases_and_products() -> tuple[Any, Any, Any]:
         u, s, vh = decomposition(a, False)
         size = shape_of(s)[-1]
-        on_diagonal = np.eye(size, dtype=bool)
-        without_one = np.where(on_diagonal, 1.0, np.expand_dims(s, -2))
+        diagonal = on_diagonal(size)
+        without_one = np.where(diagonal, 1.0, np.expand_dims(s, -2))
         others = products_of_others(without_one, (len(shape_of(without_one)) - 1,))
-        return u, vh, np.where(on_diagonal, 0.0, others)
+        return u, vh, np.where(diagonal, 0.0, others)
 
     def pushforward(a_dot: Any) -> Any:
         u, vh, products = bases_and_products()
@@ -149,5 +158,6 @@ def inverse_of_any(a: Any) -> Any:
     """The inverse; of a singular matrix the adjugate over zero, which is infinite or NaN."""
     if np.any(constant_of(a, lambda a: np.linalg.slogdet(a).sign) == 0):
         with np.errstate(divide="ignore", invalid="ignore"):
-            return adjugate(a) / np.expand_dims(np.linalg.det(a), (-2, -1))
+            det = np.linalg.det(a)
+            return adjugate(a, det) / np.expand_dims(det, (-2, -1))
     return np.linalg.inv(a)

@@ -13,11 +13,13 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
+    below,
     diagonal_of,
     hermitian_from,
-    lower_triangle,
+    on_diagonal,
     real_part_of,
     require_matrices,
+    strictly,
     transposed,
 )
 from shiftreset_ad.rules.products import conjugated
@@ -29,7 +31,7 @@ QRResult: Any = type(np.linalg.qr(np.eye(1)))
 
 @composite(np.linalg.cholesky)
 def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    return cholesky_factor(hermitian_from("U" if upper else "L", a), bool(upper))
+    return cholesky_factor(hermitian_from(a, "U" if upper else "L"), bool(upper))
 
 
 @dispatched
@@ -45,7 +47,8 @@ def _cholesky_factor(h: Any, upper: bool) -> Any:
 
     def half(m: Any) -> Any:
         """The lower triangle, with half of the diagonal."""
-        return lower_triangle(m) - 0.5 * np.where(np.eye(shape_of(m)[-1], dtype=bool), m, 0.0)
+        size = shape_of(m)[-1]
+        return np.where(on_diagonal(size), 0.5 * m, np.where(below(size), m, 0.0))
 
     def pushforward(h_dot: Any) -> Any:
         inner = np.linalg.solve(factor, adjoint(np.linalg.solve(factor, h_dot)))
@@ -114,7 +117,7 @@ def _reduced_factors(a: Any) -> Any:
         if wide:
             turned = np.matmul(r_bar[..., rows:], transposed(others))
             t_bar = t_bar + turned
-        b_bar = hermitian_from("U", t_bar)
+        b_bar = hermitian_from(t_bar, "U")
         if wide:
             b_bar = b_bar - turned
         a_bar = transposed(np.linalg.solve(regular, transposed(q_bar + np.matmul(conjugated(q), b_bar))))
@@ -127,9 +130,9 @@ def _reduced_factors(a: Any) -> Any:
 
 def folded(b: Any) -> Any:
     """The upper triangle, with the adjoint of what is below it added, and a real diagonal."""
-    above = np.tri(shape_of(b)[-1], k=-1, dtype=bool).T
-    diagonal = np.where(np.eye(shape_of(b)[-1], dtype=bool), real_part_of(b), 0.0)
-    return np.where(above, b + adjoint(b), diagonal)
+    size = shape_of(b)[-1]
+    diagonal = np.where(on_diagonal(size), real_part_of(b), 0.0)
+    return np.where(strictly("U", size), b + adjoint(b), diagonal)
 
 
 @dispatched

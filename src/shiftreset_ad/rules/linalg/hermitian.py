@@ -30,13 +30,13 @@ EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 @composite(np.linalg.eigh)
 def _eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     triangle = _triangle(UPLO)
-    return EighResult(*eigenpairs(hermitian_from(triangle, a), triangle))
+    return EighResult(*eigenpairs(hermitian_from(a, triangle), triangle))
 
 
 @composite(np.linalg.eigvalsh)
 def _eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     triangle = _triangle(UPLO)
-    return eigenvalues(hermitian_from(triangle, a), triangle)
+    return eigenvalues(hermitian_from(a, triangle), triangle)
 
 
 def _triangle(name: str) -> Any:

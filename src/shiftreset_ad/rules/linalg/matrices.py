@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
 from shiftreset_ad.rules.building import array
+from shiftreset_ad.rules.masked import Mask, where_chosen
 from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.table import dispatched, linear, structured
+
+SMALL = 16  # rows
 
 
 def array_of(x: Any) -> Any:
@@ -36,24 +41,60 @@ def diagonal_of(x: Any) -> Any:
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
+def on_diagonal(n: int) -> Mask:
+    """The mask of the diagonal of n by n matrices."""
+    return _diagonal_of_small(n) if n <= SMALL else np.eye(n, dtype=bool)
+
+
+def below(n: int, k: int = 0) -> Mask:
+    """The mask of what is on and below the diagonal `k` of n by n matrices."""
+    return _below_in_small(n, k) if n <= SMALL else np.tri(n, k=k, dtype=bool)
+
+
+# NumPy takes longer to make these than to use them.
+
+
+@cache
+def _diagonal_of_small(n: int) -> Mask:
+    return _constant(np.eye(n, dtype=bool))
+
+
+@cache
+def _below_in_small(n: int, k: int) -> Mask:
+    return _constant(np.tri(n, k=k, dtype=bool))
+
+
+def _constant(mask: Mask) -> Mask:
+    mask.flags.writeable = False
+    return mask
+
+
 def with_diagonal(x: Any) -> Any:
     """The diagonal matrix of each vector."""
-    return np.where(np.eye(shape_of(x)[-1], dtype=bool), np.expand_dims(x, -2), 0.0)
+    return np.where(on_diagonal(shape_of(x)[-1]), np.expand_dims(x, -2), 0.0)
 
 
-def lower_triangle(x: Any, k: int = 0) -> Any:
-    """What is on and below the diagonal `k` of each matrix, and zeros."""
-    rows, columns = shape_of(x)[-2:]
-    return np.where(np.tri(rows, columns, k, bool), x, 0.0)
-
-
-def hermitian_from(triangle: Any, a: Any) -> Any:
+@dispatched
+def hermitian_from(a: Any, triangle: Any) -> Any:
     """The Hermitian matrix with this triangle, 'L' or 'U', of `a`: what LAPACK takes it for, as it reads no more."""
     require_square(a)
-    given = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
-    if triangle == "U":
-        given = given.T
+    given = strictly(triangle, shape_of(a)[-1])
     return np.where(given, a, np.where(given.T, adjoint(a), real_part_of(a)))
+
+
+@structured(hermitian_from, linear=True)
+def _hermitian_from(a: Any, triangle: Any) -> Any:
+    def transpose(y_bar: Any) -> Any:
+        size = shape_of(a)[-1]
+        given, diagonal = strictly(triangle, size), on_diagonal(size)
+        return where_chosen(given | diagonal, np.where(diagonal, real_part_of(y_bar), y_bar + adjoint(y_bar)))
+
+    return linear(a, lambda a: hermitian_from(a, triangle), transpose)
+
+
+def strictly(triangle: Any, n: int) -> Mask:
+    """The mask of a triangle, 'L' or 'U', of n by n matrices, without the diagonal."""
+    return below(n, -1) if triangle == "L" else below(n, -1).T
 
 
 def require_matrices(a: Any) -> None:

@@ -37,7 +37,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT
     if rcond is None:
         rcond = max(shape_of(a)[-2:]) * np.finfo(dtype_of(a)).eps
     if hermitian:
-        a = hermitian_from("L", a)
+        a = hermitian_from(a, "L")
     rcond = np.asarray(rcond)
     return _truncated(a, rcond, hermitian) if _cuts_off(a, rcond) else pseudoinverse(a, rcond, hermitian)
 
