@@ -12,13 +12,15 @@ README = (Path(__file__).parent.parent / "README.md").read_text()
 
 def test_the_readme_runs_and_prints_what_it_says():
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
+    (term,) = re.findall(r"```ocaml\n(.*?)```", README, re.DOTALL)
     names = {}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         for block in blocks:
             exec(block, names)
-    first, second, gradient, *derivatives, heat, cube = printed.getvalue().splitlines()
+    assert term in printed.getvalue()
+    first, second, gradient, *derivatives, heat, cube = printed.getvalue().replace(term, "").splitlines()
     assert first == "0.35355339059327373"
     np.testing.assert_allclose(float(second), -(2.0**-1.5) / 4, rtol=1e-9)
     assert gradient.startswith("{'w'")
