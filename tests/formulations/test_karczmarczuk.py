@@ -1,5 +1,6 @@
 """Reverse mode by closures that call one another at once: right, and exponential."""
 
+import itertools
 import sys
 from contextlib import contextmanager
 
@@ -84,7 +85,7 @@ def test_operations_double():
         Counting.operations = 0
         grad(squared(n))(Counting(1.0))
         counts.append(Counting.operations)
-    growth = [b / a for a, b in zip(counts, counts[1:], strict=False)]
+    growth = [b / a for a, b in itertools.pairwise(counts)]
     assert growth == pytest.approx([2.0] * len(growth), rel=0.05)
 
 

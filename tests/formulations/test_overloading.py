@@ -85,7 +85,7 @@ def test_what_a_formulation_does_not_have_is_an_error():
         np.concatenate([x, x])
     with pytest.raises(TypeError):
         float(x)
-    with pytest.raises(NotImplementedError, match="Overloaded.operate: the subclass has to say"):
+    with pytest.raises(NotImplementedError, match=r"Overloaded\.operate: the subclass has to say"):
         Overloaded().operate(np.sin, x)
 
 
@@ -107,21 +107,30 @@ def test_the_table_takes_numbers_and_gives_the_same_as_for_floats(function, poin
     np.testing.assert_array_equal(primals, slopes)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("point", [(0.3, 0.7), (0.45, 2.3), (-0.6, 1.9), (1.7, -0.8)], ids=str)
+@np.errstate(all="ignore")
+def is_defined(function, point):
+    return np.isfinite(function(*((point[0], 3) if function is np.ldexp else point[: function.nin])))
+
+
+# The last is for arccosh.
+INSIDE = [(0.3, 0.7), (0.45, 2.3), (-0.6, 1.9), (1.7, -0.8)]
+DEFINED = [pytest.param(f, x, id=f"{f.__name__}-{x}") for f in FUNCTIONS for x in INSIDE if is_defined(f, x)]
+
+
+@pytest.mark.parametrize(("function", "point"), DEFINED)
 @np.errstate(all="ignore")
 def test_partial_derivatives_are_those_of_finite_differences(function, point):
     xs = [point[0], 3] if function is np.ldexp else list(point[: function.nin])
-    y, slopes = answer_and_partials(function, *xs)
-    if not np.isfinite(y):
-        pytest.skip("not defined there")
-    h = 1e-6
+    _, slopes = answer_and_partials(function, *xs)
+    h, compared = 1e-6, 0
     for i, slope in enumerate(slopes):
-        if isinstance(xs[i], int) or (function, i) == (np.nextafter, 0):
+        if isinstance(xs[i], int):
             continue
         ends = [function(*xs[:i], xs[i] + step, *xs[i + 1 :]) for step in (-h, h)]
-        if np.isfinite(slope) and np.isfinite(ends).all():
+        if np.isfinite(ends).all():  # not those of a power of a negative number, in its exponent
             assert (ends[1] - ends[0]) / (2 * h) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+            compared += 1
+    assert compared
 
 
 @pytest.mark.parametrize("function", sorted(STEPS, key=lambda f: f.__name__), ids=lambda f: f.__name__)

@@ -56,6 +56,7 @@ def test_every_primitive_can_be_written_and_read(function):
         (x - (y - x), "x - (y - x)"),
         (x - Const(-1.0), "x - -1.0"),
         (f(Const(-1.0)), "f (-1.0)"),
+        ((x < y) < (y < x), "(x < y) < (y < x)"),
         (-Const(1.0), "-(1.0)"),
         (f(np.sin(np.sin(x))), "f (sin (sin x))"),
         (np.sin(f(x)), "sin (f x)"),

@@ -10,7 +10,9 @@ from shiftreset_ad.formulations.pearlmutter_siskind import J, call, grad, run
 
 # Programs of n rounds, each with a constant number of operations
 GROWING = {
-    "a loop": "fun x -> let rec f s = let (n, y) = s in if n < 1.0 then y else f (n - 1.0, sin (x * y)) in f ({n}.0, x)",
+    "a loop": (
+        "fun x -> let rec f s = let (n, y) = s in if n < 1.0 then y else f (n - 1.0, sin (x * y)) in f ({n}.0, x)"
+    ),
     "a recursion": "fun x -> let rec f n = if n < 1.0 then x else x * cos (f (n - 1.0)) + 1.0 in f {n}.0",
     "a number that is used twice": (
         "fun x -> let rec f s = let (n, y) = s in if n < 1.0 then y else f (n - 1.0, y * y / 2.0) in f ({n}.0, x)"

@@ -1,5 +1,8 @@
 """The programs of section 5."""
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,10 +20,34 @@ def test_the_saddle_point():
     assert (*x, *y) == pytest.approx([SADDLE_POINT] * 4, rel=1e-9)
 
 
-def test_the_saddle_point_of_players_that_interact():
-    coupled = "fun x -> fun y -> fst x * fst x - fst y * fst y + snd x * snd x - snd y * snd y + fst x * fst y"
-    (a, b), (c, d) = run(program(f"saddle ({coupled}) (1.0, 1.0) 0.001"))
-    assert [a, b, c, d] == pytest.approx([0.0] * 4, abs=2e-3)
+@pytest.fixture
+def example(monkeypatch):
+    """examples/saddle_point.py, the same optimiser in Python."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "examples")
+    return importlib.import_module("saddle_point")
+
+
+PAYOFFS = {
+    "s² + t² - u² - v²": "payoff",
+    "s² + 8t² - u² - 8v² + 2(su + tv)": """
+        fun x -> fun y ->
+          let (s, t) = x in
+          let (u, v) = y in
+          s * s + 8.0 * t * t - (u * u + 8.0 * v * v) + 2.0 * (s * u + t * v)
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if "8t" in name else ()) for name in PAYOFFS]
+)
+def test_the_saddle_points_of_the_example_in_python(example, name):
+    (game,) = (game for game in example.GAMES if game.name == name)
+    solution = example.solve(game)
+    x, y = run(program(f"saddle ({PAYOFFS[name]}) (1.0, 1.0) {game.epsilon}"))
+    assert x == pytest.approx(solution.path[-1], rel=1e-6, abs=1e-9)
+    assert y == pytest.approx(solution.replies[-1], rel=1e-6, abs=1e-9)
+    assert np.hypot(*x) < 1e-3
 
 
 def test_argmin_and_argmax():

@@ -85,7 +85,7 @@ def test_a_variable_that_is_used_twice_gets_the_sum():
 def test_what_is_not_used_is_not_gone_back_through():
     assert "sin'" in show(transform(parse("fun x -> let y = sin x in x")))
     assert "y_back " not in show(transform(parse("fun x -> let y = sin x in x"))).partition("fun x_sens")[2]
-    y, back = call(J(run(parse("fun x -> let y = sqrt x in 2.0 * x"))), 0.0)
+    _, back = call(J(run(parse("fun x -> let y = sqrt x in 2.0 * x"))), 0.0)
     assert call(back, 1.0) == ((), 2.0)
 
 
@@ -146,7 +146,7 @@ def test_transformed_names_do_not_meet():
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(TypeError, match="expected a function, fun x -> ...; got 1.0"):
+    with pytest.raises(TypeError, match=r"expected a function, fun x -> \.\.\.; got 1\.0"):
         transform(Const(1.0))
     with pytest.raises(TypeError, match="references"):
         transform(parse("fun x -> !x"))

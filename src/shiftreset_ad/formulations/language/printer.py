@@ -65,14 +65,16 @@ class _Printer:
                 operand = yield text(a, Level.SIGN)
                 return Level.SIGN, f"-({operand})" if isinstance(a, Const) else f"-{_hanging(operand, 1)}"
             case App(function, argument):
-                applied = yield text(function, Level.APPLICATION)
-                return Level.APPLICATION, self._joined(applied, (yield text(argument, Level.OPERAND)), indent=2)
+                left, right = (yield text(function, Level.APPLICATION)), (yield text(argument, Level.OPERAND))
+                return Level.APPLICATION, self._joined(left, right, indent=2, aligned=not isinstance(argument, Lam))
             case Assign(cell, value):
                 left, right = (yield text(cell, Level.COMPARISON)), (yield text(value, Level.COMPARISON))
                 return Level.ASSIGNMENT, self._joined(f"{left} :=", right, indent=2)
             case Lam(name, body):
-                put = self._joined if isinstance(body, Lam) else self._under
-                return Level.EXPRESSION, put(f"fun {name} ->", (yield text(body, Level.EXPRESSION)))
+                head, inside = f"fun {name} ->", (yield text(body, Level.EXPRESSION))
+                curried = isinstance(body, Lam)
+                joined = self._joined(head, inside, aligned=False) if curried else self._under(head, inside)
+                return Level.EXPRESSION, joined
             case Shift(name, body):
                 return Level.EXPRESSION, self._under(f"shift {name} in", (yield text(body, Level.EXPRESSION)))
             case Let(name, value, body):
@@ -94,10 +96,10 @@ class _Printer:
     def _fits(self, *parts: str) -> bool:
         return not any("\n" in part for part in parts) and sum(map(len, parts)) + len(parts) - 1 <= self._width
 
-    def _joined(self, left: str, right: str, indent: int = 0) -> str:
-        """Both in a line, if the first line of the right one is not too long for that."""
+    def _joined(self, left: str, right: str, indent: int = 0, aligned: bool = True) -> str:
+        """Both in a line, if the first line of the right one is not too long for that, with the others below it."""
         if self._fits(left, right.partition("\n")[0]):
-            return f"{left} {right}"
+            return f"{left} {_hanging(right, len(left) + 1 if aligned else 0)}"
         return self._under(left, right, indent)
 
     def _under(self, head: str, text: str, indent: int = 2) -> str:

@@ -50,15 +50,15 @@ class Symbol(Overloaded):
 def partial_terms(function: Callable[..., Any], y: Term, *xs: Term) -> Sequence[Term]:
     """The partial derivatives of y = function(*xs), by the table, as terms in the terms `y` and `xs`.
 
-    The terms `y` and `xs` should be variables or constants, as each may be in the answers several times. Raises NotImplementedError for a function whose derivative is not a term: one that the table does not have, or that
-    looks at its operands.
+    Let `y` and `xs` be variables or constants, as each may be in the answers several times. Raises NotImplementedError
+    for a function whose derivative is not a term: one that the table does not have, or that looks at its operands.
 
     >>> from shiftreset_ad.formulations.language import Var, show
     >>> [show(term) for term in partial_terms(np.sin, Var("y"), Var("x"))]
     ['cos x']
     """
     try:
-        return [_number(slope) for slope in partials(function, Symbol(y), *map(_operand, xs))]
+        return [_term(slope) for slope in partials(function, Symbol(y), *map(_operand, xs))]
     except (TypeError, AttributeError) as error:
         raise NotImplementedError(f"{function.__name__}: its derivative is not a term of the core language") from error
 

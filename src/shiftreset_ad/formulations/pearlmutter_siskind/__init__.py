@@ -57,6 +57,7 @@ __all__ = [
     "BASIS",
     "Basic",
     "Closure",
+    "Gradient",
     "J",
     "J_inverse",
     "Procedure",
@@ -117,7 +118,8 @@ def transform(term: Lam) -> Term:
     """The reverse transform of a function: a term for one that returns its answer and a backpropagator.
 
     Transformed primitives are constants in it, as `multiply'`. Its free variables are those of `term` with a prime.
-    Raises TypeError for a term that is not a `fun`, or has references, shift or reset.
+    Other interpreters run it too, unless it makes functions that `zero` has to look into. Raises TypeError for a term
+    that is not a `fun`, or has references, shift or reset.
 
     >>> from shiftreset_ad.formulations.language import parse, show
     >>> print(show(transform(parse("fun x -> sin x")), width=60))

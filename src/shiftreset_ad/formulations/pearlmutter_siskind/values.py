@@ -19,7 +19,7 @@ closure remembers its answers, since values share their parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.formulations.language.values import Cell, Left, Right
+from shiftreset_ad.formulations.pearlmutter_siskind.folding import fold
 from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Procedure
 from shiftreset_ad.formulations.structures import NUMBERS
 
@@ -150,7 +151,7 @@ def plus(a: Any, b: Any) -> Any:
     >>> plus((1.0, ()), (2.0, ()))
     (np.float64(3.0), ())
     """
-    return _fold((a, b), _summands, _sum)
+    return fold((a, b), _summands, _sum)
 
 
 def _summands(both: tuple[Any, Any]) -> list[tuple[Any, Any]]:
@@ -178,7 +179,7 @@ def _is_zero(sensitivity: Any) -> bool:
 
 def derivative(x: Any, x_sens: Any) -> Any:
     """The sensitivity of an argument with None for everything that is not a real number."""
-    return _fold((x, x_sens), _corresponding, _part_of_derivative)
+    return fold((x, x_sens), _corresponding, _part_of_derivative)
 
 
 def _corresponding(both: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:
@@ -243,22 +244,4 @@ def _remembered(operation: str, combine: Callable[[Any, list[Any]], Any], value:
             value.known[operation] = combine(value, answers)
         return value.known[operation]
 
-    return _fold(value, parts, answer)
-
-
-def _fold(root: Any, parts: Callable[[Any], Iterable[Any]], combine: Callable[[Any, list[Any]], Any]) -> Any:
-    """What `combine` answers for the root, given its answers for the root's parts; without recursion."""
-    answers: list[Any] = []
-    node, rest = root, iter(parts(root))
-    waiting: list[tuple[Any, Iterator[Any], list[Any]]] = []
-    while True:
-        for part in rest:
-            waiting.append((node, rest, answers))
-            node, rest, answers = part, iter(parts(part)), []
-            break
-        else:
-            answer = combine(node, answers)
-            if not waiting:
-                return answer
-            node, rest, answers = waiting.pop()
-            answers.append(answer)
+    return fold(value, parts, answer)
