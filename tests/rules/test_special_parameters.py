@@ -251,3 +251,14 @@ def test_moments_of_the_beta_distribution(j, k, above, generator):
 def test_sums_of_logarithms(k, generator):
     s, q = generator.uniform(1.5, 4.0, (2, 1)), generator.uniform(0.5, 4.0, 2)
     check(lambda s, q: zeta.logarithms([s, q], k), s, q, generator=generator, dtypes=False)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "operands"),
+    [(special.pdtrik, (0.2, 1.0)), (special.bdtrik, (0.1, 4.0, 0.3)), (special.nbdtrik, (0.2, 3.0, 0.7))],
+    ids=["pdtrik", "bdtrik", "nbdtrik"],
+)
+def test_an_inverse_in_a_count_does_not_change_where_it_is_zero(inverse, operands):
+    assert inverse(*operands) == 0.0
+    assert grad(lambda operands: inverse(*operands))(operands) == (0.0,) * len(operands)
+    assert grad(lambda y: grad(lambda y: inverse(y, *operands[1:]))(y))(operands[0]) == 0.0

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from shiftreset_ad.rules.special.table import rule
 
 Slopes: TypeAlias = Mapping[str, Callable[..., Any] | None]
@@ -24,10 +26,13 @@ def cumulative(name: str, slopes: Slopes, sign: float = 1.0) -> None:
     rule(f"{name}({', '.join(slopes)})", **{parameter: partial_in(slope) for parameter, slope in given.items()})
 
 
-def inverse(signature: str, slopes: Slopes, sign: float = 1.0, **known: Callable[..., Any]) -> None:
+def inverse(
+    signature: str, slopes: Slopes, sign: float = 1.0, of_count: bool = False, **known: Callable[..., Any]
+) -> None:
     """Enter the rule of the inverse in the parameter that is not in the `signature`, where its value y is instead.
 
-    `known` has partial derivatives `(answer, *operands)` that are simpler than by the rule for implicit functions.
+    `known` has partial derivatives `(answer, *operands)` that are simpler than by the rule for implicit functions. An
+    inverse `of_count` answers with 0 for all values below that at 0, and does not change there.
     """
     parameters = signature.removesuffix(")").partition("(")[2].split(", ")
     (unknown,) = set(slopes) - set(parameters)
@@ -44,4 +49,10 @@ def inverse(signature: str, slopes: Slopes, sign: float = 1.0, **known: Callable
     partials = {
         parameter: partial_in(slope) for parameter in parameters if (slope := slopes.get(parameter)) is not None
     }
-    rule(signature, y=lambda answer, *operands: sign / of_unknown(*at(answer, operands)), **partials | known)
+    partials["y"] = lambda answer, *operands: sign / of_unknown(*at(answer, operands))
+    partials |= known
+    rule(signature, **({name: _above_zero(partial) for name, partial in partials.items()} if of_count else partials))
+
+
+def _above_zero(partial: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda answer, *operands: np.where(answer > 0.0, partial(answer, *operands), 0.0)
