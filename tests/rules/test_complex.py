@@ -79,7 +79,9 @@ COMPLEX = sorted(
     (
         f
         for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - {*CHOICES, np.matmul}
-        if isinstance(f, np.ufunc) and not f.signature and any("D" in types for types in f.types)
+        # Of NumPy's own: whether SciPy's are in the tables depends on what has been imported.
+        if getattr(np, f.__name__, None) is f and isinstance(f, np.ufunc) and not f.signature
+        if any("D" in types for types in f.types)
     ),
     key=lambda f: f.__name__,
 )

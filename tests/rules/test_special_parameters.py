@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import special
 from three_ways import check, examples, generators
 
-from shiftreset_ad import grad, hessian
+from shiftreset_ad import grad, hessian, taylor
 from shiftreset_ad.rules.special import beta_moments, gamma_moments, zeta
 from shiftreset_ad.scipy import special as ours
 
@@ -262,3 +262,20 @@ def test_an_inverse_in_a_count_does_not_change_where_it_is_zero(inverse, operand
     assert inverse(*operands) == 0.0
     assert grad(lambda operands: inverse(*operands))(operands) == (0.0,) * len(operands)
     assert grad(lambda y: grad(lambda y: inverse(y, *operands[1:]))(y))(operands[0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda a: special.gammainc(a, 1.3), 2.0),
+        (lambda b: special.betainc(2.5, b, 0.4), 1.5),
+        (lambda q: special.zeta(2.5, q), 1.5),
+    ],
+    ids=["gammainc", "betainc", "zeta"],
+)
+def test_taylor_series_in_a_parameter(f, x):
+    nested, derivatives = f, []
+    for _ in range(3):
+        nested = grad(nested)
+        derivatives.append(nested(x))
+    np.testing.assert_allclose((taylor(f, x, 3) * [1, 1, 2, 6])[1:], derivatives, rtol=1e-9)

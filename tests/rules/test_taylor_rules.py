@@ -288,7 +288,7 @@ CASES = {
 THEMSELVES = (
     *("accumulations", "calculus", "convolution", "counting", "factorizations", "fourier", "interpolation", "linalg"),
     *("missing", "polynomials", "sorting", "statistics"),
-    *(("matrix_functions", "signal", "special") if find_spec("scipy") else ()),
+    *(("matrix_functions", "signal", "special", "special_parameters") if find_spec("scipy") else ()),
 )
 
 
