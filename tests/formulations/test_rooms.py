@@ -10,8 +10,9 @@ import optree
 import pytest
 
 import shiftreset_ad
+from shiftreset_ad.control import ControlError
 from shiftreset_ad.formulations import ROOMS
-from shiftreset_ad.formulations.language import evaluate, parse
+from shiftreset_ad.formulations.language import Case, Const, Fst, Lam, Left, Snd, Var, evaluate, parse
 
 PROGRAMS = {
     "the paper's 2x + x^3": ("fun x -> 2.0 * x + x * x * x", 3.0),
@@ -100,6 +101,25 @@ def test_a_derivative_of_another_room_inside(room):
             outer(lambda x, inner=inner: x * inner(lambda y: x * y)(2.0))(3.0)
 
 
+@rooms(lambda room: room.style == "python" and room.order > 1)
+@pytest.mark.parametrize("use", [lambda y: y, lambda y: 2.0 * y], ids=["returned", "used"])
+def test_number_that_has_left_its_derivative(room, use):
+    """It depends on x, in a way that the outer derivative cannot see: without an error, the answer would be zero."""
+    kept = []
+
+    def inner(x, y):
+        kept.append(x * y)
+        return kept[-1]
+
+    def outer(x):
+        room.grad(lambda y: inner(x, y))(2.0)
+        return use(kept[-1])
+
+    with pytest.raises((ValueError, ControlError), match=r"inner derivative, which is finished|no reset of this"):
+        room.grad(outer)(3.0)
+    assert room.grad(lambda x: x * x)(3.0) == 6.0
+
+
 @rooms(lambda room: room.style == "python" and room.order > 2)
 def test_third_order(room):
     third = room.grad(room.grad(room.grad(lambda x: np.sin(x) * x)))
@@ -109,13 +129,50 @@ def test_third_order(room):
 @rooms(lambda room: room.jvp is not None)
 def test_derivative_along_a_direction(room):
     program, x = PROGRAMS["a pair"]
-    assert room.jvp(parse(program))(x, (1.0, 2.0)) == pytest.approx((x[1] + np.cos(x[0])) + 2.0 * x[0])
+    along = room.jvp(parse(program))
+    assert along(x, (1.0, 2.0)) == pytest.approx((x[1] + np.cos(x[0])) + 2.0 * x[0])
+    for direction in (1.0, (1.0, (2.0, 3.0)), (1, 2)):
+        with pytest.raises(TypeError, match=r"^jvp: "):
+            along(x, direction)
+    with pytest.raises(TypeError, match=r"^jvp: "):
+        along((1, 2), (1.0, 2.0))
+
+
+@rooms()
+def test_constants_that_are_structures(room):
+    """The numbers in them are constants as well, of which a transformation may not take one for a tangent."""
+    x = Var("x")
+    pair = Lam("x", x * Fst(Const((3.0, 5.0))) + x * Snd(Const((3.0, 5.0))))
+    assert room.grad(pair)(2.0) == 8.0
+    chosen = Lam("x", x * Case(Const(Left((3.0, ()))), "a", Fst(Var("a")), "b", Var("b")))
+    assert room.grad(chosen)(2.0) == 3.0
+
+
+@rooms()
+def test_integers_in_the_argument_are_constants(room):
+    assert_same(room.grad(parse("fun x -> fst x * fst x * snd x"))((3.0, 2)), (12.0, None))
+
+
+@rooms(lambda room: room.path != "pearlmutter_siskind")  # which gives constants a name, and then a sensitivity
+def test_constant_exponent_of_a_negative_number(room):
+    """The derivative by the exponent does not exist there, and nobody asks for it."""
+    assert room.grad(parse("fun x -> power x 2.0"))(-3.0) == -6.0
+    assert room.grad(parse("fun x -> power 3.0 2.0 * x"))(2.0) == 9.0
 
 
 @rooms()
 def test_result_that_is_no_scalar(room):
     with pytest.raises(TypeError, match="grad"):
         room.grad(parse("fun x -> (x, x)"))(1.0)
+
+
+@rooms(lambda room: room.style == "python")
+@pytest.mark.parametrize("f", [lambda x: x * np.ones(2), lambda x: np.ones(2) - x, lambda x: np.array([x, x]) * x])
+def test_arrays_are_refused(room, f):
+    """A number of a scalar formulation, with an array inside, would have a derivative of the wrong shape."""
+    with pytest.raises(TypeError, match=r"single numbers; got an array of shape \(2,\)"):
+        room.grad(f)(3.0)
+    assert room.grad(lambda x: x * np.array(2.0))(3.0) == 2.0
 
 
 @rooms()

@@ -78,6 +78,8 @@ def grad(f: Callable[[Any], Any] | Term) -> Callable[[Any], Any]:
         structure, level = Structure(x), next(LEVELS)
         inputs = [NumK(number, _input(place), level) for place, number in enumerate(structure.numbers)]
         y = scalar(function(structure.with_numbers(inputs)))
+        if isinstance(y, NumK) and y.level > level:
+            raise ValueError("grad: the result is a number of an inner derivative, which is finished")
         try:
             sensitivities = y.back(1.0) if isinstance(y, NumK) and y.level == level else {}
         except RecursionError:

@@ -66,6 +66,11 @@ class Overloaded:
                     f"{function.__name__}: numbers of two formulations, {self.formulation.removeprefix(PACKAGE)} and "
                     f"{x.formulation.removeprefix(PACKAGE)}; nest derivatives of one formulation in one another"
                 )
+            if isinstance(x, np.ndarray) and x.ndim:
+                raise TypeError(
+                    f"{function.__name__}: formulations compute with single numbers; got an array of shape {x.shape}; "
+                    "go through its elements in a loop, or use shiftreset_ad.grad"
+                )
         return self.operate(function, *operands)
 
     def __bool__(self) -> bool:

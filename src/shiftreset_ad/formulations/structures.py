@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,24 @@ NUMBERS = (float, np.floating, Overloaded, Number)
 class Structure:
     """A structure with its floats, and numbers of other derivatives, taken out as `numbers`; the other leaves stay.
 
-    Raises TypeError for an argument without any; a result `may_be_constant`.
+    Raises TypeError, in the name of `operator`, for an argument without any; a result `may_be_constant`.
 
     >>> Structure((1.0, [2.0, "name"])).with_numbers([3.0, 4.0])
     (3.0, [4.0, 'name'])
     """
 
-    def __init__(self, tree: Any, may_be_constant: bool = False) -> None:
+    def __init__(self, tree: Any, may_be_constant: bool = False, operator: str = "grad") -> None:
         self._leaves, self._spec = flatten(tree)
         self._places = [i for i, x in enumerate(self._leaves) if isinstance(x, NUMBERS)]
         self.numbers = [self._leaves[i] for i in self._places]
         if not (self.numbers or may_be_constant):
-            raise TypeError(f"grad: the argument {tree!r:.60} has no floating-point number in it; write 3.0 for 3")
+            raise TypeError(
+                f"{operator}: the argument {tree!r:.60} has no floating-point number in it; write 3.0 for 3"
+            )
 
-    def with_numbers(self, numbers: Sequence[Any]) -> Any:
-        """The structure with other numbers, and every other leaf as it was."""
-        return self._filled(list(self._leaves), numbers)
+    def with_numbers(self, numbers: Sequence[Any], other: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
+        """The structure with other numbers, and every other leaf as it was, or as `other` changes it."""
+        return self._filled(list(map(other, self._leaves)), numbers)
 
     def derivative(self, numbers: Sequence[Any]) -> Any:
         """The structure of a derivative: the numbers in their places, and None for every other leaf."""
@@ -55,8 +57,8 @@ class Structure:
         return unflatten(self._spec, leaves)
 
 
-def scalar(result: Any) -> Any:
-    """What a differentiated function has returned, if it is one number; a derivative is that of a number.
+def scalar(result: Any, operator: str = "grad") -> Any:
+    """What a function that `operator` differentiates has returned, if it is one number.
 
     >>> scalar((1.0, 2.0))
     Traceback (most recent call last):
@@ -65,5 +67,5 @@ def scalar(result: Any) -> Any:
     if isinstance(result, (*NUMBERS, int, np.integer)) and not isinstance(result, bool):
         return result
     raise TypeError(
-        f"grad: the function must return one number, and not {result!r:.60}; return one of these, or their sum"
+        f"{operator}: the function must return one number, and not {result!r:.60}; return one of these, or their sum"
     )

@@ -151,6 +151,12 @@ def test_arrays_of_different_lengths():
         grad(lambda x: (x[0] + x[1]).sum())((Array([1.0]), Array([1.0, 2.0])))
 
 
+def test_arrays_of_numpy():
+    for f in (lambda x: (x * np.ones(2)).sum(), lambda x: (np.ones(2) * x).sum()):
+        with pytest.raises(TypeError, match="multiply: this room has arrays of its own"):
+            grad(f)(Array([1.0, 2.0]))
+
+
 def test_index_out_of_range():
     for i in (2, -3):
         with pytest.raises(IndexError):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad.formulations.language import Cell, Const, Left, Names, Pair, Right, Var, evaluate, parse
-from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source, subterms
+from shiftreset_ad.formulations.language.sources import Argument, checked, is_real, literal, source, subterms
 
 
 def test_source_has_distinct_names():
@@ -54,6 +54,14 @@ def test_values_that_cannot_be_looked_into(value):
             literal(value_inside, lambda c: c)
         with pytest.raises(TypeError, match="grad: the argument of a source transformation is made of real numbers"):
             Argument("grad", (1.0, value_inside), "x", Names())
+
+
+def test_an_answer_that_is_no_dual():
+    for dual in ((1.0, 2.0), (1.0, Cell(0.0))):
+        assert evaluate(checked("jvp", Const(dual))) is dual
+    for other in (1.0, (), (1.0, ()), ((1.0, 0.0), (2.0, 0.0)), Left((1.0, 0.0))):
+        with pytest.raises(TypeError, match="jvp: the function must answer with a real number"):
+            evaluate(checked("jvp", Const(other)))
 
 
 def test_argument():

@@ -87,6 +87,9 @@ def test_what_is_not_used_is_not_gone_back_through():
     assert "y_back " not in show(transform(parse("fun x -> let y = sin x in x"))).partition("fun x_sens")[2]
     _, back = call(J(run(parse("fun x -> let y = sqrt x in 2.0 * x"))), 0.0)
     assert call(back, 1.0) == ((), 2.0)
+    _, back = call(J(run(parse("fun x -> let p = (sqrt x, x) in snd p"))), 0.0)
+    with np.errstate(all="ignore"):
+        assert np.isnan(call(back, 1.0)[1])  # zero times infinity: what is in a structure is gone back through
 
 
 def test_free_variables_get_a_prime_and_are_in_the_environment():

@@ -129,7 +129,7 @@ def test_derivatives_beyond_its_two_levels_are_refused():
 def test_errors_leave_nothing_behind():
     with pytest.raises(ZeroDivisionError, match="mine"):
         second_derivative(lambda x: cases.raising(x * x))(1.0)
-    with pytest.raises(ValueError, match=r"hvp: the vector .* needs a float for each float of the argument"):
+    with pytest.raises(TypeError, match=r"hvp: the vector .* needs a float for each float of the argument"):
         hvp(lambda x: x[0])((1.0, 2.0), (1.0,))
     with pytest.raises(TypeError, match="grad: the function must return one number"):
         second_derivative(lambda x: (x, x))(1.0)

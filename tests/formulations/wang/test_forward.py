@@ -75,11 +75,12 @@ def test_section_2_4_without_tags_the_inner_derivative_takes_the_outer_tangent_f
 
 
 def test_without_an_order_of_tags_the_outer_derivative_swallows_the_inner_one(monkeypatch):
-    """A tag must not only differ, but tell which derivative is newer."""
+    """A tag must not only differ, but tell which derivative is newer: else the inner result is the outer's."""
     product = lambda x: derivative(lambda y: x * y * y)(3.0)  # noqa: E731
     assert derivative(product)(2.0) == 6.0
     monkeypatch.setattr(forward, "tags", itertools.count(0, -1))
-    assert derivative(product)(2.0) != 6.0
+    with pytest.raises(ValueError, match="the result is a number of an inner derivative"):
+        derivative(product)(2.0)
 
 
 def test_directions():
@@ -99,7 +100,7 @@ def test_nested_directions():
 
 
 def test_a_direction_of_another_structure_is_refused():
-    with pytest.raises(ValueError, match=r"jvp: the direction .* needs a float for each float of the argument"):
+    with pytest.raises(TypeError, match=r"jvp: the direction .* needs a float for each float of the argument"):
         jvp(lambda x: x[0])((1.0, 2.0), (1.0,))
-    with pytest.raises(TypeError, match=r"write 3\.0 for 3"):
+    with pytest.raises(TypeError, match="jvp: the direction 1 needs a float"):
         jvp(lambda x: x)(1.0, 1)

@@ -85,7 +85,8 @@ def test_with_levels_of_one_age_derivatives_are_confused(monkeypatch, outer, inn
     product = lambda x: x * inner(lambda y: x * y * y)(3.0)  # noqa: E731
     assert outer(product)(2.0) == 2 * 2 * 6.0
     monkeypatch.setattr(forward_over_reverse, "serials", itertools.count(0, -1))
-    assert outer(product)(2.0) != 2 * 2 * 6.0
+    with pytest.raises(ValueError, match="the result is a number of an inner derivative"):
+        outer(product)(2.0)
 
 
 def test_a_hessian_times_a_vector_in_one_pass():
@@ -117,9 +118,9 @@ def test_third_order_by_a_hessian_times_a_vector_inside_a_gradient():
 
 
 def test_a_direction_of_another_structure_is_refused():
-    with pytest.raises(ValueError, match=r"jvp: \(1\.0,\) needs a float for each float of the argument"):
+    with pytest.raises(TypeError, match=r"jvp: \(1\.0,\) needs a float for each float of the argument"):
         jvp(lambda x: x[0])((1.0, 2.0), (1.0,))
-    with pytest.raises(ValueError, match=r"hvp: \(1\.0,\) needs a float for each float of the argument"):
+    with pytest.raises(TypeError, match=r"hvp: \(1\.0,\) needs a float for each float of the argument"):
         hvp(lambda x: x[0])((1.0, 2.0), (1.0,))
-    with pytest.raises(TypeError, match="grad: the function must return one number"):
+    with pytest.raises(TypeError, match="jvp: the function must return one number"):
         jvp(lambda x: (x, x))(1.0, 1.0)

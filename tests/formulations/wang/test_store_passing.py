@@ -120,6 +120,10 @@ def test_an_update_makes_a_path_and_shares_the_rest():
     assert (look_up(tree, 777), look_up(changed, 777)) == (1.0, 2.0)
 
 
+def test_many_inputs_do_not_nest():
+    assert grad(lambda x, k: operate(np.multiply, (x[0], x[-1]), k))([2.0, *[0.0] * 5000, 3.0])[:2] == [3.0, 0.0]
+
+
 def test_deep():
     term = parse("fun x -> let rec f n = if n < 1.0 then x else sin (f (n - 1.0)) * x + 0.5 in f 1000.0")
     with cases.deep_stack(60_000):

@@ -30,6 +30,8 @@ from itertools import count
 from operator import index
 from typing import Any, NewType, TypeAlias, TypeGuard
 
+import numpy as np
+
 from shiftreset_ad.formulations.language import Term, as_function
 from shiftreset_ad.formulations.overloading import COMPARISONS, Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
@@ -184,6 +186,8 @@ class Array(Overloaded):
     def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         if function in COMPARISONS:
             raise TypeError(f"{function.__name__}: arrays are not compared; compare their elements")
+        if any(isinstance(x, np.ndarray) for x in operands):
+            raise TypeError(f"{function.__name__}: this room has arrays of its own; write Array(a) for NumPy's a")
         return self.operate(function, *operands)
 
 

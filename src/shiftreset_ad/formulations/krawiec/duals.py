@@ -67,7 +67,7 @@ def jvp(f: Term | Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     function = as_function(f)
 
     def derivative(x: Any, x_dot: Any) -> Any:
-        inputs, direction = Structure(x), Structure(x_dot, may_be_constant=True)
+        inputs, direction = Structure(x, operator="jvp"), Structure(x_dot, may_be_constant=True)
         if not direction.is_like(inputs):
             raise TypeError(f"jvp: the direction has to have the structure of the argument {x!r}; got {x_dot!r}")
         tag = next(_tags)
@@ -83,7 +83,7 @@ def tangent(y: Any, tag: int) -> Any:
     if not isinstance(y, Dual) or y.tag < tag:
         return 0.0
     if y.tag > tag:
-        raise ValueError("the result has a number of an inner derivative, which is finished")
+        raise ValueError("jvp: the result has a number of an inner derivative, which is finished")
     return y.tangent
 
 

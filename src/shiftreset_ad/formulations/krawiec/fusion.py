@@ -145,9 +145,9 @@ def fused(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def value_and_gradient(function: Callable[[Any], Any], x: Any, name: str) -> tuple[Any, Any]:
     """The value and the gradient at x; `name` is for errors."""
-    inputs, state = Structure(x), DeltaState()
+    inputs, state = Structure(x, operator=name), DeltaState()
     xs = [Number(x, state.delta_let(Zero()), state) for x in inputs.numbers]
-    y = scalar(function(inputs.with_numbers(xs)))
+    y = scalar(function(inputs.with_numbers(xs)), name)
     if isinstance(y, Number) and y.state.tag > state.tag:
         raise ValueError(f"{name}: the result is a number of an inner derivative, which is finished")
     if not belongs(y, state):

@@ -38,6 +38,7 @@ from shiftreset_ad.formulations.language import (
     with_children,
 )
 from shiftreset_ad.formulations.language.recursion import for_each
+from shiftreset_ad.formulations.language.sources import is_real, literal
 from shiftreset_ad.formulations.language.values import Left, Right
 from shiftreset_ad.formulations.structures import NUMBERS, Structure
 
@@ -54,28 +55,32 @@ def transform(term: Term) -> Term:
 
 def _translate(term: Term, names: Names) -> Recursion[Term]:
     match term:
-        case Const(()):
-            return term
-        case Const():
-            return Pair(term, Const(0.0))  # 1
+        case Const(value):
+            return literal(value, lambda r: Pair(r, Const(0.0)))  # 1
     parts: list[Term] = yield for_each(lambda part: _translate(part, names), children(term))
     if not isinstance(term, Primitive):
         translated = iter(parts)
         return with_children(term, lambda _: next(translated))
     if term.is_comparison:
         return Primitive(term.function, tuple(map(Fst, parts)))  # 3
-    return _operation(term.function, parts, names)  # 2
+    return _operation(term, parts, names)  # 2
 
 
-def _operation(function: Callable[..., Any], operands: list[Term], names: Names) -> Term:
-    """The answer of a function and its tangent, with names for all that is used twice."""
+def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term:
+    """The answer of an operation and its tangent, with names for all that is used twice.
+
+    An operand that is written as a constant has no share: at a negative x, `power x 2.0` has no derivative by 2.0.
+    """
+    function = operation.function
     pairs = [names.fresh("p") for _ in operands]
     primals = [names.fresh("x") for _ in operands]
     tangents = [names.fresh("x_dot") for _ in operands]
     y = names.fresh("y")
-    slopes = partial_terms(function, Var(y), *map(Var, primals))
-    parts = [slope * Var(x_dot) for slope, x_dot in zip(slopes, tangents, strict=True)]
-    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), Pair(Var(y), reduce(np.add, parts)))
+    xs = [e if isinstance(e, Const) else Var(x) for e, x in zip(operation.operands, primals, strict=True)]
+    slopes = partial_terms(function, Var(y), *xs)
+    parts = [slope * Var(x_dot) for x, slope, x_dot in zip(xs, slopes, tangents, strict=True) if isinstance(x, Var)]
+    tangent = reduce(np.add, parts) if parts else Const(0.0)
+    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), Pair(Var(y), tangent))
     for pair, x, x_dot in reversed(list(zip(pairs, primals, tangents, strict=True))):
         body = Let(x, Fst(Var(pair)), Let(x_dot, Snd(Var(pair)), body))
     for pair, operand in reversed(list(zip(pairs, operands, strict=True))):
@@ -103,10 +108,12 @@ def _pushed(f: Term, operator: str) -> Callable[[Any, Any], Any]:
     translated = transform(f)
 
     def derivative(x: Any, x_dot: Any) -> Any:
-        inputs, direction = Structure(x), Structure(x_dot, may_be_constant=True)
+        inputs, direction = Structure(x, operator=operator), Structure(x_dot, may_be_constant=True)
         if not direction.is_like(inputs):
             raise TypeError(f"{operator}: the direction has to have the structure of the argument {x!r}; got {x_dot!r}")
-        duals = inputs.with_numbers(list(zip(inputs.numbers, direction.numbers, strict=True)))
+        pairs = list(zip(inputs.numbers, direction.numbers, strict=True))
+        # An integer is a real number, too, which is held constant.
+        duals = inputs.with_numbers(pairs, lambda leaf: (leaf, 0.0) if is_real(leaf) else leaf)
         return call(run(translated), duals, lambda y: y)
 
     return derivative

@@ -51,6 +51,7 @@ from shiftreset_ad.formulations.language import (
     with_children,
 )
 from shiftreset_ad.formulations.language.recursion import for_each
+from shiftreset_ad.formulations.language.sources import is_real, literal
 from shiftreset_ad.formulations.language.values import Left, Right
 from shiftreset_ad.formulations.structures import NUMBERS, Structure
 
@@ -67,6 +68,7 @@ DEFINITIONS = {
     "add": parse("fun a -> fun b -> inr (inr (inr (inl (a, b))))"),
 }
 START = (0.0, Left(()))
+ZERO = Left(())  # the value of Zero: the term of an integer in the argument
 
 
 def one_hot(i: int) -> Any:
@@ -113,10 +115,13 @@ class _Translation:
     def of(self, term: Term) -> Recursion[Term]:
         """D[e]"""
         match term:
-            case Var() | Const(()):
+            case Var():
                 return self._return(term)  # 1
-            case Const():
+            case Const(value) if is_real(value):
                 return self._named(self.names["zero"], lambda d: self._return(Pair(term, d)))  # 3
+            case Const(value):
+                written_out = literal(value, lambda r: r)
+                return self._return(term) if isinstance(written_out, Const) else (yield self.of(written_out))
             case Shift() | Reset():
                 raise TypeError("transform: a program with shift or reset has no translation into this monad")
         parts = yield for_each(self.of, children(term))
@@ -133,20 +138,21 @@ class _Translation:
                 return self._bind([computation], lambda v: Case(v, left_name, left, right_name, right))
             case Primitive(function) if term.is_comparison:
                 return self._bind(parts, lambda *ps: self._return(Primitive(function, tuple(map(Fst, ps)))))
-            case Primitive(function):
-                return self._bind(parts, lambda *ps: self._operation(function, ps))
+            case Primitive():
+                return self._bind(parts, lambda *ps: self._operation(term, ps))
         return self._bind(parts, lambda *values: self._return(_with_parts(term, values)))
 
-    def _operation(self, function: Callable[..., Any], operands: tuple[Term, ...]) -> Term:
-        """The answer of a function, with a name for its Delta term (2)."""
+    def _operation(self, operation: Primitive, operands: tuple[Term, ...]) -> Term:
+        """The answer of an operation, with a name for its Delta term, in which constant operands have no part (2)."""
         primals = [self._supply.fresh("x") for _ in operands]
         deltas = [self._supply.fresh("d") for _ in operands]
         y = self._supply.fresh("y")
-        slopes = partial_terms(function, Var(y), *map(Var, primals))
-        parts = [self._apply("scale", slope, Var(d)) for slope, d in zip(slopes, deltas, strict=True)]
-        delta = reduce(lambda a, b: self._apply("add", a, b), parts)
+        xs = [e if isinstance(e, Const) else Var(x) for e, x in zip(operation.operands, primals, strict=True)]
+        slopes = zip(xs, partial_terms(operation.function, Var(y), *xs), deltas, strict=True)
+        parts = [self._apply("scale", slope, Var(d)) for x, slope, d in slopes if isinstance(x, Var)]
+        delta = reduce(lambda a, b: self._apply("add", a, b), parts) if parts else self.names["zero"]
         body = self._named(delta, lambda d: self._return(Pair(Var(y), d)))
-        body = Let(y, Primitive(function, tuple(map(Var, primals))), body)
+        body = Let(y, Primitive(operation.function, tuple(map(Var, primals))), body)
         for x, d, pair in reversed(list(zip(primals, deltas, operands, strict=True))):
             body = Let(x, Fst(pair), Let(d, Snd(pair), body))
         return body
@@ -211,7 +217,8 @@ def trace(f: Term) -> Callable[[Any], tuple[Any, Any]]:
 
     def forward_pass(x: Any) -> tuple[Any, Any]:
         inputs = Structure(x)
-        argument = inputs.with_numbers([(x, one_hot(i)) for i, x in enumerate(inputs.numbers)])
+        numbers = [(x, one_hot(i)) for i, x in enumerate(inputs.numbers)]
+        argument = inputs.with_numbers(numbers, lambda leaf: (leaf, ZERO) if is_real(leaf) else leaf)
         result, (_, bindings) = run(PROGRAM, {"computation": run(translated), "start": START, "x": argument})
         return result, bindings
 

@@ -113,7 +113,7 @@ def vjp(f: Term | Callable[[Any], Any], name: str = "vjp") -> Callable[[Any], tu
     function = as_function(f)
 
     def value_and_pullback(x: Any) -> tuple[Any, Callable[[Any], Any]]:
-        inputs, state = Structure(x), DeltaState()
+        inputs, state = Structure(x, operator=name), DeltaState()
         xs = [Number(x, state.delta_let(Zero()), state) for x in inputs.numbers]  # 1
         outputs = Structure(function(inputs.with_numbers(xs)), may_be_constant=True)
         deltas = [delta_of(y, state, name) for y in outputs.numbers]

@@ -7,6 +7,7 @@ apart, gives each real number its derivative, and builds it again, for an argume
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from shiftreset_ad.formulations.language.names import UNUSED, Names, distinct, free_variables
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
 from shiftreset_ad.formulations.language.terms import (
+    App,
     Case,
     Const,
     Fst,
@@ -28,7 +30,7 @@ from shiftreset_ad.formulations.language.terms import (
     Var,
     children,
 )
-from shiftreset_ad.formulations.language.values import Left, Right
+from shiftreset_ad.formulations.language.values import Cell, Left, Right
 from shiftreset_ad.formulations.structures import NUMBERS
 
 WRONG_SIDE = Fst(Const(()))  # an error where it is evaluated: the argument has another structure than the example
@@ -104,6 +106,20 @@ def _require_inert(what: str, value: Any) -> None:
             f"{what} of a source transformation is made of real numbers, (), pairs and sums; "
             f"got the {type(value).__name__} {value!r}; write it as a term of these"
         )
+
+
+def checked(name: str, answer: Term) -> Term:
+    """The answer of a transformed function, with an error where it is evaluated and not the dual of a real number."""
+    return App(Const(partial(_require_dual, name)), answer)
+
+
+def _require_dual(name: str, answer: Any) -> Any:
+    match answer:
+        case tuple((primal, derivative)) if is_real(primal) and (is_real(derivative) or isinstance(derivative, Cell)):
+            return answer
+    raise TypeError(
+        f"{name}: the function must answer with a real number, and its dual was {answer!r}; answer with one part of it"
+    )
 
 
 class Argument:

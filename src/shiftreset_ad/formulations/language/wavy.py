@@ -5,7 +5,8 @@ A wavy construct is normalised while it is built, by
     λ~ y. e @ y           ->  e
     let~ y = y1 in e      ->  e[y <- y1]
 
-so that a tail call is translated to a tail call (section "Standard CPS transformation using shift/reset").
+so that a tail call is translated to a tail call (section "Standard CPS transformation using shift/reset"). The wavy
+application is one of a continuation, and so `e` is a variable; of any other term, this would put off its evaluation.
 """
 
 from __future__ import annotations

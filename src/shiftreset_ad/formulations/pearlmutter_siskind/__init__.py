@@ -27,7 +27,8 @@ program, its `J` becomes `J'`, the transform of J: `fun x -> (J x, fun s -> ((),
 What it shows: reverse mode without mutation, as a first-class function of a pure language; an answer with its
 backpropagator costs a constant factor more than the answer. What it cannot do: references, shift and reset; functions
 of Python; and the sensitivity of a structure is as large as the structure, so that to read one number of n costs n on
-the way back. Every operation is gone back through, whether its answer counts or not: zero times infinity is NaN.
+the way back. An answer that is kept in a pair or in a closure is gone back through, whether it counts there or not, as
+its sensitivity is a zero like any other number: zero times an infinite slope is NaN.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 def hvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     """The function of `x` and a vector `v` of the same structure that returns the Hessian of `f` at `x`, times `v`.
 
-    It is reverse mode over reverse mode: `v` is the cotangent of the gradient. Raises as `grad` does, and ValueError
+    It is reverse mode over reverse mode: `v` is the cotangent of the gradient. Raises as `grad` does, and TypeError
     where `x` and `v` differ in structure.
 
     >>> hvp(lambda x: x[0] * x[0] * x[1])((2.0, 3.0), (1.0, 0.0))
@@ -171,9 +171,9 @@ def hvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     function = as_function(f)
 
     def hessian_times(x: Any, v: Any) -> Any:
-        structure, vector = Structure(x), Structure(v)
+        structure, vector = Structure(x, operator="hvp"), Structure(v, may_be_constant=True)
         if not vector.is_like(structure):
-            raise ValueError(f"hvp: the vector {v!r:.60} needs a float for each float of the argument {x!r:.60}")
+            raise TypeError(f"hvp: the vector {v!r:.60} needs a float for each float of the argument {x!r:.60}")
         xs = [NumR0(number, 0.0) for number in structure.numbers]
 
         def finish(gradient: list[Any]) -> None:

@@ -97,6 +97,8 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
         structure, tape = Structure(x), Tape()
         xs = [tape.write(number) for number in structure.numbers]
         result = scalar(function(structure.with_numbers(xs)))
+        if isinstance(result, NumW) and result.tape.serial > tape.serial:
+            raise ValueError("grad: the result is a number of an inner derivative, which is finished")
         if not (isinstance(result, NumW) and result.tape is tape):
             return structure.derivative([0.0 for _ in xs])
         x_bars = adjoints(tape.entries, result.place)

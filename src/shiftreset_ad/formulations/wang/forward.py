@@ -58,7 +58,7 @@ class NumF(Overloaded):
 def jvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     """The function of `x` and a direction `x_dot` of the same structure that returns the derivative of `f` along it.
 
-    Raises TypeError where `f` does not return one number, and ValueError where `x` and `x_dot` differ in structure.
+    Raises TypeError where `f` does not return one number, and where `x` and `x_dot` differ in structure.
 
     >>> jvp(lambda x: x[0] * x[1])((2.0, 3.0), (1.0, 0.0))
     3.0
@@ -66,20 +66,24 @@ def jvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     function = as_function(f)
 
     def derivative_along(x: Any, x_dot: Any) -> Any:
-        structure, direction = Structure(x), Structure(x_dot)
+        structure, direction = Structure(x, operator="jvp"), Structure(x_dot, may_be_constant=True)
         if not direction.is_like(structure):
-            raise ValueError(f"jvp: the direction {x_dot!r:.60} needs a float for each float of the argument {x!r:.60}")
+            raise TypeError(f"jvp: the direction {x_dot!r:.60} needs a float for each float of the argument {x!r:.60}")
         tag = next(tags)
         xs = [NumF(p, t, tag) for p, t in zip(structure.numbers, direction.numbers, strict=True)]
-        return tangent_of(function(structure.with_numbers(xs)), tag)
+        return tangent_of(function(structure.with_numbers(xs)), tag, "jvp")
 
     return derivative_along
 
 
-def tangent_of(result: Any, tag: int) -> Any:
+def tangent_of(result: Any, tag: int, operator: str) -> Any:
     """The tangent of a result; zero if it does not depend on the numbers with this tag."""
-    y = scalar(result)
-    return y.tangent if isinstance(y, NumF) and y.tag == tag else 0.0
+    y = scalar(result, operator)
+    if not isinstance(y, NumF) or y.tag < tag:
+        return 0.0
+    if y.tag > tag:
+        raise ValueError(f"{operator}: the result is a number of an inner derivative, which is finished")
+    return y.tangent
 
 
 def derivative(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
@@ -108,7 +112,7 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
         def one_pass(i: int) -> Any:
             tag, numbers = next(tags), list(structure.numbers)
             numbers[i] = NumF(numbers[i], 1.0, tag)
-            return tangent_of(function(structure.with_numbers(numbers)), tag)
+            return tangent_of(function(structure.with_numbers(numbers)), tag, "grad")
 
         return structure.derivative([one_pass(i) for i in range(len(structure.numbers))])
 

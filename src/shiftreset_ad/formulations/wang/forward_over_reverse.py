@@ -123,6 +123,8 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 
         def program() -> None:
             result = scalar(function(structure.with_numbers(xs)))
+            if isinstance(result, Number) and result.tag.serial > tag.serial:
+                raise ValueError("grad: the result is a number of an inner derivative, which is finished")
             if isinstance(result, NumR) and result.tag is tag:
                 result.adjoint = 1.0
 
@@ -134,22 +136,24 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 
 def with_tangents(operator: str, x: Any, x_dot: Any, tag: Tag) -> Any:
     """The structure `x` of forward numbers, with the tangents of a direction of the same structure."""
-    structure, direction = Structure(x), Structure(x_dot)
+    structure, direction = Structure(x, operator=operator), Structure(x_dot, may_be_constant=True)
     if not direction.is_like(structure):
-        raise ValueError(f"{operator}: {x_dot!r:.60} needs a float for each float of the argument {x!r:.60}")
+        raise TypeError(f"{operator}: {x_dot!r:.60} needs a float for each float of the argument {x!r:.60}")
     pairs = zip(structure.numbers, direction.numbers, strict=True)
     return structure.with_numbers([NumF(primal, tangent, tag) for primal, tangent in pairs])
 
 
-def tangent(y: Any, tag: Tag) -> Any:
+def tangent(operator: str, y: Any, tag: Tag) -> Any:
     """The tangent of a number; zero if it does not depend on the numbers with this tag."""
+    if isinstance(y, Number) and y.tag.serial > tag.serial:
+        raise ValueError(f"{operator}: the result is a number of an inner derivative, which is finished")
     return y.tangent if isinstance(y, NumF) and y.tag is tag else 0.0
 
 
 def jvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     """The function of `x` and a direction `x_dot` of the same structure that returns the derivative of `f` along it.
 
-    Raises TypeError where `f` does not return one number, and ValueError where `x` and `x_dot` differ in structure.
+    Raises TypeError where `f` does not return one number, and where `x` and `x_dot` differ in structure.
 
     >>> jvp(lambda x: x[0] * x[1])((2.0, 3.0), (1.0, 0.0))
     3.0
@@ -158,7 +162,7 @@ def jvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
 
     def derivative_along(x: Any, x_dot: Any) -> Any:
         tag = Tag()
-        return tangent(scalar(function(with_tangents("jvp", x, x_dot, tag))), tag)
+        return tangent("jvp", scalar(function(with_tangents("jvp", x, x_dot, tag)), "jvp"), tag)
 
     return derivative_along
 
@@ -176,6 +180,6 @@ def hvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
     def hessian_times(x: Any, v: Any) -> Any:
         tag = Tag()
         g = Structure(gradient(with_tangents("hvp", x, v, tag)))
-        return g.derivative([tangent(y, tag) for y in g.numbers])
+        return g.derivative([tangent("hvp", y, tag) for y in g.numbers])
 
     return hessian_times

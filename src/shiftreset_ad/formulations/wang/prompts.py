@@ -85,6 +85,8 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 
         def program() -> None:
             result = scalar(function(structure.with_numbers(xs)))
+            if isinstance(result, NumR) and result.prompt.serial > prompt.serial:
+                raise ValueError("grad: the result is a number of an inner derivative, which is finished")
             if isinstance(result, NumR) and result.prompt is prompt:
                 result.adjoint = 1.0
 

@@ -46,7 +46,6 @@ from shiftreset_ad.formulations.language import (
     App,
     Assign,
     Case,
-    Cell,
     Const,
     Deref,
     Fst,
@@ -67,7 +66,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source
+from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
 from shiftreset_ad.formulations.language.wavy import (
     MEMORY,
     Hat,
@@ -115,22 +114,10 @@ class Translator:
                 return self.reverse(e1, lambda y1: self.bind(y, y1, e2, kappa))
             case Case():
                 return self.choose(term, kappa)
-            case Fst(e):
-                return self.reverse(e, after(Fst, kappa))
-            case Snd(e):
-                return self.reverse(e, after(Snd, kappa))
-            case Ref(e):
-                return self.reverse(e, after(Ref, kappa))
-            case Deref(e):
-                return self.reverse(e, after(Deref, kappa))
-            case Assign(e1, e2):
-                return self.in_order((e1, e2), lambda y: kappa(Assign(*y)))
-            case Pair(e1, e2):
-                return self.in_order((e1, e2), lambda y: kappa(Pair(*y)))
-            case Inl(e):
-                return self.reverse(e, after(Inl, kappa))
-            case Inr(e):
-                return self.reverse(e, after(Inr, kappa))
+            case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e):
+                return self.reverse(e, after(type(term), kappa))
+            case Assign(e1, e2) | Pair(e1, e2):
+                return self.in_order((e1, e2), lambda y: kappa(type(term)(y[0], y[1])))
         raise TypeError(f"source_cps: Fig. 11 has no rule for {term}")
 
     def operation(
@@ -258,7 +245,7 @@ def grad(f: Term) -> Callable[[Any], Any]:
     return gradient
 
 
-def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda z: z) -> Term:
+def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
     program = source(name, term)
     names = Names(program)
     x = names.fresh("x")
@@ -266,25 +253,10 @@ def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = 
     inputs = [Hat.fresh(names, "x") for _ in argument.reals]
     dual = argument.dual([x.whole for x in inputs], constant)
     z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
-    seed = wavy_lam(z, z_hat.let(check(Var(z)), Assign(z_hat.prime, ONE)))
+    seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
 
     body = sequence(
         answer_of(Translator(names).reverse(program, lambda m: immediately(App(App(m, dual), seed)))),
         argument.derivative([Deref(x.prime) for x in inputs]),
     )
     return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
-
-
-def checked(z: Term) -> Term:
-    """The answer z, which must be a real number."""
-    return App(Const(require_dual), z)
-
-
-def require_dual(z: Any) -> Any:
-    """ẑ, if it is a real number and a reference; otherwise TypeError."""
-    match z:
-        case tuple((primal, Cell())) if is_real(primal):
-            return z
-    raise TypeError(
-        f"grad: the function must answer with a real number, and its dual was {z!r}; answer with one part of it"
-    )

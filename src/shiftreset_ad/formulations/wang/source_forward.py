@@ -53,7 +53,7 @@ from shiftreset_ad.formulations.language import (
     answer_of,
     run,
 )
-from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source, subterms
+from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source, subterms
 from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
 
 ZERO, ONE = Const(0.0), Const(1.0)
@@ -84,22 +84,10 @@ def forward(term: Term, names: Names) -> Recursion[Term]:
             return App((yield transformed(e1)), (yield transformed(e2)))
         case Let(y, e1, e2):
             return Let(y, (yield transformed(e1)), (yield transformed(e2)))
-        case Fst(e):
-            return Fst((yield transformed(e)))
-        case Snd(e):
-            return Snd((yield transformed(e)))
-        case Ref(e):
-            return Ref((yield transformed(e)))
-        case Deref(e):
-            return Deref((yield transformed(e)))
-        case Assign(e1, e2):
-            return Assign((yield transformed(e1)), (yield transformed(e2)))
-        case Pair(e1, e2):
-            return Pair((yield transformed(e1)), (yield transformed(e2)))
-        case Inl(e):
-            return Inl((yield transformed(e)))
-        case Inr(e):
-            return Inr((yield transformed(e)))
+        case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e):
+            return type(term)((yield transformed(e)))
+        case Assign(e1, e2) | Pair(e1, e2):
+            return type(term)((yield transformed(e1)), (yield transformed(e2)))
         case Case(e, y1, e1, y2, e2):
             return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
     raise TypeError(f"source_forward: Fig. 4 has no rule for {term}")
@@ -168,7 +156,7 @@ def jvp(f: Term) -> Callable[[Any, Any], Any]:
     return along
 
 
-def _derivative(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda y: y) -> Term:
+def _derivative(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, y: y) -> Term:
     program = source(name, term)
     names = Names(program)
     f = answer_of(forward(program, names))
@@ -178,7 +166,7 @@ def _derivative(name: str, term: Term, like: Any, check: Callable[[Term], Term] 
     def tangent(function: Term, x_dots: list[Term]) -> Term:
         y = Hat.fresh(names, "y")
         dual = argument.dual(map(Pair, argument.reals, x_dots), constant)
-        return y.let(check(App(function, dual)), y.prime)
+        return y.let(check(name, App(function, dual)), y.prime)
 
     n = len(argument.reals)
     if n == 1:
@@ -200,19 +188,4 @@ def _pushforward(term: Term, like: Any, direction: Any) -> Term:
             f"jvp: the direction must have the structure of {like!r}, with floats for its floats; got {direction!r}"
         )
     dual = argument.dual(map(Pair, argument.reals, tangent.reals), constant)
-    return Lam(x, Lam(x_dot, argument.let(tangent.let(y.let(checked(App(f, dual)), y.prime)))))
-
-
-def checked(y: Term) -> Term:
-    """The answer y, which must be a real number."""
-    return App(Const(require_dual), y)
-
-
-def require_dual(y: Any) -> Any:
-    """ŷ, if it is a pair of real numbers; otherwise TypeError."""
-    match y:
-        case tuple((primal, tangent)) if is_real(primal) and is_real(tangent):
-            return y
-    raise TypeError(
-        f"grad: the function must answer with a real number, and its dual was {y!r}; answer with one part of it"
-    )
+    return Lam(x, Lam(x_dot, argument.let(tangent.let(y.let(checked("jvp", App(f, dual)), y.prime)))))

@@ -48,7 +48,6 @@ from shiftreset_ad.formulations.language import (
     App,
     Assign,
     Case,
-    Cell,
     Const,
     Deref,
     Fst,
@@ -69,7 +68,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source
+from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
 from shiftreset_ad.formulations.language.wavy import MEMORY, Hat, evaluates, let_all, slopes, times, wavy_lam, wavy_let
 
 ZERO, ONE = Const(0.0), Const(1.0)
@@ -113,7 +112,7 @@ class Translator:
 
         `yield` is the recursive call.
         """
-        reverse, translated, delimited, captured = self.reverse, self.translated, self.delimited, self.captured
+        translated, delimited, captured = self.translated, self.delimited, self.captured
         match term:
             case Const(value):
                 return literal(value, constant)
@@ -132,22 +131,10 @@ class Translator:
                 return captured(lambda k: Let(y, translated(e1), delimited(lambda: k(translated(e2)))))
             case Case():
                 return captured(lambda k: self.choose(term, k))
-            case Fst(e):
-                return Fst((yield reverse(e)))
-            case Snd(e):
-                return Snd((yield reverse(e)))
-            case Ref(e):
-                return Ref((yield reverse(e)))
-            case Deref(e):
-                return Deref((yield reverse(e)))
-            case Assign(e1, e2):
-                return Assign(*(yield self.operands(e1, e2)))
-            case Pair(e1, e2):
-                return Pair(*(yield self.operands(e1, e2)))
-            case Inl(e):
-                return Inl((yield reverse(e)))
-            case Inr(e):
-                return Inr((yield reverse(e)))
+            case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e):
+                return type(term)((yield self.reverse(e)))
+            case Assign(e1, e2) | Pair(e1, e2):
+                return type(term)(*(yield self.operands(e1, e2)))
         raise TypeError(f"source_meta: Fig. 10 has no rule for {term}")
 
     def operation(self, function: Callable[..., Any], operands: tuple[Term, ...], k: Static) -> Term:
@@ -240,7 +227,7 @@ def grad(f: Term) -> Callable[[Any], Any]:
     return gradient
 
 
-def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda z: z) -> Term:
+def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
     program = source(name, term)
     names = Names(program)
     x = names.fresh("x")
@@ -248,25 +235,10 @@ def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = 
     inputs = [Hat.fresh(names, "x") for _ in argument.reals]
     dual = argument.dual([x.whole for x in inputs], constant)
     z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
-    seed = wavy_lam(z, z_hat.let(check(Var(z)), Assign(z_hat.prime, ONE)))
+    seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
 
     body = sequence(
         Translator(names).program(lambda translated: App(App(translated(program), dual), seed)),
         argument.derivative([Deref(x.prime) for x in inputs]),
     )
     return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
-
-
-def checked(z: Term) -> Term:
-    """The answer z, which must be a real number."""
-    return App(Const(require_dual), z)
-
-
-def require_dual(z: Any) -> Any:
-    """ẑ, if it is a real number and a reference; otherwise TypeError."""
-    match z:
-        case tuple((primal, Cell())) if is_real(primal):
-            return z
-    raise TypeError(
-        f"grad: the function must answer with a real number, and its dual was {z!r}; answer with one part of it"
-    )

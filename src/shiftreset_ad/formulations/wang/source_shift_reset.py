@@ -35,7 +35,6 @@ from shiftreset_ad.formulations.language import (
     App,
     Assign,
     Case,
-    Cell,
     Const,
     Deref,
     Fst,
@@ -58,7 +57,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, is_real, literal, source
+from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
 from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
 
 ZERO, ONE = Const(0.0), Const(1.0)
@@ -89,22 +88,10 @@ def reverse(term: Term, names: Names) -> Recursion[Term]:
             return App((yield transformed(e1)), (yield transformed(e2)))
         case Let(y, e1, e2):
             return Let(y, (yield transformed(e1)), (yield transformed(e2)))
-        case Fst(e):
-            return Fst((yield transformed(e)))
-        case Snd(e):
-            return Snd((yield transformed(e)))
-        case Ref(e):
-            return Ref((yield transformed(e)))
-        case Deref(e):
-            return Deref((yield transformed(e)))
-        case Assign(e1, e2):
-            return Assign((yield transformed(e1)), (yield transformed(e2)))
-        case Pair(e1, e2):
-            return Pair((yield transformed(e1)), (yield transformed(e2)))
-        case Inl(e):
-            return Inl((yield transformed(e)))
-        case Inr(e):
-            return Inr((yield transformed(e)))
+        case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e):
+            return type(term)((yield transformed(e)))
+        case Assign(e1, e2) | Pair(e1, e2):
+            return type(term)((yield transformed(e1)), (yield transformed(e2)))
         case Case(e, y1, e1, y2, e2):
             return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
     raise TypeError(f"source_shift_reset: Fig. 9 has no rule for {term}")
@@ -141,16 +128,16 @@ def transform(term: Term, like: Any = 1.0) -> Term:
       let x2 = fst x2_hat in
       let x2' = snd x2_hat in
       reset (let z_hat =
-         (fun x ->
-            let y_hat = x in
-            let y = fst y_hat in
-            let y' = snd y_hat in
-            shift k in
-              let y1_hat = (-y, ref 0.0) in
-              let y1 = fst y1_hat in let y1' = snd y1_hat in k y1_hat; y' := !y' + !y1' * -1.0)
-           x2_hat
-       in
-       let z = fst z_hat in let z' = snd z_hat in z' := 1.0);
+               (fun x ->
+                  let y_hat = x in
+                  let y = fst y_hat in
+                  let y' = snd y_hat in
+                  shift k in
+                    let y1_hat = (-y, ref 0.0) in
+                    let y1 = fst y1_hat in let y1' = snd y1_hat in k y1_hat; y' := !y' + !y1' * -1.0)
+                 x2_hat
+             in
+             let z = fst z_hat in let z' = snd z_hat in z' := 1.0);
       !x2'
     """
     return _gradient("transform", term, like)
@@ -173,7 +160,7 @@ def grad(f: Term) -> Callable[[Any], Any]:
     return gradient
 
 
-def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = lambda z: z) -> Term:
+def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
     program = source(name, term)
     names = Names(program)
     f = answer_of(reverse(program, names))
@@ -183,22 +170,7 @@ def _gradient(name: str, term: Term, like: Any, check: Callable[[Term], Term] = 
     z = Hat.fresh(names, "z")
     dual = argument.dual([x.whole for x in inputs], constant)
     body = sequence(
-        Reset(z.let(check(App(f, dual)), Assign(z.prime, ONE))),
+        Reset(z.let(check(name, App(f, dual)), Assign(z.prime, ONE))),
         argument.derivative([Deref(x.prime) for x in inputs]),
     )
     return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
-
-
-def checked(z: Term) -> Term:
-    """The answer z, which must be a real number."""
-    return App(Const(require_dual), z)
-
-
-def require_dual(z: Any) -> Any:
-    """ẑ, if it is a real number and a reference; otherwise TypeError."""
-    match z:
-        case tuple((primal, Cell())) if is_real(primal):
-            return z
-    raise TypeError(
-        f"grad: the function must answer with a real number, and its dual was {z!r}; answer with one part of it"
-    )

@@ -148,11 +148,8 @@ def grad(f: Callable[[Any, Callable[[Any], Transition]], Transition] | Term) -> 
 
 def inputs(values: list[Any], store: Store) -> tuple[list[Number], Store]:
     """A number for each of the values, and the store that has them."""
-    if not values:
-        return [], store
-    first, after = store.new(values[0])
-    others, end = inputs(values[1:], after)
-    return [first, *others], end
+    numbers = [Number(value, store.size + i, store.tag) for i, value in enumerate(values)]
+    return numbers, store._replace(size=store.size + len(values))
 
 
 def finish(result: Any) -> Transition:

@@ -97,6 +97,8 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
         structure, tape = Structure(x), Tape()
         xs = [NumB(number, 0.0, tape) for number in structure.numbers]
         result = scalar(function(structure.with_numbers(xs)))
+        if isinstance(result, NumB) and result.tape.serial > tape.serial:
+            raise ValueError("grad: the result is a number of an inner derivative, which is finished")
         if isinstance(result, NumB) and result.tape is tape:
             result.adjoint = 1.0
             tape.run()  # 4
