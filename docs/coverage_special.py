@@ -35,6 +35,7 @@ def methods(distributions: str, names: str, example: Callable[[Callable[..., Any
     }
 
 
+CONTINUOUS = "pdf logpdf cdf sf logcdf logsf"
 EXAMPLES: dict[str, Example] = {
     **of_one(
         sc,
@@ -135,13 +136,10 @@ EXAMPLES: dict[str, Example] = {
         ),
         integrate,
     ),
-    **methods("norm", "pdf logpdf cdf sf logcdf logsf", lambda f: lambda signed, x, large: f(signed, x, large)),
-    **methods("beta", "pdf logpdf", lambda f: lambda x, y, large: f(x, y, large)),
-    **methods("beta", "cdf sf logcdf logsf", lambda f: lambda x: f(x, 0.7, 1.3)),
-    **methods("gamma chi2", "pdf logpdf", lambda f: lambda large, x, y: f(large, x, 0.3, y)),
-    **methods("gamma chi2", "cdf sf logcdf logsf", lambda f: lambda large, y: f(large, 1.7, 0.3, y)),
-    **methods("t", "pdf logpdf", lambda f: lambda signed, large, x, y: f(signed, large, x, y)),
-    **methods("t", "cdf sf logcdf logsf", lambda f: lambda signed, x, y: f(signed, 2.5, x, y)),
+    **methods("norm", CONTINUOUS, lambda f: lambda signed, x, large: f(signed, x, large)),
+    **methods("beta", CONTINUOUS, lambda f: lambda x, y, large: f(x, y, large)),
+    **methods("gamma chi2", CONTINUOUS, lambda f: lambda large, x, y: f(large, x, 0.3, y)),
+    **methods("t", CONTINUOUS, lambda f: lambda signed, large, x, y: f(signed, large, x, y)),
     **methods("poisson", "pmf logpmf cdf sf logcdf logsf", lambda f: lambda large: f([0, 1, 2, 3], large)),
     **methods("dirichlet", "pdf logpdf", lambda f: lambda x, large: f(x / np.sum(x), large)),
     **methods("multivariate_normal", "pdf logpdf", lambda f: lambda a, three, m: f(a, three, m @ m.T)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad, jvp, value_and_grad
+from shiftreset_ad import grad, in_place, jvp, value_and_grad
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.testing import check_grads
 
@@ -25,12 +25,12 @@ def put_along_flat(y: Any, x: Any) -> None:
 
 
 def many_at_once(y: Any, x: Any) -> None:
-    index = np.arange(300) % 3
-    np.add.at(y[0], index, np.sin(x[0][index]) * np.linspace(0.0, 1.0, 300))
+    index = np.arange(18) % 3
+    np.add.at(y[0], index, np.sin(x[0][index]) * np.linspace(0.0, 1.0, 18))
 
 
 def many_factors(y: Any, x: Any) -> None:
-    index = np.zeros(101, int)
+    index = np.zeros(6, int)
     np.multiply.at(y[0], index, 1.0 + 1e-3 * np.sin(x[0][index]))
 
 
@@ -110,12 +110,23 @@ def written(statement: Any, to_zeros: bool = False) -> Any:
     return f
 
 
+@pytest.fixture(autouse=True)
+def six_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mentions of one position from which on their sum is taken at once."""
+    monkeypatch.setattr(in_place, "MANY", 5)
+
+
+def assert_same_value(name: str, f: Any) -> None:
+    """A sum taken at once is taken in another order than NumPy's."""
+    np.testing.assert_allclose(value_and_grad(f)(X)[0], f(X), rtol=1e-14 if name == "add.at often" else 0.0)
+
+
 @pytest.mark.parametrize("to_zeros", [False, True], ids=["to values", "to zeros"])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_statements(name: str, to_zeros: bool) -> None:
     f = written(STATEMENTS[name], to_zeros)
-    assert value_and_grad(f)(X)[0] == f(X)
-    check_grads(f, (X,), order=2)
+    assert_same_value(name, f)
+    check_grads(f, (X,), order=2, eps=1e-3)  # of polynomials and sines, by few differences
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -128,7 +139,7 @@ def test_statements_without_memory_of_its_own_are_the_readers_to_see(name: str) 
         STATEMENTS[name](part, x)
         return np.sum(whole**2 * np.arange(12.0).reshape(4, 3)) + np.sum(np.sin(other[0]))
 
-    assert value_and_grad(f)(X)[0] == f(X)
+    assert_same_value(name, f)
     check_grads(f, (X,), order=1)
 
 

@@ -27,7 +27,7 @@ from shiftreset_ad.arrays.foreign import has_foreign
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OF_LISTS, array
-from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of
+from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
 from shiftreset_ad.rules.ufunc_methods import definition_of
 from shiftreset_ad.tags import Tag, watcher
 
@@ -276,7 +276,7 @@ def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:
 def name_of(function: Callable[..., Any]) -> str:
     """The name that a user knows a function by."""
     if isinstance(function, np.ufunc):
-        return f"{library_of(function)}.{function.__name__.removeprefix('_')}"
+        return f"{library_of(function)}.{public_name(function)}"
     module = getattr(function, "__module__", "") or ""
     return f"{module}.{getattr(function, '__name__', function)}".removeprefix("builtins.")
 

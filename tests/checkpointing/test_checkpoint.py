@@ -7,6 +7,7 @@ import gc
 import threading
 import traceback
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,6 +48,15 @@ STEPS = [
     lambda a, b: (a, np.cumsum(b * 0.1)),
     lambda a, b: (a * np.sum(b * b) * 0.01, b[::-1]),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_what_is_new_is_looked_at() -> Iterator[None]:
+    """Hide from the collector the modules and all else that was there before these tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:

@@ -16,7 +16,7 @@ from three_ways import answers, assert_close, check, check_inner_products, check
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.dispatch import has_rule_by_now, name_of
-from shiftreset_ad.rules import CONSTANT, ELEMENTWISE, STRUCTURED
+from shiftreset_ad.rules import CONSTANT, ELEMENTWISE, STRUCTURED, late
 from shiftreset_ad.rules.special import legendre
 from shiftreset_ad.rules.special.carlson import integral
 from shiftreset_ad.rules.special.spherical import SPHERICAL
@@ -148,7 +148,16 @@ CASES: dict[Any, tuple[Any, ...]] = {
         (ours.jvp, ours.yvp, ours.ivp, ours.kvp, ours.h1vp, ours.h2vp), (ORDER, POSITIVE, Constant(0, 1, 2))
     ),
 }
-NAMED = {name_of(function): function for function in CASES}
+TESTED = list(CASES)
+# Their derivatives in the parameters are by quadrature, which takes much longer than what the others are by.
+BY_BETA_MOMENTS = [
+    getattr(special, name)
+    for name in (
+        *("betainc", "betaincc", "betaincinv", "betainccinv", "btdtria", "btdtrib", "bdtrik", "bdtrin", "nbdtrik"),
+        *("nbdtrin", "stdtr", "stdtrit", "stdtridf", "fdtr", "fdtrc", "fdtri", "fdtridfd"),
+    )
+    if hasattr(special, name)
+]
 CASES |= dict.fromkeys((integral, ours.logsumexp, ours.softmax, ours.log_softmax), ())  # below, and in tests/scipy
 
 
@@ -175,16 +184,43 @@ def of_active(function, given, active):
     return f
 
 
-@pytest.mark.parametrize("name", NAMED)
-@few
-@given(data=st.data(), generator=generators)
-def test_three_ways(name, data, generator):
-    operands = CASES[NAMED[name]]
-    shapes = data.draw(mutually_broadcastable_shapes(num_shapes=len(operands), max_dims=2, min_side=0, max_side=2))
-    given, active = drawn(operands, shapes.input_shapes, generator, data)
-    f, xs = of_active(NAMED[name], given, active), [given[i] for i in active]
+def check_three_ways(function, data, generator, min_side):
+    operands = CASES[function]
+    shapes = mutually_broadcastable_shapes(num_shapes=len(operands), max_dims=2, min_side=min_side, max_side=2)
+    given, active = drawn(operands, data.draw(shapes).input_shapes, generator, data)
+    f, xs = of_active(function, given, active), [given[i] for i in active]
     assert all(np.all(np.isfinite(y)) for y in answers(f(*xs)))
     check(f, *xs, generator=generator, dtypes=False)
+
+
+@pytest.mark.parametrize("function", [f for f in TESTED if f not in BY_BETA_MOMENTS], ids=name_of)
+@few
+@given(data=st.data(), generator=generators)
+def test_three_ways(function, data, generator):
+    check_three_ways(function, data, generator, min_side=0)
+
+
+@pytest.mark.parametrize("function", BY_BETA_MOMENTS, ids=name_of)
+@settings(examples, max_examples=4)
+@given(data=st.data(), generator=generators)
+def test_three_ways_by_beta_moments(function, data, generator):
+    check_three_ways(function, data, generator, min_side=1)
+
+
+@pytest.mark.parametrize("function", BY_BETA_MOMENTS, ids=name_of)
+def test_empty_arrays(function):
+    xs = [np.full(shape, 0.5) for shape in [(0, 2), (2,), (1, 1), ()][: len(CASES[function])]]
+    check(function, *xs, generator=np.random.default_rng(0), dtypes=False, second_order=False)
+
+
+def test_private_ufuncs_have_the_names_that_users_know():
+    for ufunc, name in [
+        (ufunc_of(special.zeta), "zeta"),
+        (ufunc_of(special.zeta, 2.0), "zeta"),
+        (ufunc_of(special.lambertw), "lambertw"),
+        (special.erf, "erf"),
+    ]:
+        assert (late.library_of(ufunc), late.public_name(ufunc)) == ("scipy.special", name)
 
 
 def test_the_rules_have_as_many_operands_as_the_cases():

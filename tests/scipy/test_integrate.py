@@ -1,7 +1,7 @@
 """`shiftreset_ad.scipy.integrate.odeint`: derivatives of solutions, against closed forms and differences.
 
-Tolerances are those of the solver, times the size of the derivatives: the solver is asked for 1e-10 here, and the
-errors of a step add up.
+Tolerances are those of the solver, times the size of the derivatives: the solver is mostly asked for 1e-10 here, and
+the errors of a step add up.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.integrate
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from three_ways import examples
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jacfwd, jacrev, jvp
@@ -24,7 +21,6 @@ from shiftreset_ad.scipy import integrate
 from shiftreset_ad.scipy.integrate import odeint
 from shiftreset_ad.testing import check_grads
 
-few = settings(examples, max_examples=2)
 precise = partial(odeint, rtol=1e-10, atol=1e-10)
 CLOSE = {"rtol": 1e-6, "atol": 1e-7}
 
@@ -59,10 +55,8 @@ TIMES = ([0.0, 1.0], [0.3, 0.7, 0.7, 1.6], [1.0, 0.4, -0.5], [0.5], [0.2, 0.2, 0
 @pytest.mark.parametrize(
     ("func", "closed", "n"), [(decay, closed_decay, 1), (oscillator, closed_oscillator, 2)], ids=["decay", "oscillator"]
 )
-@few
-@given(seed=st.integers(0, 99))
-def test_closed_forms(func, closed, n, t, seed):
-    generator = np.random.default_rng(seed)
+def test_closed_forms(func, closed, n, t):
+    generator = np.random.default_rng(TIMES.index(t))
     operands = generator.uniform(0.5, 1.5, n), np.array(t), generator.uniform(0.5, 2.0)
 
     def solved(y0, t, k):
@@ -95,11 +89,10 @@ def test_a_pendulum_against_differences():
     check_grads(f, args, order=1, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_second_derivatives_of_a_pendulum_against_differences():
-    args = np.array([2.0, 0.3]), np.array([0.0, 0.5]), 0.3
-    f = lambda y0, t, b: precise(pendulum, y0, t, (b, 4.0))  # noqa: E731
-    check_grads(f, args, order=2, rtol=1e-4, atol=1e-5, eps=1e-3)
+    args = np.array([2.0, 0.3]), np.array([0.0, 0.3]), 0.3
+    f = lambda y0, t, b: odeint(pendulum, y0, t, (b, 4.0), rtol=1e-8, atol=1e-8)  # noqa: E731
+    check_grads(f, args, order=2, rtol=1e-4, atol=1e-6, eps=1e-2)
 
 
 def test_third_derivatives_and_taylor_series():

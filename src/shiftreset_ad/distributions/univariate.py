@@ -112,7 +112,8 @@ def continuous(
         """A method by its derivative in x, and in a parameter by `in_shape(y, slope of cdf)`."""
         of_cdf = {shape: slope for shape, (_, slope) in of_shapes.items()}
         partials = {key: inside(lambda y, *at, s=s: in_shape(y, s(*at))) for key, s in of_cdf.items()}
-        return enter(method, x=inside(in_x), **partials)
+        f: Callable[..., Any] = enter(method, x=inside(in_x), **partials)
+        return f
 
     methods = {
         "pdf": pdf,

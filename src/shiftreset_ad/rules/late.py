@@ -12,6 +12,7 @@ from importlib import import_module
 import numpy as np
 
 TABLES_OF = {"scipy.special": "shiftreset_ad.rules.special"}
+CALLED_BY = {"_riemann_zeta": "zeta"}
 
 
 def enter_tables_of_imported_libraries() -> None:
@@ -23,10 +24,15 @@ def enter_tables_of_imported_libraries() -> None:
 
 def library_of(ufunc: np.ufunc) -> str:
     """The name of the library that has this ufunc, which does not say so itself."""
-    name = ufunc.__name__.removeprefix("_")
+    name = public_name(ufunc)
     return next(
         (library for library in TABLES_OF if getattr(np, name, None) is not ufunc and _has(library, name)), "numpy"
     )
+
+
+def public_name(ufunc: np.ufunc) -> str:
+    """The name of the function that users call it by; a private ufunc is mostly one of the same name."""
+    return CALLED_BY.get(ufunc.__name__, ufunc.__name__.removeprefix("_"))
 
 
 def _has(library: str, name: str) -> bool:
