@@ -27,6 +27,7 @@ PROGRAMS = {
     "shadowing": ("fun x -> let x = x * x in let x = x * x in x", 1.5),
     "a sum": ("fun x -> case (if x < 1.0 then inl x else inr (x, 2.0)) of y -> y | z -> fst z * snd z * x", 1.5),
     "recursion": ("fun x -> let rec f n = if n < 1.0 then 1.0 else x * f (n - 1.0) in f 4.0", 1.5),
+    "a power of a negative number": ("fun x -> power x 3.0 * power x 2.0", -0.5),
     "a branch that is equal": ("fun x -> if x < x then 0.0 else x * x", 1.5),
 }
 MEMORY = {
@@ -118,6 +119,24 @@ def test_number_that_has_left_its_derivative(room, use):
     with pytest.raises((ValueError, ControlError), match=r"inner derivative, which is finished|no reset of this"):
         room.grad(outer)(3.0)
     assert room.grad(lambda x: x * x)(3.0) == 6.0
+
+
+@rooms(lambda room: room.style == "python" and room.order > 1)
+def test_second_derivative_of_a_power_of_a_negative_number(room):
+    """The slope of its exponent, which nobody asks for, is not a number."""
+    assert room.grad(room.grad(lambda x: x**3))(-0.5) == pytest.approx(-3.0)
+
+
+@rooms()
+def test_what_is_no_number_has_no_arithmetic(room):
+    with pytest.raises(TypeError, match=r"add: (expected|formulations compute with) real numbers"):
+        room.grad(parse("fun x -> x + (1.0, x)"))(0.5)
+
+
+@rooms(lambda room: room.style == "python")
+def test_complex_constants(room):
+    with pytest.raises(TypeError, match="multiply: formulations compute with real numbers"):
+        room.grad(lambda x: abs(x * (1 + 2j)))(0.5)
 
 
 @rooms(lambda room: room.style == "python" and room.order > 2)

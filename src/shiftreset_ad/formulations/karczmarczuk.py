@@ -51,7 +51,7 @@ class NumK(Overloaded):
         level = max(x.level for x in operands if isinstance(x, NumK))
         active = [isinstance(x, NumK) and x.level == level for x in operands]
         xs = [x.primal if is_active else x for x, is_active in zip(operands, active, strict=True)]
-        y, slopes = answer_and_partials(function, *xs)  # 1
+        y, slopes = answer_and_partials(function, *xs, of=operands)  # 1
         edges = [(x.back, slope) for x, slope, is_active in zip(operands, slopes, active, strict=True) if is_active]
 
         def y_back(y_bar: Any) -> Sensitivities:  # 2

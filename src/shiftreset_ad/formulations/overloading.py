@@ -66,11 +66,6 @@ class Overloaded:
                     f"{function.__name__}: numbers of two formulations, {self.formulation.removeprefix(PACKAGE)} and "
                     f"{x.formulation.removeprefix(PACKAGE)}; nest derivatives of one formulation in one another"
                 )
-            if isinstance(x, np.ndarray) and x.ndim:
-                raise TypeError(
-                    f"{function.__name__}: formulations compute with single numbers; got an array of shape {x.shape}; "
-                    "go through its elements in a loop, or use shiftreset_ad.grad"
-                )
         return self.operate(function, *operands)
 
     def __bool__(self) -> bool:
@@ -148,20 +143,38 @@ class Overloaded:
         return self._operate(np.greater_equal, self, that)
 
 
-def answer_and_partials(function: Callable[..., Any], *xs: Any) -> tuple[Any, list[Any]]:
+def answer_and_partials(
+    function: Callable[..., Any], *xs: Any, of: Sequence[Any] | None = None
+) -> tuple[Any, list[Any]]:
     """`y = function(*xs)` and each dy/dx, by the table; `xs` may be numbers themselves, and then so are these.
 
-    Raises NotImplementedError for a function that is not elementwise.
+    `of` are the operands that have these primals. What is its own primal is a constant, and its slope is not computed:
+    that of the exponent in x**2 is not a number where x is negative. Raises NotImplementedError for a function that is
+    not elementwise, and TypeError for what is no real number.
 
     >>> answer_and_partials(np.multiply, 2.0, 3.0)
     (np.float64(6.0), [3.0, 2.0])
     """
+    require_real(function, xs)
     y = function(*xs)
-    return y, partials(function, y, *xs)
+    constant = [False] * len(xs) if of is None else [x is operand for x, operand in zip(xs, of, strict=True)]
+    return y, partials(function, y, *xs, constant=constant)
 
 
-def partials(function: Callable[..., Any], y: Any, *xs: Any) -> list[Any]:
-    """The partial derivatives of y = function(*xs) with respect to each of `xs`."""
+def require_real(function: Callable[..., Any], xs: Sequence[Any]) -> None:
+    """Raise TypeError for what is no single real number, with which NumPy would compute all the same."""
+    for x in xs:
+        if isinstance(x, (complex, tuple, list)):
+            raise TypeError(f"{function.__name__}: formulations compute with real numbers; got {x!r:.60}")
+        if isinstance(x, np.ndarray) and x.ndim:
+            raise TypeError(
+                f"{function.__name__}: formulations compute with single numbers; got an array of shape {x.shape}; "
+                "go through its elements in a loop, or use shiftreset_ad.grad"
+            )
+
+
+def partials(function: Callable[..., Any], y: Any, *xs: Any, constant: Sequence[bool] = ()) -> list[Any]:
+    """The partial derivatives of y = function(*xs) with respect to each of `xs`; 0.0 for those that are constant."""
     if function in STEPS:
         return [0.0] * len(xs)
     if function not in ELEMENTWISE:
@@ -169,13 +182,15 @@ def partials(function: Callable[..., Any], y: Any, *xs: Any) -> list[Any]:
             f"{function.__name__}: formulations differentiate elementwise functions only; "
             "write it by these, or use shiftreset_ad.grad"
         )
-    with np.errstate(all="ignore"):  # an infinite slope is an answer; that in the exponent of x**2, nobody asks for
+    table = ELEMENTWISE[function].partials
+    wanted = [0.0 if is_constant else p for p, is_constant in zip(table, constant or [False] * len(xs), strict=True)]
+    with np.errstate(all="ignore"):  # an infinite slope is an answer
         try:
-            slopes = _slopes(function, y, xs)
+            slopes = _slopes(wanted, y, xs)
         except ZeroDivisionError:  # of Python's floats; NumPy's become infinite
-            slopes = _slopes(function, y, [np.float64(x) if isinstance(x, float) else x for x in xs])
+            slopes = _slopes(wanted, y, [np.float64(x) if isinstance(x, float) else x for x in xs])
     return [slope.shares if isinstance(slope, Choice) else slope for slope in slopes]
 
 
-def _slopes(function: Callable[..., Any], y: Any, xs: Sequence[Any]) -> list[Any]:
-    return [p(y, *xs) if callable(p) else p or 0.0 for p in ELEMENTWISE[function].partials]
+def _slopes(partials: Sequence[Any], y: Any, xs: Sequence[Any]) -> list[Any]:
+    return [p(y, *xs) if callable(p) else p or 0.0 for p in partials]

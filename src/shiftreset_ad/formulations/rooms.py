@@ -16,7 +16,7 @@ class Room:
     """A formulation of one of the papers: a module with at least `grad`.
 
     `style` says what its `grad` takes beside terms: "python" functions, functions in explicit "cps", or "terms" only.
-    `without` names what a program must not use: "references", "sums". `order` is the highest order of derivatives,
+    `without` names what a program must not use: "references". `order` is the highest order of derivatives,
     which come by `grad` of `grad`, or of what `derivative_by` names.
     """
 

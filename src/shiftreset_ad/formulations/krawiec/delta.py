@@ -82,7 +82,7 @@ class DeltaNumber(Overloaded):
         """The answer and its term (1)."""
         tag = max(x.tag for x in operands if isinstance(x, DeltaNumber))
         primals = [x.primal if belongs(x, tag) else x for x in operands]
-        y, slopes = answer_and_partials(function, *primals)
+        y, slopes = answer_and_partials(function, *primals, of=operands)
         parts: list[Delta] = [
             Scale(slope, x.delta) for slope, x in zip(slopes, operands, strict=True) if belongs(x, tag)
         ]

@@ -69,7 +69,7 @@ class DenseNumber(Overloaded):
         """The answer and its vector."""
         tag = max(x.tag for x in operands if isinstance(x, DenseNumber))
         primals = [x.primal if belongs(x, tag) else x for x in operands]
-        y, slopes = answer_and_partials(function, *primals)
+        y, slopes = answer_and_partials(function, *primals, of=operands)
         parts = [x.vector.scale(slope) for slope, x in zip(slopes, operands, strict=True) if belongs(x, tag)]
         return DenseNumber(y, reduce(operator.add, parts), tag)  # 2
 

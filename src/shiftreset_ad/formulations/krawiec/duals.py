@@ -46,7 +46,7 @@ class Dual(Overloaded):
         """The dual number of the answer."""
         tag = max(x.tag for x in operands if isinstance(x, Dual))
         primals = [x.primal if belongs(x, tag) else x for x in operands]
-        y, slopes = answer_and_partials(function, *primals)  # 1
+        y, slopes = answer_and_partials(function, *primals, of=operands)  # 1
         parts = [slope * x.tangent for slope, x in zip(slopes, operands, strict=True) if belongs(x, tag)]
         return Dual(y, reduce(operator.add, parts), tag)  # 2
 

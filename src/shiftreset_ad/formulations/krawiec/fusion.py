@@ -89,7 +89,8 @@ class Number(Overloaded):
     def operate(self, function: Callable[..., Any], *operands: Any) -> Number:
         """The answer, with a new name for its term."""
         state = newest_state(operands)
-        y, slopes = answer_and_partials(function, *[x.primal if belongs(x, state) else x for x in operands])
+        primals = [x.primal if belongs(x, state) else x for x in operands]
+        y, slopes = answer_and_partials(function, *primals, of=operands)
         active = [(slope, x) for slope, x in zip(slopes, operands, strict=True) if belongs(x, state)]
         return one_binding(y, active, state)
 

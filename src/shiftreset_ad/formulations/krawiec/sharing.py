@@ -110,7 +110,7 @@ class Number(Overloaded):
         """The answer, with a new name for its term."""
         state = max((x.state for x in operands if isinstance(x, Number)), key=lambda state: state.tag)
         primals = [x.primal if belongs(x, state) else x for x in operands]
-        y, slopes = answer_and_partials(function, *primals)
+        y, slopes = answer_and_partials(function, *primals, of=operands)
         parts: list[Delta] = [
             Scale(slope, x.delta) for slope, x in zip(slopes, operands, strict=True) if belongs(x, state)
         ]

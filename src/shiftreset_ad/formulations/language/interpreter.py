@@ -79,8 +79,8 @@ def evaluate(term: Term, environment: Environment | None = None) -> Any:
         return value_of(term, environment or {})
     except RecursionError:
         raise RecursionError(
-            "evaluate: the program nests deeper than Python's stack allows; shiftreset_ad.formulations.language.run "
-            "has no such limit, and sys.setrecursionlimit raises it"
+            "evaluate: the program nests deeper than Python's stack allows; raise the limit by sys.setrecursionlimit, "
+            "or run it on the machine, as the function lambda x: run(App(term, Const(x)))"
         ) from None
 
 

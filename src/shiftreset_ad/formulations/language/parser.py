@@ -30,6 +30,8 @@ TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*'*)|(?P<symbol>:=|->|[<>=!]=|[-+*/<>=!;,()|]))"
 )
 
+OPENING = ("fun", "let", "case", "if", "shift")
+
 
 def parse(text: str) -> Term:
     """The term that a text stands for.
@@ -81,7 +83,12 @@ class _Parser:
         found = repr(self.token) if self.token else "the end"
         before = self._text[: self._start]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise SyntaxError(f"parse: expected {expected} and found {found}, line {line}, column {column}")
+        hint = ""
+        if expected == "a term" and self.token in OPENING:
+            hint = "; put it in parentheses"
+        elif expected == "'->'" and self._kind == "name":
+            hint = "; a function has one parameter: fun x -> fun y -> ..."
+        raise SyntaxError(f"parse: expected {expected} and found {found}, line {line}, column {column}{hint}")
 
     def _accept(self, token: str) -> bool:
         if self.token != token:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shiftreset_ad.formulations.language.terms import Primitive
 
 
@@ -31,10 +33,14 @@ class Cell:
 
 
 TRUE, FALSE = Left(()), Right(())
+REALS = (float, np.float64)  # the usual operands, for speed
 
 
 def answer(primitive: Primitive, *operands: Any) -> Any:
     """The value of a primitive for these values; booleans are sums (Fig. 3, derived constructs)."""
+    for x in operands:
+        if type(x) not in REALS and (isinstance(x, (tuple, list, Left, Right, Cell)) or callable(x)):
+            raise TypeError(f"{primitive.function.__name__}: expected real numbers; got {x!r:.60}")
     y = primitive.function(*operands)
     if primitive.is_comparison:
         return TRUE if y else FALSE

@@ -64,7 +64,8 @@ class NumR0(Overloaded):
 
 def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable[[Any], None]) -> None:
     """An operation in explicit CPS, on floats or NumR0."""
-    value, slopes = answer_and_partials(function, *[x.primal if isinstance(x, NumR0) else x for x in operands])
+    primals = [x.primal if isinstance(x, NumR0) else x for x in operands]
+    value, slopes = answer_and_partials(function, *primals, of=operands)
     active = [(x, slope) for x, slope in zip(operands, slopes, strict=True) if isinstance(x, NumR0)]
     if not active:
         k(value)

@@ -64,7 +64,7 @@ class NumW(Overloaded):
         tape = max((x.tape for x in operands if isinstance(x, NumW)), key=lambda tape: tape.serial)
         mine = [isinstance(x, NumW) and x.tape is tape for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
-        value, slopes = answer_and_partials(function, *primals)
+        value, slopes = answer_and_partials(function, *primals, of=operands)
         places = tuple(x.place for x, own in zip(operands, mine, strict=True) if own)
         return tape.write(value, places, tuple(slope for slope, own in zip(slopes, mine, strict=True) if own))  # 1
 

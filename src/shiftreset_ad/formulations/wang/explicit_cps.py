@@ -62,7 +62,7 @@ def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable
     6.0
     """
     primals = [x.primal if isinstance(x, NumR0) else x for x in operands]
-    value, slopes = answer_and_partials(function, *primals)
+    value, slopes = answer_and_partials(function, *primals, of=operands)
     active = [(x, slope) for x, slope in zip(operands, slopes, strict=True) if isinstance(x, NumR0)]
     if not active:
         k(value)

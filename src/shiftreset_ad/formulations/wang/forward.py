@@ -50,7 +50,7 @@ class NumF(Overloaded):
         tag = max(x.tag for x in operands if isinstance(x, NumF))  # 1
         mine = [isinstance(x, NumF) and x.tag == tag for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
-        y, slopes = answer_and_partials(function, *primals)  # 2
+        y, slopes = answer_and_partials(function, *primals, of=operands)  # 2
         parts = [slope * x.tangent for x, slope, own in zip(operands, slopes, mine, strict=True) if own]
         return NumF(y, reduce(add, parts), tag)  # 3
 

@@ -63,7 +63,7 @@ class Number(Overloaded):
         tag = max((x.tag for x in operands if isinstance(x, Number)), key=lambda tag: tag.serial)  # 1
         mine = [isinstance(x, Number) and x.tag is tag for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
-        value, slopes = answer_and_partials(function, *primals)  # 2
+        value, slopes = answer_and_partials(function, *primals, of=operands)  # 2
         active = [(x, slope) for x, slope, own in zip(operands, slopes, mine, strict=True) if own]
         return active[0][0].linear(value, active)
 

@@ -57,7 +57,7 @@ class NumR(Overloaded):
         prompt = max((x.prompt for x in operands if isinstance(x, NumR)), key=lambda prompt: prompt.serial)  # 1
         mine = [isinstance(x, NumR) and x.prompt is prompt for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
-        value, slopes = answer_and_partials(function, *primals)  # 2
+        value, slopes = answer_and_partials(function, *primals, of=operands)  # 2
 
         def handler(k: Callable[[Any], Any]) -> None:
             y = NumR(value, 0.0, prompt)

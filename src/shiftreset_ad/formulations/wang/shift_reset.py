@@ -54,7 +54,7 @@ class NumR(Overloaded):
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         """The answer, for which the rest of the program is run before adjoints are accumulated."""
         primals = [x.primal if isinstance(x, NumR) else x for x in operands]
-        value, slopes = answer_and_partials(function, *primals)  # 1
+        value, slopes = answer_and_partials(function, *primals, of=operands)  # 1
 
         def handler(k: Callable[[Any], Any]) -> None:
             y = NumR(value, 0.0)

@@ -105,7 +105,7 @@ def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable
     The transition raises TypeError for operands that belong to another derivative than the store.
     """
     primals = [x.primal if isinstance(x, Number) else x for x in operands]
-    value, slopes = answer_and_partials(function, *primals)
+    value, slopes = answer_and_partials(function, *primals, of=operands)
     active = [(x, slope) for x, slope in zip(operands, slopes, strict=True) if isinstance(x, Number)]
     if not active:
         return k(value)

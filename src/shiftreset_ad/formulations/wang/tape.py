@@ -69,7 +69,7 @@ class NumB(Overloaded):
         tape = max((x.tape for x in operands if isinstance(x, NumB)), key=lambda tape: tape.serial)
         mine = [isinstance(x, NumB) and x.tape is tape for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
-        value, slopes = answer_and_partials(function, *primals)
+        value, slopes = answer_and_partials(function, *primals, of=operands)
         y = NumB(value, 0.0, tape)  # 1
         before = tape.backpropagate
 
