@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiftreset_ad.formulations.language.recursion import answer_of, for_each
+from shiftreset_ad.formulations.language.recursion import answer_of, for_each, nesting
 
 
 def depth(tree):
@@ -33,3 +33,15 @@ def test_an_error_ends_all_calls():
 
     with pytest.raises(ZeroDivisionError):
         answer_of(fraction(3))
+
+
+def test_an_error_of_a_function_that_nests_names_the_remedy():
+    @nesting
+    def endless(x):
+        """Its docstring."""
+        return endless.__wrapped__(x)
+
+    with pytest.raises(RecursionError, match=r"grad: .*raise the limit by sys\.setrecursionlimit"):
+        endless(1.0)
+    assert endless.__doc__ == "Its docstring."
+    assert nesting(lambda x: x)(1.0) == 1.0

@@ -123,7 +123,10 @@ def test_deep():
 
 def test_without_a_deeper_stack_it_is_a_recursion_error_and_nothing_is_left_behind():
     term = parse("fun x -> let rec f n = if n < 1.0 then x else sin (f (n - 1.0)) * x + 0.5 in f 1000.0")
-    with pytest.raises(RecursionError), cases.deep_stack(1000):
+    with (
+        pytest.raises(RecursionError, match=r"sys\.setrecursionlimit, or use the room `prompts`"),
+        cases.deep_stack(1000),
+    ):
         grad(term)(1.1)
     assert grad(polynomial)(3.0) == 29.0
 

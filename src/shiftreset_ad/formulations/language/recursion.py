@@ -6,6 +6,7 @@ Such a function is a generator: `y = yield f(x)` is the recursive call `y = f(x)
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 S = TypeVar("S")
@@ -41,3 +42,19 @@ def for_each(function: Callable[[S], Recursion[T]], items: Iterable[S]) -> Recur
     for item in items:
         answers += [(yield function(item))]
     return answers
+
+
+def nesting(gradient: Callable[..., T]) -> Callable[..., T]:
+    """A function whose operations do nest on Python's stack, with an error that says what to do where it ends."""
+
+    @wraps(gradient)
+    def with_remedy(*args: Any) -> T:
+        try:
+            return gradient(*args)
+        except RecursionError:
+            raise RecursionError(
+                "grad: in explicit continuation-passing style, operations nest on Python's stack; raise the limit by "
+                "sys.setrecursionlimit, or use the room `prompts`, where they do not"
+            ) from None
+
+    return with_remedy

@@ -26,7 +26,7 @@ last one looks at `z`. For functions beyond + and *, the partial derivative is a
 
 It shows two ways to capture a continuation that do not get into each other's way. It is for second derivatives, by
 `second_derivative`, `hvp` and `hessian`, which have both levels in them; `grad` is the inner level alone. It does not
-nest, and says so. Operations nest on the stack: a thousand of them take a higher `sys.setrecursionlimit`.
+nest, and says so. Operations nest on the stack: a hundred of them take a higher `sys.setrecursionlimit`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from shiftreset_ad.control import Prompt, enclosing, reset, shift
 from shiftreset_ad.formulations.language import Term, Var, as_function, partial_terms, run
+from shiftreset_ad.formulations.language.recursion import nesting
 from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
 
@@ -157,7 +158,7 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
         gradient_in_cps(function, structure, structure.numbers, answers.extend)
         return structure.derivative(answers)
 
-    return gradient
+    return nesting(gradient)
 
 
 def hvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
@@ -185,7 +186,7 @@ def hvp(f: Callable[..., Any] | Term) -> Callable[[Any, Any], Any]:
         gradient_in_cps(function, structure, xs, finish)
         return structure.derivative([x.adjoint for x in xs])
 
-    return hessian_times
+    return nesting(hessian_times)
 
 
 def second_derivative(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:

@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from shiftreset_ad.formulations.language import Term, as_function, call, run
+from shiftreset_ad.formulations.language.recursion import nesting
 from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
 
@@ -102,7 +103,7 @@ def grad(f: Callable[[Any, Callable[[Any], Any]], Any] | Term) -> Callable[[Any]
             raise TypeError(f"grad: f(x, k) must hand its result to k once; it called k {len(results)} times")
         return structure.derivative([x.adjoint for x in xs])
 
-    return gradient
+    return nesting(gradient)
 
 
 def in_cps(f: Callable[..., Any] | Term) -> Callable[..., Any]:

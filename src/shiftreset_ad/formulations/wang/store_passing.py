@@ -28,6 +28,7 @@ from functools import reduce
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from shiftreset_ad.formulations.language import Term, as_function, call, run
+from shiftreset_ad.formulations.language.recursion import nesting
 from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
 
@@ -143,7 +144,7 @@ def grad(f: Callable[[Any, Callable[[Any], Transition]], Transition] | Term) -> 
             raise TypeError("grad: f(x, k) must hand its result to k once, and return what k returns")
         return structure.derivative([end.adjoint(x) for x in xs])
 
-    return gradient
+    return nesting(gradient)
 
 
 def inputs(values: list[Any], store: Store) -> tuple[list[Number], Store]:
