@@ -12,3 +12,21 @@ SciPy, `pip install shiftreset_ad[scipy]`, which `import shiftreset_ad` itself d
 >>> grad(special.logsumexp)(np.zeros(2))
 array([0.5, 0.5])
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+MODULES = ("integrate", "linalg", "signal", "special", "stats")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A module of this package, imported when it is first asked for, as SciPy's own are."""
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(MODULES)}")
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *MODULES]
