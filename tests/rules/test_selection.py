@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
+from numpy.lib.stride_tricks import sliding_window_view
 from three_ways import check, check_call, check_values, every_call, examples, generators
 
-from shiftreset_ad import grad, jvp
+from shiftreset_ad import grad, jacobian, jvp
 from shiftreset_ad.rules.selection import elements_along
 
 few = settings(examples, max_examples=20)
@@ -81,6 +82,22 @@ WITHOUT_LOOKING = {
         (lambda a: np.resize(a, (3, 0)), (2,)),
         (lambda a: np.resize(a, (2, 2)), ()),
         (lambda a: np.resize(a, 0) + a, (0,)),
+    ],
+    sliding_window_view: [
+        (lambda a: sliding_window_view(a, 2), (5,)),
+        (lambda a: sliding_window_view(a, (4,), axis=0), (5,)),
+        (lambda a: sliding_window_view(a, 5, writeable=False), (5,)),
+        (lambda a: sliding_window_view(a, (2, 3)), (3, 4)),
+        (lambda a: sliding_window_view(a, 2, -1), (3, 4)),
+        (lambda a: sliding_window_view(a, (3, 2), axis=(2, 0)), (2, 2, 4)),
+        (lambda a: sliding_window_view(a, (2, 2, 3), axis=(0, 1, 0)), (5, 3)),
+        (lambda a: sliding_window_view(a, (), axis=(), subok=True), (2, 3)),
+        (lambda a: sliding_window_view(a, ()), ()),
+        (lambda a: sliding_window_view(a, 0), (3,)),
+        (lambda a: sliding_window_view(a, 0, axis=0), (2, 3)),
+        (lambda a: sliding_window_view(a, 2, axis=1), (0, 3)),
+        (lambda a: sliding_window_view(a[::-1, 1:].T, (2, 1)), (3, 4)),
+        (lambda a: sliding_window_view(sliding_window_view(a, 3), 2, axis=1), (6,)),
     ],
     np.compress: [
         (lambda a: np.compress([True, False, True], a), (2, 3)),
@@ -286,6 +303,11 @@ def test_complex_numbers():
     ("call", "error"),
     [
         (lambda a: np.take(a, 6), IndexError),
+        (lambda a: sliding_window_view(a, 2), ValueError),
+        (lambda a: sliding_window_view(a, 4, axis=1), ValueError),
+        (lambda a: sliding_window_view(a, -1, axis=1), ValueError),
+        (lambda a: sliding_window_view(a, (2, 2), axis=1), ValueError),
+        (lambda a: sliding_window_view(a, 2, axis=2), np.exceptions.AxisError),
         (lambda a: np.take(a, 3, axis=1), IndexError),
         (lambda a: np.take(a, 0, axis=2), np.exceptions.AxisError),
         (lambda a: np.take(a, 0, mode="x"), ValueError),
@@ -366,3 +388,50 @@ def test_forward_mode_of_nothing():
     y, y_dot = jvp(lambda a: np.resize(a, (2, 2)), (np.zeros(0),), (np.zeros(0),))
     np.testing.assert_array_equal(y, np.zeros((2, 2)))
     np.testing.assert_array_equal(y_dot, np.zeros((2, 2)))
+
+
+# Windows
+
+
+def test_windows_see_what_is_written_to_the_array_and_cannot_be_written_to():
+    """As the views that they are, of an array in any layout."""
+
+    def f(x):
+        for array in (x * x, np.sin(x)[::-1, 1:], np.copy(x, order="F"), np.exp(x).T):
+            windows = sliding_window_view(array, 2, axis=0)
+            part = windows[1, ..., 0]
+            array[1] = array[1] * x[0, 0]
+            with pytest.raises(ValueError, match="read-only"):
+                windows[0] = 1.0
+            yield np.sum(windows**3) + np.sum(part * part)
+
+    def total(x):
+        return sum(f(x))
+
+    check(total, np.random.default_rng(0).uniform(-1.0, 1.0, (3, 4)), generator=np.random.default_rng(1), dtypes=False)
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_windows_in_many_directions(size):
+    """By columns for the longer answer, and by rows for the other."""
+    x = np.arange(5.0)
+    expected = sliding_window_view(np.eye(5), size, axis=0).transpose(0, 2, 1)
+    np.testing.assert_array_equal(jacobian(lambda x: sliding_window_view(x, size))(x), expected)
+    found = jacobian(lambda x: np.reshape(sliding_window_view(x, size), -1) * x[0])(x)
+    by_hand = expected.reshape(-1, 5) * x[0] + np.outer(sliding_window_view(x, size), np.eye(5)[0])
+    np.testing.assert_array_equal(found, by_hand)
+
+
+def test_long_windows_take_no_more_than_they_have_elements():
+    """Not n**2 numbers: that would be 2 terabytes."""
+    x = np.ones(500_000)
+    for size in (1, 2, x.size - 1, x.size):
+        found = grad(lambda x, size=size: np.sum(sliding_window_view(x, size)[:, ::-1] * 2.0))(x)
+        assert found[0] == found[-1] == 2.0
+        assert np.max(found) == 2.0 * min(size, x.size - size + 1)
+
+
+def test_writeable_windows_are_refused():
+    with pytest.raises(ValueError, match=r"sliding_window_view: .* writeable must be False"):
+        grad(lambda x: np.sum(sliding_window_view(x, 2, writeable=True)))(np.ones(3))
+    assert grad(lambda x: x * x)(3.0) == 6.0

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from shiftreset_ad import derivative, grad, hessian
+from shiftreset_ad import derivative, grad, hessian, jvp, taylor
 from shiftreset_ad.rules.special.carlson import integral
+from shiftreset_ad.rules.special.densities import scaled_power_near_zero
 from shiftreset_ad.scipy import special as ours
+from shiftreset_ad.scipy import stats
 
 INF = math.inf
 
@@ -187,3 +189,105 @@ def test_options_and_methods_of_ufuncs():
         grad(lambda x: special.xlogy.reduce(x))(x)
     signs = grad(lambda x: np.sum(x * special.gammasgn(x, dtype=np.float32)))(np.array([-0.5, 2.0]))
     np.testing.assert_array_equal(signs, [-1.0, 1.0])
+
+
+# f, an end of its domain, and three derivatives there
+AT_THE_ENDS = {
+    "gammainc 1": (lambda x: special.gammainc(1.0, x), 0.0, (1.0, -1.0, 1.0)),
+    "gammainc 2": (lambda x: special.gammainc(2.0, x), 0.0, (0.0, 1.0, -2.0)),
+    "gammainc 3": (lambda x: special.gammainc(3.0, x), 0.0, (0.0, 0.0, 1.0)),
+    "gammainc 2.5": (lambda x: special.gammainc(2.5, x), 0.0, (0.0, 0.0, INF)),
+    "gammainc 1/2": (lambda x: special.gammainc(0.5, x), 0.0, (INF, -INF, INF)),
+    "gammainc 12": (lambda x: special.gammainc(12.0, x), 0.0, (0.0, 0.0, 0.0)),
+    "gammaincc 2": (lambda x: special.gammaincc(2.0, x), 0.0, (0.0, -1.0, 2.0)),
+    "gammainc 2 at infinity": (lambda x: special.gammainc(2.0, x), INF, (0.0, 0.0, 0.0)),
+    "gammaincc 20 at infinity": (lambda x: special.gammaincc(20.0, x), INF, (0.0, 0.0, 0.0)),
+    "betainc 2, 3": (lambda x: special.betainc(2.0, 3.0, x), 0.0, (0.0, 12.0, -48.0)),
+    "betainc 2, 3 at 1": (lambda x: special.betainc(2.0, 3.0, x), 1.0, (0.0, 0.0, 24.0)),
+    "betaincc 2, 3 at 1": (lambda x: special.betaincc(2.0, 3.0, x), 1.0, (0.0, 0.0, -24.0)),
+    "betainc 20, 3 at 1": (lambda x: special.betainc(20.0, 3.0, x), 1.0, (0.0, 0.0, 9240.0)),
+    "betainc 1/2, 3": (lambda x: special.betainc(0.5, 3.0, x), 0.0, (INF, -INF, INF)),
+    "betainc 20, 30": (lambda x: special.betainc(20.0, 30.0, x), 0.0, (0.0, 0.0, 0.0)),
+    "betainc 20, 30 at 1": (lambda x: special.betainc(20.0, 30.0, x), 1.0, (0.0, 0.0, 0.0)),
+    "chdtr 4": (lambda x: special.chdtr(4.0, x), 0.0, (0.0, 1 / 4, -1 / 4)),
+    "chdtrc 4": (lambda x: special.chdtrc(4.0, x), 0.0, (0.0, -1 / 4, 1 / 4)),
+    "gdtr 2, 2": (lambda x: special.gdtr(2.0, 2.0, x), 0.0, (0.0, 4.0, -16.0)),
+    "fdtr 4, 6": (lambda x: special.fdtr(4.0, 6.0, x), 0.0, (0.0, 16 / 3, -320 / 9)),
+    "fdtrc 4, 6": (lambda x: special.fdtrc(4.0, 6.0, x), 0.0, (0.0, -16 / 3, 320 / 9)),
+    "pdtr 1": (lambda m: special.pdtr(1.0, m), 0.0, (0.0, -1.0, 2.0)),
+    "bdtr 1, 5": (lambda p: special.bdtr(1.0, np.array(5), p), 0.0, (0.0, -20.0, 120.0)),
+    "nbdtr 1, 2": (lambda p: special.nbdtr(np.array(1), np.array(2), p), 1.0, (0.0, -6.0, -12.0)),
+    "gamma.cdf": (lambda x: stats.gamma.cdf(x, 2.0), 0.0, (0.0, 1.0, -2.0)),
+    "beta.cdf": (lambda x: stats.beta.cdf(x, 2.0, 3.0), 0.0, (0.0, 12.0, -48.0)),
+    # The derivatives of those in a parameter
+    "gammainc in 2.5": (lambda x: grad(special.gammainc)(2.5, x), 0.0, (0.0, 0.0, -INF)),
+    "gammainc in 2": (lambda x: grad(special.gammainc)(2.0, x), 0.0, (0.0, -INF, INF)),
+    "gammainc in 1/2": (lambda x: grad(special.gammainc)(0.5, x), 0.0, (-INF, INF, -INF)),
+    "gammainc in 12": (lambda x: grad(special.gammainc)(12.0, x), 0.0, (0.0, 0.0, 0.0)),
+    "gammainc in 2 at infinity": (lambda x: grad(special.gammainc)(2.0, x), INF, (0.0, 0.0, 0.0)),
+    "gammainc in 0.05 at infinity": (lambda x: grad(special.gammainc)(0.05, x), INF, (0.0, 0.0, 0.0)),
+    "betainc in 2.5, 3": (lambda x: grad(special.betainc)(2.5, 3.0, x), 0.0, (0.0, 0.0, -INF)),
+    "betainc in 2.5, 3 at 1": (
+        lambda x: grad(special.betainc)(2.5, 3.0, x),
+        1.0,
+        (0.0, 0.0, 2.0 / special.beta(2.5, 3.0) * (special.psi(5.5) - special.psi(2.5))),
+    ),
+    "betainc in both at 1": (
+        lambda x: grad(lambda b: grad(special.betainc)(2.5, b, x))(3.0),
+        1.0,
+        (0.0, 0.0, -INF),
+    ),
+    "betainc in 2.5, the 3 at 1": (lambda x: grad(special.betainc, 1)(2.5, 3.0, x), 1.0, (0.0, 0.0, -INF)),
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_ENDS)
+def test_derivatives_at_the_ends(name):
+    f, x, derivatives = AT_THE_ENDS[name]
+    reverse = f
+    for order, expected in enumerate(derivatives, 1):
+        reverse = grad(reverse)
+        np.testing.assert_allclose((reverse(x), derivative(f, order)(x)), (expected, expected), rtol=1e-12)
+        if not np.isfinite(expected):
+            return  # beyond, infinities of several kinds meet
+    np.testing.assert_allclose(taylor(f, x, 3)[1:], np.array(derivatives) / (1, 2, 6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in AT_THE_ENDS if " in " not in name])
+def test_ends_among_other_elements(name):
+    f, x, (first, second, _) = AT_THE_ENDS[name]
+    inside = 0.4
+    xs = np.array([x, inside, x])
+    slopes = np.array([first, grad(f)(inside), first])
+    curvatures = np.array([second, grad(grad(f))(inside), second])
+    np.testing.assert_allclose(grad(lambda x: np.sum(f(x)))(xs), slopes, rtol=1e-12)
+    gradient = grad(lambda x: np.sum(f(x)))
+    np.testing.assert_allclose(jvp(gradient, (xs,), (np.ones(3),))[1], curvatures, rtol=1e-12)
+    np.testing.assert_allclose(grad(lambda x: np.sum(gradient(x)))(xs), curvatures, rtol=1e-12)
+    if np.all(np.isfinite(curvatures)):
+        np.testing.assert_allclose(hessian(lambda x: np.sum(f(x)))(xs), np.diag(curvatures), rtol=1e-12)
+
+
+def test_infinite_slopes_in_a_parameter():
+    """Of x**(a - 1) at 0, in a, as limits: where x is 0, log(x) is not."""
+    for order, a, slope in ((1, 1.0, -INF), (1, 2.5, 0.0), (2, 2.0, -INF), (2, 3.0, 0.0)):
+        for f in (special.gammainc, lambda a, x: special.betainc(a, 3.0, x)):
+            in_x = lambda a, f=f, order=order: derivative(lambda x: f(a, x), order)(0.0)  # noqa: E731
+            assert grad(in_x)(a) == slope
+    slope_of_power = lambda e: grad(lambda x: scaled_power_near_zero([x, e, 0.3]))(0.0)  # noqa: E731
+    assert slope_of_power(0.0) == 0.0
+    assert grad(slope_of_power)(0.0) > 1e299
+
+
+# f, x, and three derivatives there
+CLOSE_TO_THE_ENDS = [
+    (lambda x: special.gammainc(2.0, x), 1e-9, (9.99999999e-10, 0.999999998, -1.999999997)),
+    (lambda x: special.betainc(2.0, 3.0, x), 1e-9, (1.1999999976e-8, 11.999999952, -47.999999928)),
+    (lambda x: special.betainc(20.0, 30.0, x), 1e-12, (5.6555054691111885e-214, 1.0745460391294856e-200)),
+]
+
+
+@pytest.mark.parametrize(("f", "x", "derivatives"), CLOSE_TO_THE_ENDS)
+def test_close_to_the_ends(f, x, derivatives):
+    for order, expected in enumerate(derivatives, 1):
+        np.testing.assert_allclose(derivative(f, order)(x), expected, rtol=1e-12)

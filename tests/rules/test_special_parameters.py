@@ -15,10 +15,10 @@ from scipy import special
 from three_ways import check, examples, generators
 
 from shiftreset_ad import grad, hessian, taylor
-from shiftreset_ad.rules.special import beta_moments, gamma_moments, zeta
+from shiftreset_ad.rules.special import beta_moments, densities, gamma_moments, zeta
 from shiftreset_ad.scipy import special as ours
 
-CASES = dict.fromkeys((beta_moments.moment, gamma_moments.moment, zeta.logarithms))
+CASES = dict.fromkeys((beta_moments.moment, gamma_moments.moment, zeta.logarithms, densities.scaled_power_near_zero))
 few = settings(examples, max_examples=8)
 INF = math.inf
 # a, x, the derivative in a
@@ -55,6 +55,11 @@ THRICE_IN_A = [
     (0.3, 0.2, (-1.0233803072203944, 0.958991143292019, 1.0254513704691413)),
     (0.3, 4.0, (-0.010264313972653528, -0.027379077921292218, -0.04036580879357614)),
     (2.5, 3.0, (-0.22754855127826082, -0.03980498725025574, 0.08529270238289406)),
+    (0.0, 1.0, (-0.21938393439552029, -0.44895008155498933, 0.31085396248723574)),
+    (1e-300, 1.0, (-0.21938393439552029, -0.44895008155498933, 0.31085396248723574)),
+    (1e-10, 0.3, (-0.9056766517082488, -0.3240205854560767, 3.443664169256928)),
+    (1e-10, 30.0, (-3.021552013111946e-15, -2.423133101834289e-14, -1.3083997878505493e-13)),
+    (0.05, 2.5, (-0.02939448425676492, -0.09223190096622359, -0.10440841112329252)),
     (30.0, 12.0, (-8.442479343603667e-06, 7.75778741202486e-06, -6.8472205593333295e-06)),
 ]
 # df, t, the derivative in df
@@ -232,7 +237,8 @@ def test_negative_operands_of_the_modified_fresnel_integrals_are_refused(name):
 @given(k=st.integers(0, 2), above=st.booleans(), generator=generators)
 def test_moments_of_the_gamma_distribution(k, above, generator):
     a, x = generator.uniform(1.0, 4.0, (2, 1)), generator.uniform(0.5, 4.0, 2)
-    check(lambda a, x: gamma_moments.moment([a, x], k, above), a, x, generator=generator, dtypes=False)
+    for over_t in (False, above):
+        check(lambda a, x: gamma_moments.moment([a, x], k, above, over_t), a, x, generator=generator, dtypes=False)  # noqa: B023
 
 
 @few
@@ -244,6 +250,16 @@ def test_moments_of_the_beta_distribution(j, k, above, generator):
         return beta_moments.moment([a, b, x, 1.0 - x], j, k, above)
 
     check(f, a, b, x, generator=generator, dtypes=False)
+
+
+@few
+@given(generator=generators)
+def test_scaled_powers(generator):
+    x, scale = generator.uniform(0.1, 0.9, 3), generator.uniform(-1.0, 1.0)
+    exponent = generator.choice([-0.5, 0.0, 1.0, 2.3], (2, 1))
+    f = densities.scaled_power_near_zero
+    check(lambda x, e, s: f([x, e, s]), x, exponent, scale, generator=generator, dtypes=False)
+    np.testing.assert_allclose(f([x, exponent, scale]), x**exponent * np.exp(scale))
 
 
 @few

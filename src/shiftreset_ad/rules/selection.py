@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
@@ -183,6 +184,62 @@ def _lower(m: Any, k: int) -> Any:
     """The mask of what is on or below the diagonal `k`; a vector counts as many rows, as NumPy has it."""
     shape = shape_of(m)[-2:]
     return np.tri(shape[0], shape[-1], k=k, dtype=bool)
+
+
+# Windows
+
+
+@structured(sliding_window_view, linear=True)
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    if writeable:
+        raise ValueError(
+            "numpy.lib.stride_tricks.sliding_window_view: numbers that are being differentiated cannot be written to "
+            "through windows that overlap, so that writeable must be False. Write to the array itself"
+        )
+    shape = shape_of(x)
+
+    def windows(x: Any) -> Any:
+        y = sliding_window_view(x, window_shape, axis)
+        return with_owner(y, x) if type(x) is type(y) is np.ndarray else y
+
+    def transpose(y_bar: Any) -> Any:
+        axes = range(len(shape)) if axis is None else normalize_axes(axis, len(shape), allow_duplicate=True)
+        for window_axis in reversed(axes):
+            y_bar = sum_of_windows(y_bar, window_axis)
+        return y_bar
+
+    return linear(x, windows, transpose)
+
+
+def with_owner(y: Any, x: Any) -> Any:
+    """The view `y` of `x` with the same base as a slice has: what is written to `x` is looked for in views of it."""
+    owner = x
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not y.size or not owner.flags.forc:
+        return y
+    address = owner.__array_interface__["data"][0]
+    offset = y.__array_interface__["data"][0] - address
+    view: Any = np.ndarray(y.shape, y.dtype, owner.ravel("K"), offset, y.strides)
+    view.flags.writeable = False
+    return view
+
+
+def sum_of_windows(y_bar: Any, axis: int) -> Any:
+    """The sum of windows along the last axis, each in its place: one step further than the one before it on `axis`."""
+    rows = np.moveaxis(y_bar, axis, -2)
+    *outer, count, size = shape_of(rows)
+    if not size:
+        return np.zeros([*outer[:axis], count - 1, *outer[axis:]], dtype_of(y_bar))
+    if size < count:  # as many rows are to be shifted as there are of the fewer
+        rows, count, size = np.swapaxes(rows, -1, -2), size, count
+    # Read as rows that are shorter by one, each begins one step further than the one before it.
+    padded = np.concatenate([rows, np.zeros((*outer, count, count), dtype_of(y_bar))], axis=-1)
+    length = count + size - 1
+    flat = np.reshape(padded, (*outer, count * (length + 1)))[..., : count * length]
+    return np.moveaxis(np.sum(np.reshape(flat, (*outer, count, length)), axis=-2), -1, axis)
 
 
 # Repetition and order

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.special.densities import beta_density
+from shiftreset_ad.rules.special.densities import LITTLE, beta_density
 from shiftreset_ad.rules.special.gamma import psi_gap
 from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of, log1p_beyond
 from shiftreset_ad.rules.special.table import special, times
@@ -44,6 +44,19 @@ def log_of_mean(z: Any, u: Any, v: Any) -> Any:
     w = u * np.expm1(z)
     near = u * expm1_beyond(z) + log1p_beyond(np.where(np.abs(z) < 1, w, 0.0))
     return np.where(np.abs(z) < 1, near, np.log1p(w) - u * z)
+
+
+def scored_density(a: Any, b: Any, x: Any, rest: Any, j: int, k: int) -> Any:
+    """The density times powers of both scores; an infinite logarithm is taken for a power of x or 1 - x there."""
+    zero, one = x == 0, rest == 0
+    density = beta_density(a - LITTLE * zero if j else a, b - LITTLE * one if k else b, x, rest)
+    if j:
+        of_x = score(a, b, np.where(zero, 0.5, x), np.where(zero, 0.5, rest))
+        density = np.where(zero, -1.0, of_x) ** j * density
+    if k:
+        of_rest = score(b, a, np.where(one, 0.5, rest), np.where(one, 0.5, x))
+        density = np.where(one, -1.0, of_rest) ** k * density
+    return density
 
 
 @dispatched
@@ -99,8 +112,7 @@ def _moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
         return slope + j * both * moment(operands, j - 1, k, above) if j else slope
 
     def slope_in_x() -> Any:
-        scores = score(a, b, x, rest) ** j * score(b, a, rest, x) ** k
-        return np.where(above, -1.0, 1.0) * scores * beta_density(a, b, x, rest)
+        return np.where(above, -1.0, 1.0) * scored_density(a, b, x, rest, j, k)
 
     y = moment(operands, j, k, above)
     slopes = (slope_in_a, slope_in_b, slope_in_x, lambda: np.zeros(shape_of(y)))
@@ -114,10 +126,11 @@ def slope_of_betainc(a: Any, b: Any, x: Any, rest: Any) -> Any:
     """
     lifted = np.where(a < 1, a + 1.0, a)
     above = x * (lifted + b - 0.5) > lifted - 0.5  # about where log(x) is its mean
-    in_a, in_b = (a < 1) & ~above, (b < 1) & above
+    inside = (x > 0) & (rest > 0)
+    in_a, in_b = inside & (a < 1) & ~above, inside & (b < 1) & above
     operands = [np.where(in_a, a + 1.0, a), np.where(in_b, b + 1.0, b), x, rest]
     slope = np.where(above, -1.0, 1.0) * moment(operands, 1, 0, above)
-    apart = (in_a | in_b) & (x > 0) & (rest > 0)
+    apart = in_a | in_b
     a, b = np.where(apart, a, 1.0), np.where(apart, b, 1.0)
     x, rest = np.where(apart, x, 0.5), np.where(apart, rest, 0.5)
     raised = np.where(in_a, a + 1.0, a)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.special.densities import LARGE, gamma_density
+from shiftreset_ad.rules.special.densities import LARGE, LITTLE, gamma_density
 from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of
 from shiftreset_ad.rules.special.table import special, times
 from shiftreset_ad.rules.table import dispatched, structured
@@ -20,6 +20,7 @@ from shiftreset_ad.rules.table import dispatched, structured
 # B_2k / 2k, with which psi(a) = log(a) - 1 / 2a - (1 / 12) / a**2 - ...
 STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 TINY = 1e-300
+NEAR_ZERO = 0.1
 
 
 def score(a: Any, x: Any) -> Any:
@@ -34,12 +35,21 @@ def score(a: Any, x: Any) -> Any:
     return np.where(close, near, np.log(np.where(close, 1.0, x)) - special.psi(np.where(close, 1.0, a)))
 
 
+def scored_density(a: Any, x: Any, k: int) -> Any:
+    """The density times the k-th power of the score, whose infinite logarithm at 0 is taken for a power of x there."""
+    if not k:
+        return gamma_density(a, x)
+    zero = x == 0
+    at_x = np.where(zero, -1.0, score(a, np.where(zero | (x == np.inf), 1.0, x)))
+    return at_x**k * gamma_density(a - LITTLE * zero, x)
+
+
 @dispatched
-def moment(operands: list[Any], k: int, above: Any) -> Any:
+def moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> Any:
     """The integral of the gamma density of parameter a times (log(t) - psi(a))**k, for the operands a and x.
 
     Over t from x to infinity where `above` says so, and else from 0 to x. By t = x exp(z), the logarithm of the
-    integrand is concave.
+    integrand is concave. If `over_t`, it is that of parameter a + 1 instead, divided by t.
     """
     a, x = np.broadcast_arrays(*(np.asarray(operand, float) for operand in operands))
     inside = (a >= 0) & (x > 0) & (x < np.inf)
@@ -56,23 +66,27 @@ def moment(operands: list[Any], k: int, above: Any) -> Any:
     start = (np.sqrt(linear * linear + np.where(above, 2.0 * x, 8.0 * a) * NOTHING) - linear) / np.where(
         above, x, 2.0 * a
     )
-    at_x = score(a, x)
+    lifted = a + 1.0 if over_t else a
+    at_x = score(lifted, x)
     total = integrate(lambda s: (at_x + sign * s) ** k * np.exp(exponent(s)[0]), length_of(exponent, start))
-    return np.where(inside, total * (x * gamma_density(a, x)), beside)[()]
+    density = gamma_density(lifted, x)
+    return np.where(inside, total * (density if over_t else x * density), beside)[()]
 
 
 @structured(moment, "operands", kept=("operands",))
-def _moment(operands: list[Any], k: int, above: Any) -> Any:
+def _moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> Any:
     a, x = operands
+    lifted = a + 1.0 if over_t else a
 
     def slope_in_a() -> Any:
-        rest = k * special.zeta(2.0, a) * moment(operands, k - 1, above) if k else 0.0
-        return moment(operands, k + 1, above) - rest
+        rest = k * special.zeta(2.0, lifted) * moment(operands, k - 1, above, over_t) if k else 0.0
+        return moment(operands, k + 1, above, over_t) - rest
 
     def slope_in_x() -> Any:
-        return np.where(above, -1.0, 1.0) * score(a, x) ** k * gamma_density(a, x)
+        density = np.where(above, -1.0, 1.0) * scored_density(lifted, x, k)
+        return density / x if over_t else density
 
-    return moment(operands, k, above), ([times(slope_in_a, a), times(slope_in_x, x)],)
+    return moment(operands, k, above, over_t), ([times(slope_in_a, a), times(slope_in_x, x)],)
 
 
 def slope_of_gammainc(a: Any, x: Any) -> Any:
@@ -82,8 +96,16 @@ def slope_of_gammainc(a: Any, x: Any) -> Any:
     """
     small = a < 1
     above = x > np.where(small, a + 1.0, a) - 0.5  # about where log(x) is psi
-    raised = small & (x <= a + 0.5)
-    slope = np.where(above, -1.0, 1.0) * moment([np.where(raised, a + 1.0, a), x], 1, above)
-    apart = raised & (x > 0)
-    a, x = np.where(apart, a + 1.0, 1.0), np.where(apart, x, 1.0)
-    return slope + np.where(apart, score(a, x) * gamma_density(a, x), 0.0)
+    raised = small & (x <= a + 0.5) & (x > 0)
+    tiny = (a < NEAR_ZERO) & (x > a + 0.5)
+    kept_a, kept_x = np.where(tiny, 1.0, np.where(raised, a + 1.0, a)), np.where(tiny, 1.0, x)
+    slope = np.where(above, -1.0, 1.0) * moment([kept_a, kept_x], 1, above)
+    if np.any(tiny):
+        slope = np.where(tiny, slope_near_zero(np.where(tiny, a, 1.0), np.where(tiny, x, 1.0)), slope)
+    a, x = np.where(raised, a + 1.0, 1.0), np.where(raised, x, 1.0)
+    return slope + np.where(raised, score(a, x) * gamma_density(a, x), 0.0)
+
+
+def slope_near_zero(a: Any, x: Any) -> Any:
+    """The same where a is tiny: 1 - P(a, x) is a times an integral that, unlike psi(a), is finite at 0."""
+    return -(moment([a, x], 0, True, True) + a * moment([a, x], 1, True, True))
