@@ -29,13 +29,7 @@ def alive():
     }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def only_what_is_new_is_looked_at():
-    """Hide from the collector, and so from `alive`, the modules and all else that was there before these tests."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("only_what_is_new_is_looked_at")
 
 
 @pytest.fixture(autouse=True)

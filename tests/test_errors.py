@@ -50,6 +50,9 @@ def suspended_greenlets() -> list[Any]:
     return [x for x in found if x and x.parent is not None]
 
 
+pytestmark = pytest.mark.usefixtures("only_what_is_new_is_looked_at")
+
+
 @pytest.fixture(autouse=True)
 def _left_as_it_was() -> Iterator[None]:
     before, suspended = state(), suspended_greenlets()

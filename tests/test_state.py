@@ -40,7 +40,7 @@ def alive():
 def state():
     return {
         "recursion limit": sys.getrecursionlimit(),
-        "collector": (gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.get_freeze_count(), len(gc.callbacks)),
+        "collector": (gc.isenabled(), gc.get_threshold(), gc.get_debug(), len(gc.callbacks)),
         "context": dict(contextvars.copy_context().items()),
         "variable": VARIABLE.get(),
         "errors": (np.geterr(), np.geterrcall()),
@@ -52,11 +52,15 @@ def state():
     }
 
 
+pytestmark = pytest.mark.usefixtures("only_what_is_new_is_looked_at")
+
+
 @pytest.fixture(autouse=True)
 def everything_as_before():
     VARIABLE.set("of the test")
-    known, before = alive(), state()
+    known, before, frozen = alive(), state(), gc.get_freeze_count()
     yield
+    assert gc.get_freeze_count() <= frozen  # those that are freed are no longer counted
     assert grad(lambda x: x * x * x)(2.0) == 12.0
     assert grad(grad(lambda x: np.sum(x * x * x)))(2.0) == 12.0
     after = state()

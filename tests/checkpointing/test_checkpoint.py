@@ -7,7 +7,6 @@ import gc
 import threading
 import traceback
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,13 +49,7 @@ STEPS = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def only_what_is_new_is_looked_at() -> Iterator[None]:
-    """Hide from the collector the modules and all else that was there before these tests."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("only_what_is_new_is_looked_at")
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
