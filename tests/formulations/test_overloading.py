@@ -89,7 +89,7 @@ def test_what_a_formulation_does_not_have_is_an_error():
         Overloaded().operate(np.sin, x)
 
 
-FUNCTIONS = [f for f in ELEMENTWISE if isinstance(f, np.ufunc)]
+FUNCTIONS = [f for f in ELEMENTWISE if getattr(np, f.__name__, None) is f and isinstance(f, np.ufunc)]
 POINTS = [(0.3, 0.7), (1.3, -0.7), (0.5, 2.0), (2.0, 2.0), (-1.5, 2.0), (-0.4, -1.0), (0.0, 1.0), (0.0, 0.0)]
 
 

@@ -28,6 +28,7 @@ from shiftreset_ad.formulations.language import (
     parse,
     show,
 )
+from shiftreset_ad.formulations.language.grammar import PRIMITIVES
 
 x, y, f, k = map(Var, "xyfk")
 
@@ -139,3 +140,9 @@ def test_what_opens_an_expression_may_be_nested_as_deep_as_wanted():
 def test_parentheses_deeper_than_the_stack_are_an_error_that_says_so():
     with pytest.raises(RecursionError, match=r"parse: .*give parts a name by let"):
         parse("(" * 10_000)
+
+
+def test_the_primitives_are_numpys_own_whatever_else_has_been_imported():
+    """SciPy has an exp2 and an i0 of its own."""
+    assert all(getattr(np, name) is function for name, function in PRIMITIVES.items())
+    assert PRIMITIVES["exp2"] is np.exp2

@@ -52,10 +52,11 @@ PREFIX_OF = {construct: word for word, construct in PREFIX.items()}
 
 # Functions by their NumPy names; those with an infix symbol have that only.
 FUNCTIONS: tuple[Any, ...] = (*ELEMENTWISE, *STEPS, *COMPARISONS)
-PRIMITIVES = {
-    f.__name__: f
+PRIMITIVES: dict[str, Any] = {
+    name: f
     for f in FUNCTIONS
-    if hasattr(np, f.__name__) and isinstance(f, np.ufunc) and f not in INFIX_OF and f is not np.negative
+    # SciPy has functions of these names, too, and they are in the table once it is imported.
+    if vars(np).get(name := f.__name__) is f and isinstance(f, np.ufunc) and f not in (*INFIX_OF, np.negative)
 }
 NUMBERS = {"inf": np.inf, "nan": np.nan}
 WORDS = ("fun", "let", "rec", "in", "case", "of", "if", "then", "else", "shift")
