@@ -12,17 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.formulations.language.derived import sequence
 from shiftreset_ad.formulations.language.names import UNUSED, Names, distinct, free_variables
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
 from shiftreset_ad.formulations.language.terms import (
     App,
     Case,
     Const,
+    Deref,
     Fst,
     Inl,
     Inr,
+    Lam,
     Let,
     Pair,
+    Ref,
     Reset,
     Shift,
     Snd,
@@ -31,6 +35,7 @@ from shiftreset_ad.formulations.language.terms import (
     children,
 )
 from shiftreset_ad.formulations.language.values import Cell, Left, Right
+from shiftreset_ad.formulations.language.wavy import Hat, let_all
 from shiftreset_ad.formulations.structures import NUMBERS
 
 WRONG_SIDE = Fst(Const(()))  # an error where it is evaluated: the argument has another structure than the example
@@ -199,3 +204,24 @@ class Argument:
             return next(reals) if isinstance(example, NUMBERS) else other(example)
 
         return answer_of(filled(self._example))
+
+
+def with_adjoint(c: Term) -> Term:
+    """(c, ref 0): a real number whose adjoint is zero as yet."""
+    return Pair(c, Ref(Const(0.0)))
+
+
+def there_and_back(name: str, term: Term, like: Any, code: Callable[[Term, Term, Names], Term]) -> Term:
+    """λx. let x̂ = (x, ref 0) in code; !x': what Transform(f) of Fig. 9, 10 and 11 has around the transformed program.
+
+    `code(program, dual, names)` is the term in the middle, which runs the program, checked and with distinct names, on
+    the dual argument. The argument has the structure of `like`.
+    """
+    program = source(name, term)
+    names = Names(program)
+    x = names.fresh("x")
+    argument = Argument(name, like, x, names)
+    inputs = [Hat.fresh(names, "x") for _ in argument.reals]
+    dual = argument.dual([x.whole for x in inputs], with_adjoint)
+    body = sequence(code(program, dual, names), argument.derivative([Deref(x.prime) for x in inputs]))
+    return Lam(x, argument.let(let_all(inputs, [with_adjoint(real) for real in argument.reals], body)))

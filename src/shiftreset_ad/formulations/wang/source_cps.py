@@ -66,7 +66,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
+from shiftreset_ad.formulations.language.sources import checked, literal, there_and_back, with_adjoint
 from shiftreset_ad.formulations.language.wavy import (
     MEMORY,
     Hat,
@@ -99,7 +99,7 @@ class Translator:
         """The right-hand side of the rule for [term] κ."""
         match term:
             case Const(value):
-                return kappa(literal(value, constant))
+                return kappa(literal(value, with_adjoint))
             case Var():
                 return kappa(term)
             case Primitive(function, operands) if term.is_comparison:
@@ -197,11 +197,6 @@ def dynamic(k: Term) -> Static:
     return lambda m: immediately(App(k, m))
 
 
-def constant(c: Term) -> Term:
-    """(c, ref 0): a real number whose adjoint is zero as yet."""
-    return Pair(c, Ref(ZERO))
-
-
 def transform(term: Term, like: Any = 1.0) -> Term:
     """The term for the gradient of a function, itself a term `fun x -> ...` of the source language.
 
@@ -246,17 +241,9 @@ def grad(f: Term) -> Callable[[Any], Any]:
 
 
 def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
-    program = source(name, term)
-    names = Names(program)
-    x = names.fresh("x")
-    argument = Argument(name, like, x, names)
-    inputs = [Hat.fresh(names, "x") for _ in argument.reals]
-    dual = argument.dual([x.whole for x in inputs], constant)
-    z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
-    seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
+    def code(program: Term, dual: Term, names: Names) -> Term:
+        z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
+        seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
+        return answer_of(Translator(names).reverse(program, lambda m: immediately(App(App(m, dual), seed))))
 
-    body = sequence(
-        answer_of(Translator(names).reverse(program, lambda m: immediately(App(App(m, dual), seed)))),
-        argument.derivative([Deref(x.prime) for x in inputs]),
-    )
-    return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
+    return there_and_back(name, term, like, code)

@@ -68,7 +68,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
+from shiftreset_ad.formulations.language.sources import checked, literal, there_and_back, with_adjoint
 from shiftreset_ad.formulations.language.wavy import MEMORY, Hat, evaluates, let_all, slopes, times, wavy_lam, wavy_let
 
 ZERO, ONE = Const(0.0), Const(1.0)
@@ -115,7 +115,7 @@ class Translator:
         translated, delimited, captured = self.translated, self.delimited, self.captured
         match term:
             case Const(value):
-                return literal(value, constant)
+                return literal(value, with_adjoint)
             case Var():
                 return term
             case Primitive(function, operands) if term.is_comparison:
@@ -179,11 +179,6 @@ class Translator:
         return self.captured(lambda k: Let(y, value, k(Var(y))))
 
 
-def constant(c: Term) -> Term:
-    """(c, ref 0): a real number whose adjoint is zero as yet."""
-    return Pair(c, Ref(ZERO))
-
-
 def transform(term: Term, like: Any = 1.0) -> Term:
     """The term for the gradient of a function, itself a term `fun x -> ...` of the source language.
 
@@ -228,17 +223,9 @@ def grad(f: Term) -> Callable[[Any], Any]:
 
 
 def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
-    program = source(name, term)
-    names = Names(program)
-    x = names.fresh("x")
-    argument = Argument(name, like, x, names)
-    inputs = [Hat.fresh(names, "x") for _ in argument.reals]
-    dual = argument.dual([x.whole for x in inputs], constant)
-    z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
-    seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
+    def code(program: Term, dual: Term, names: Names) -> Term:
+        z, z_hat = names.fresh("z"), Hat.fresh(names, "z")
+        seed = wavy_lam(z, z_hat.let(check(name, Var(z)), Assign(z_hat.prime, ONE)))
+        return Translator(names).program(lambda translated: App(App(translated(program), dual), seed))
 
-    body = sequence(
-        Translator(names).program(lambda translated: App(App(translated(program), dual), seed)),
-        argument.derivative([Deref(x.prime) for x in inputs]),
-    )
-    return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
+    return there_and_back(name, term, like, code)

@@ -57,7 +57,7 @@ from shiftreset_ad.formulations.language import (
     run,
     sequence,
 )
-from shiftreset_ad.formulations.language.sources import Argument, checked, literal, source
+from shiftreset_ad.formulations.language.sources import checked, literal, there_and_back, with_adjoint
 from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
 
 ZERO, ONE = Const(0.0), Const(1.0)
@@ -71,7 +71,7 @@ def reverse(term: Term, names: Names) -> Recursion[Term]:
 
     match term:
         case Const(value):
-            return literal(value, constant)
+            return literal(value, with_adjoint)
         case Var():
             return term
         case Primitive(function, operands):
@@ -95,11 +95,6 @@ def reverse(term: Term, names: Names) -> Recursion[Term]:
         case Case(e, y1, e1, y2, e2):
             return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
     raise TypeError(f"source_shift_reset: Fig. 9 has no rule for {term}")
-
-
-def constant(c: Term) -> Term:
-    """(c, ref 0): a real number whose adjoint is zero as yet."""
-    return Pair(c, Ref(ZERO))
 
 
 def operation(function: Callable[..., Any], operands: Sequence[Term], ys: Sequence[Hat], names: Names) -> Term:
@@ -161,16 +156,9 @@ def grad(f: Term) -> Callable[[Any], Any]:
 
 
 def _gradient(name: str, term: Term, like: Any, check: Callable[[str, Term], Term] = lambda _, z: z) -> Term:
-    program = source(name, term)
-    names = Names(program)
-    f = answer_of(reverse(program, names))
-    x = names.fresh("x")
-    argument = Argument(name, like, x, names)
-    inputs = [Hat.fresh(names, "x") for _ in argument.reals]
-    z = Hat.fresh(names, "z")
-    dual = argument.dual([x.whole for x in inputs], constant)
-    body = sequence(
-        Reset(z.let(check(name, App(f, dual)), Assign(z.prime, ONE))),
-        argument.derivative([Deref(x.prime) for x in inputs]),
-    )
-    return Lam(x, argument.let(let_all(inputs, [constant(real) for real in argument.reals], body)))
+    def code(program: Term, dual: Term, names: Names) -> Term:
+        z = Hat.fresh(names, "z")
+        translated = answer_of(reverse(program, names))
+        return Reset(z.let(check(name, App(translated, dual)), Assign(z.prime, ONE)))
+
+    return there_and_back(name, term, like, code)
