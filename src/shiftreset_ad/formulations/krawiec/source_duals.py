@@ -35,7 +35,7 @@ from shiftreset_ad.formulations.language import (
     children,
     partial_terms,
     run,
-    with_children,
+    with_parts,
 )
 from shiftreset_ad.formulations.language.recursion import for_each
 from shiftreset_ad.formulations.language.sources import is_real, literal
@@ -59,8 +59,7 @@ def _translate(term: Term, names: Names) -> Recursion[Term]:
             return literal(value, lambda r: Pair(r, Const(0.0)))  # 1
     parts: list[Term] = yield for_each(lambda part: _translate(part, names), children(term))
     if not isinstance(term, Primitive):
-        translated = iter(parts)
-        return with_children(term, lambda _: next(translated))
+        return with_parts(term, parts)
     if term.is_comparison:
         return Primitive(term.function, tuple(map(Fst, parts)))  # 3
     return _operation(term, parts, names)  # 2

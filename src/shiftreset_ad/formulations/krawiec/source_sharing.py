@@ -48,7 +48,7 @@ from shiftreset_ad.formulations.language import (
     parse,
     partial_terms,
     run,
-    with_children,
+    with_parts,
 )
 from shiftreset_ad.formulations.language.recursion import for_each
 from shiftreset_ad.formulations.language.sources import is_real, literal
@@ -140,7 +140,7 @@ class _Translation:
                 return self._bind(parts, lambda *ps: self._return(Primitive(function, tuple(map(Fst, ps)))))
             case Primitive():
                 return self._bind(parts, lambda *ps: self._operation(term, ps))
-        return self._bind(parts, lambda *values: self._return(_with_parts(term, values)))
+        return self._bind(parts, lambda *values: self._return(with_parts(term, values)))
 
     def _operation(self, operation: Primitive, operands: tuple[Term, ...]) -> Term:
         """The answer of an operation, with a name for its Delta term, in which constant operands have no part (2)."""
@@ -175,11 +175,6 @@ class _Translation:
 
     def _apply(self, name: str, *arguments: Term) -> Term:
         return reduce(App, arguments, self.names[name])  # type: ignore[arg-type]
-
-
-def _with_parts(term: Term, parts: tuple[Term, ...]) -> Term:
-    remaining = iter(parts)
-    return with_children(term, lambda _: next(remaining))
 
 
 PROGRAM = parse("let (f, state) = computation start in f x state")

@@ -21,10 +21,17 @@ from shiftreset_ad.formulations.language.derived import (
 )
 from shiftreset_ad.formulations.language.interpreter import as_function, evaluate
 from shiftreset_ad.formulations.language.machine import call, run
-from shiftreset_ad.formulations.language.names import Names, distinct, free_variables, renamed, with_children
+from shiftreset_ad.formulations.language.names import (
+    Names,
+    distinct,
+    free_variables,
+    renamed,
+    with_children,
+    with_parts,
+)
 from shiftreset_ad.formulations.language.parser import parse
 from shiftreset_ad.formulations.language.printer import show
-from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
+from shiftreset_ad.formulations.language.recursion import Recursion, answer_of, for_each
 from shiftreset_ad.formulations.language.symbols import partial_terms
 from shiftreset_ad.formulations.language.terms import (
     App,
@@ -84,6 +91,7 @@ __all__ = [
     "children",
     "distinct",
     "evaluate",
+    "for_each",
     "free_variables",
     "if_then_else",
     "leaf",
@@ -99,4 +107,5 @@ __all__ = [
     "show",
     "unary",
     "with_children",
+    "with_parts",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -16,11 +16,11 @@ UNUSED = "_"  # the name of a value that is not used, which may be bound many ti
 
 def with_children(term: Term, change: Callable[[Term], Term]) -> Term:
     """The same construct with each direct part changed."""
-    return _rebuilt(term, [change(child) for child in children(term)])
+    return with_parts(term, [change(child) for child in children(term)])
 
 
-def _rebuilt(term: Term, parts: list[Term]) -> Term:
-    """The same construct with other direct parts."""
+def with_parts(term: Term, parts: Sequence[Term]) -> Term:
+    """The same construct with other direct parts, in the order of `children`."""
     if isinstance(term, Primitive):
         return Primitive(term.function, tuple(parts))
     names = [name for name in term.__match_args__ if isinstance(getattr(term, name), Term)]
@@ -115,7 +115,7 @@ def _renamed(term: Term, new: Mapping[str, str]) -> Recursion[Term]:
                 right_name,
                 (yield _renamed(right, without(right_name))),
             )
-    return _rebuilt(term, (yield for_each(lambda child: _renamed(child, new), children(term))))
+    return with_parts(term, (yield for_each(lambda child: _renamed(child, new), children(term))))
 
 
 def distinct(term: Term) -> Term:
@@ -147,4 +147,4 @@ def _distinct(term: Term, new: Mapping[str, str], names: Names) -> Recursion[Ter
             right_name, in_right = bound(right_name)
             left = yield _distinct(left, in_left, names)
             return Case(scrutinee, left_name, left, right_name, (yield _distinct(right, in_right, names)))
-    return _rebuilt(term, (yield for_each(lambda child: _distinct(child, new, names), children(term))))
+    return with_parts(term, (yield for_each(lambda child: _distinct(child, new, names), children(term))))

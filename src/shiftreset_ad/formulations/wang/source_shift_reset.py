@@ -34,14 +34,9 @@ from typing import Any
 from shiftreset_ad.formulations.language import (
     App,
     Assign,
-    Case,
     Const,
     Deref,
     Fst,
-    Inl,
-    Inr,
-    Lam,
-    Let,
     Names,
     Pair,
     Primitive,
@@ -49,13 +44,15 @@ from shiftreset_ad.formulations.language import (
     Ref,
     Reset,
     Shift,
-    Snd,
     Term,
     Var,
     add_to,
     answer_of,
+    children,
+    for_each,
     run,
     sequence,
+    with_parts,
 )
 from shiftreset_ad.formulations.language.sources import checked, literal, there_and_back, with_adjoint
 from shiftreset_ad.formulations.language.wavy import Hat, let_all, slopes, times
@@ -65,36 +62,18 @@ ZERO, ONE = Const(0.0), Const(1.0)
 
 def reverse(term: Term, names: Names) -> Recursion[Term]:
     """The rules of Fig. 9; `yield` is the recursive call."""
-
-    def transformed(part: Term) -> Recursion[Term]:
-        return reverse(part, names)
-
     match term:
         case Const(value):
             return literal(value, with_adjoint)
-        case Var():
-            return term
-        case Primitive(function, operands):
-            values: list[Term] = []
-            for operand in operands:
-                values += [(yield transformed(operand))]
-            if term.is_comparison:
-                return Primitive(function, tuple(map(Fst, values)))
-            ys = [Hat.fresh(names, "y") for _ in operands]
-            return let_all(ys, values, operation(function, operands, ys, names))  # 1
-        case Lam(y, e):
-            return Lam(y, (yield transformed(e)))
-        case App(e1, e2):
-            return App((yield transformed(e1)), (yield transformed(e2)))
-        case Let(y, e1, e2):
-            return Let(y, (yield transformed(e1)), (yield transformed(e2)))
-        case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e):
-            return type(term)((yield transformed(e)))
-        case Assign(e1, e2) | Pair(e1, e2):
-            return type(term)((yield transformed(e1)), (yield transformed(e2)))
-        case Case(e, y1, e1, y2, e2):
-            return Case((yield transformed(e)), y1, (yield transformed(e1)), y2, (yield transformed(e2)))
-    raise TypeError(f"source_shift_reset: Fig. 9 has no rule for {term}")
+        case Shift() | Reset():
+            raise TypeError(f"source_shift_reset: Fig. 9 has no rule for {term}")
+    parts: list[Term] = yield for_each(lambda part: reverse(part, names), children(term))
+    if not isinstance(term, Primitive):
+        return with_parts(term, parts)
+    if term.is_comparison:
+        return Primitive(term.function, tuple(map(Fst, parts)))
+    ys = [Hat.fresh(names, "y") for _ in parts]
+    return let_all(ys, parts, operation(term.function, term.operands, ys, names))  # 1
 
 
 def operation(function: Callable[..., Any], operands: Sequence[Term], ys: Sequence[Hat], names: Names) -> Term:

@@ -2,28 +2,7 @@
 
 from __future__ import annotations
 
-from shiftreset_ad.formulations.language import (
-    App,
-    Assign,
-    Case,
-    Const,
-    Deref,
-    Fst,
-    Inl,
-    Inr,
-    Lam,
-    Let,
-    Pair,
-    Primitive,
-    Recursion,
-    Ref,
-    Reset,
-    Shift,
-    Snd,
-    Term,
-    Var,
-    answer_of,
-)
+from shiftreset_ad.formulations.language import Recursion, Term, answer_of, children, for_each, with_parts
 from shiftreset_ad.formulations.language.sources import source
 
 
@@ -38,27 +17,4 @@ def metacircular(term: Term) -> Term:
 
 
 def _metacircular(term: Term) -> Recursion[Term]:
-    again = _metacircular
-    match term:
-        case Const() | Var():
-            return term
-        case Primitive(function, operands):
-            values: list[Term] = []
-            for operand in operands:
-                values += [(yield again(operand))]
-            return Primitive(function, tuple(values))
-        case Lam(y, e):
-            return Lam(y, (yield again(e)))
-        case App(e1, e2):
-            return App((yield again(e1)), (yield again(e2)))
-        case Let(y, e1, e2):
-            return Let(y, (yield again(e1)), (yield again(e2)))
-        case Fst(e) | Snd(e) | Ref(e) | Deref(e) | Inl(e) | Inr(e) | Reset(e):
-            return type(term)((yield again(e)))
-        case Assign(e1, e2) | Pair(e1, e2):
-            return type(term)((yield again(e1)), (yield again(e2)))
-        case Case(e, y1, e1, y2, e2):
-            return Case((yield again(e)), y1, (yield again(e1)), y2, (yield again(e2)))
-        case Shift(k, e):
-            return Shift(k, (yield again(e)))
-    raise TypeError(f"metacircular: there is no rule for {term}")
+    return with_parts(term, (yield for_each(_metacircular, children(term))))
