@@ -20,14 +20,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.arrays import MET, Standard
+from shiftreset_ad.arrays import MET, Standard, Wrapped
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import innermost, value
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import scatter, scatter_into
-from shiftreset_ad.rules.masked import Masked, mark, unbroadcast_mask
+from shiftreset_ad.rules.masked import Masked, marked, unbroadcast_mask
 from shiftreset_ad.rules.shapes import astype, in_precision
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
@@ -151,6 +151,7 @@ def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
 def summed(x: Accumulator) -> Any:
     """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
+    mask: Any
     if type(adjoint) not in UNSETTLED:
         return adjoint
     if type(adjoint) is Partial:
@@ -162,6 +163,9 @@ def summed(x: Accumulator) -> Any:
         values = settle(x)
         if mask is None:
             return values
+    is_plain = isinstance(mask, PLAIN)
+    if not is_plain:  # and another each time that staged steps are taken
+        return Masked(values, mask)
     count = np.count_nonzero(mask)
     if count == mask.size:
         return values
@@ -177,7 +181,7 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
         return None
     mask = np.zeros(shape, bool) if held.mask is None else held.mask.copy()
     for index, part in zip(held.indices, held.masks, strict=True):
-        mark(mask, index, part)
+        mask = marked(mask, index, part)
     return mask
 
 
@@ -260,7 +264,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> N
             adjoint.mask[index] = True
         else:
             scatter_into(adjoint.values, index, y_bar)
-            mark(adjoint.mask, index, mask)
+            adjoint.mask = marked(adjoint.mask, index, mask)
     elif kind is ndarray:
         if not x.owns:
             x.adjoint = adjoint = adjoint.copy()
@@ -276,8 +280,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> N
             values[index] = y_bar
         else:
             scatter_into(values, index, y_bar)
-        mark(counted, index, mask)
-        x.adjoint, x.owns = Partial(values, counted), True
+        x.adjoint, x.owns = Partial(values, marked(counted, index, mask)), True
     else:
         hold(x, index, y_bar, mask)
 
@@ -326,6 +329,8 @@ def finished(x: Accumulator) -> Any:
             adjoint = without_warnings(conform, adjoint, primal)
         like: Any = type(primal)
         return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
+    if isinstance(primal, Wrapped):
+        return primal.own(None if adjoint is ZERO else adjoint)
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
     shape = shape_of(primal)
     if adjoint is ZERO:

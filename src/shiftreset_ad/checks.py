@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad import trees
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number, is_double
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.tags import Tag
 
-NUMERIC = (float, int, complex, np.ndarray, np.generic, Standard)
+NUMERIC = (float, int, complex, np.ndarray, np.generic, Wrapped)
 
 
 def named(operator: str, f: Callable[..., Any]) -> str:

@@ -19,7 +19,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.arrays import MET, Standard
+from shiftreset_ad.arrays import MET, Wrapped
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
 from shiftreset_ad.dispatch import (
@@ -282,8 +282,8 @@ def push(
 def own(y_dot: Any, y: Any) -> Any:
     """A tangent as the user gets it: of the type of its value, and the user's to keep."""
     shape = shape_of(y)
-    if MET and type(innermost(y)) is Standard:
-        return in_library_of(y, np.zeros(shape, dtype_of(y)) if y_dot is None else +y_dot)
+    if isinstance(plain := innermost(y), Wrapped):
+        return plain.own(y_dot)
     if MET:
         y_dot = in_library_of(y, y_dot)
     if isinstance(y_dot, ArrayNumber):

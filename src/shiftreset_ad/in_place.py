@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.dispatch import Number, has_number, innermost, is_view, levels_of, name_of, value
 from shiftreset_ad.memory import block_of, is_selected
 from shiftreset_ad.remedies import taking_numbers
@@ -52,8 +52,8 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     """The method for `x symbol= v`, where `operate(x, v)` computes `x symbol v`."""
 
     def method(x: Number, v: Any) -> Any:
-        if isinstance(innermost(x), Standard) and shape_of(x):
-            raise _of_another_library(f"x {symbol}= v")
+        if isinstance(array := innermost(x), Wrapped) and shape_of(x):
+            array.refuse_writing(f"x {symbol}= v")
         if type(x.inside) is float or not isinstance(innermost(x), ndarray):
             return operate(x, v)  # a scalar: as in Python, the name gets another object
         _require_older(v, x, f"x {symbol}= v")
@@ -203,8 +203,8 @@ def _last(item: Any, places: Any, shape: tuple[int, ...]) -> Any:
 def _require_writable(x: Number, item: Any, statement: str) -> None:
     array = innermost(x)
     if not isinstance(array, ndarray):
-        if isinstance(array, Standard) and shape_of(x):
-            raise _of_another_library(statement)
+        if isinstance(array, Wrapped) and shape_of(x):
+            array.refuse_writing(statement)
         raise TypeError(f"{statement}: x is a scalar, {value(x)!r:.40}, and cannot be written to")
     x.tag.require_open()
     running = innermost_tag()
@@ -243,12 +243,6 @@ def _require_own_memory(x: Number, statement: str) -> None:
                 f"{statement}: x is a view that cannot be written to: of the imaginary part, numpy.imag(z), or one "
                 "that repeats elements. Write to the array itself, z[i] = a + 1j * b"
             )
-
-
-def _of_another_library(statement: str) -> TypeError:
-    return TypeError(
-        f"{statement}: an array of another library than NumPy is not written to inside a derivative. Make a new one"
-    )
 
 
 def _require_older(item: Any, x: Number, statement: str) -> None:

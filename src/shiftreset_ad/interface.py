@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.adjoints import ZERO
-from shiftreset_ad.arrays import Standard, is_foreign
+from shiftreset_ad.arrays import Wrapped, is_foreign
 from shiftreset_ad.arrays.torch_functions import of_numbers
 from shiftreset_ad.dispatch import KINDS, SEQUENCES, Number, call, call_ufunc, call_with, is_open, name_of, value
 from shiftreset_ad.in_place import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
@@ -68,7 +68,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc, which `a.clip(0, x)` of a plain array calls
 
 
-ARRAYS = (Number, np.ndarray, Standard, list, tuple)
+ARRAYS = (Number, np.ndarray, Wrapped, list, tuple)
 _REMEDY_FOR_ARRAYS = f"{BUILD} (x is one already, so that numpy.asarray(x) can be left out)"
 
 
@@ -327,11 +327,11 @@ class ArrayNumber(Number):
     def item(self, *index: Any) -> Any:
         """One element, as a number without dimensions: the only one, or the one at `index`; in double precision."""
         plain = value(self)
-        (plain if isinstance(plain, Standard) else np.asarray(plain)).item(*index)  # raises what the value raises
+        (plain if isinstance(plain, Wrapped) else np.asarray(plain)).item(*index)  # raises what the value raises
         position = index[0] if len(index) == 1 else index
         if not isinstance(position, tuple):
             position = np.unravel_index(position % self.size, self.shape)
-        element = self[position or (0,) * self.ndim] if isinstance(plain, np.ndarray | Standard) else self
+        element = self[position or (0,) * self.ndim] if isinstance(plain, np.ndarray | Wrapped) else self
         double = np.promote_types(self.dtype, np.float64)
         return element if self.dtype == double else astype(element, double)
 

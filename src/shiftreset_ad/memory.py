@@ -31,7 +31,7 @@ from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, t
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into
-from shiftreset_ad.rules.masked import Mask, Masked, mark, through
+from shiftreset_ad.rules.masked import Mask, Masked, marked, through
 from shiftreset_ad.tags import EscapedNumberError, Tag
 
 
@@ -320,7 +320,7 @@ def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
         if index is not ...:
             shape = shape_of(x.primal)
             y_bar, part_mask, mask = scatter([y_bar], [index], shape, dtype_of(x.primal)), mask, np.zeros(shape, bool)
-            mark(mask, index, part_mask)
+            mask = marked(mask, index, part_mask)
         x.adjoint.add(y_bar if mask is True else Masked(y_bar, mask))
         return
     root = root_of(x)
@@ -336,4 +336,4 @@ def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
         put(part, index, part[index] + y_bar)
     else:
         put(part, ..., part + scatter([y_bar], [index], shape_of(part), dtype_of(part)))
-    mark(part_of(memory.mask, x), index, mask)
+    marked(part_of(memory.mask, x), index, mask)

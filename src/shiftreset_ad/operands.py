@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays.adapter import Standard, adopted
+from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.arrays.wrapped import Wrapped
 from shiftreset_ad.checks import require_plain
 from shiftreset_ad.dispatch import Number, has_number, value
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
@@ -31,7 +32,7 @@ def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:
     if isinstance(other, Real):
         return float(other)
     other = adopted(other)
-    return other if isinstance(other, Standard) else NotImplemented
+    return other if isinstance(other, Wrapped) else NotImplemented
 
 
 def takes_lists(x: Any, function: Callable[..., Any]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import float64, multiply, ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, summed
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.choices import pulls_of_choice
 from shiftreset_ad.constants import frozen
@@ -298,7 +298,7 @@ def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bo
     if type(constant) is ndarray and constant.dtype is not OBJECT:
         return frozen(constant, x.tag) if needed else constant
     operand = as_operand(constant, x, function)
-    return frozen(operand, x.tag) if needed and isinstance(operand, Number | Standard) else operand
+    return frozen(operand, x.tag) if needed and isinstance(operand, Number | Wrapped) else operand
 
 
 def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from shiftreset_ad.arrays import MET, Standard, is_foreign
+from shiftreset_ad.arrays import MET, Standard, Wrapped, is_foreign
 from shiftreset_ad.arrays.adapter import standard
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
@@ -222,18 +222,18 @@ def is_number(leaf: Any) -> bool:
     if issubclass(kind, np.ndarray):
         # Not a matrix or a masked array, which compute otherwise.
         return leaf.dtype.kind in "fc" and (kind is np.ndarray or issubclass(kind, np.memmap))
-    return issubclass(kind, NUMBERS) or (kind is Standard and leaf.dtype.kind in "fc")
+    return issubclass(kind, NUMBERS) or (issubclass(kind, Wrapped) and leaf.dtype.kind in "fc")
 
 
 def is_constant(leaf: Any) -> bool:
     """Whether a leaf is of a kind that never has a derivative: an integer, a string, a slice, a function and so on."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "iubSUmM"
-    return isinstance(leaf, (*CONSTANTS, Standard)) or callable(leaf)
+    return isinstance(leaf, (*CONSTANTS, Wrapped)) or callable(leaf)
 
 
 def _problem(leaf: Any) -> str:
-    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | int | Standard) else None
+    kind = dtype_of(leaf).kind if isinstance(leaf, np.ndarray | np.generic | int | Wrapped) else None
     if kind in ("i", "u", "b"):
         return (
             f"is an integer or a boolean ({leaf!r:.60}), which has no derivative; convert it: float(x), x.astype(float)"

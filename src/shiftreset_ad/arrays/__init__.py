@@ -5,7 +5,8 @@ belong. So an array of another library is given to them in a `Standard`, which a
 array's own library: no rule knows of it.
 
 *   `foreign`: which arrays these are, their dtypes, and the ways from one library to another;
-*   `adapter`: the class `Standard`; `promotion`: the dtype that operands have in common; `parts`: indices;
+*   `wrapped`: what is computed with in place of arrays; `adapter`: the class `Standard`;
+*   `promotion`: the dtype that operands have in common; `parts`: indices;
 *   `elementwise`, `reductions`, `shapes`, `choices`, `products`, `linalg`, `fourier`, `sets`: NumPy's functions, by the
     standard's;
 *   `borders`: where derivatives of values of different libraries meet;
@@ -15,5 +16,6 @@ array's own library: no rule knows of it.
 from shiftreset_ad.arrays import choices, elementwise, fourier, linalg, products, reductions, sets, shapes  # noqa: F401
 from shiftreset_ad.arrays.adapter import Standard
 from shiftreset_ad.arrays.foreign import MET, is_foreign
+from shiftreset_ad.arrays.wrapped import Wrapped
 
-__all__ = ["MET", "Standard", "is_foreign"]
+__all__ = ["MET", "Standard", "Wrapped", "is_foreign"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import At, names_each_position_once
+from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -22,7 +22,7 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 class Masked:
     """A cotangent with these `values`, which are zero where `mask` is False, whatever they are multiplied by.
 
-    The mask is a plain array of the same shape. Neither is written to.
+    The mask is an array of the same shape. Neither is written to.
     """
 
     __slots__ = ("mask", "values")
@@ -38,7 +38,7 @@ class Masked:
 
 def selected(mask: Mask, product: Any) -> Any:
     """A product, which is used up, where it counts, and zero elsewhere."""
-    if type(product) is not ndarray:
+    if type(product) is not ndarray or type(mask) is not ndarray:
         return np.where(mask, product, 0.0)
     np.putmask(product, ~mask, 0.0)
     return product
@@ -49,10 +49,19 @@ def where_chosen(condition: Any, y_bar: Any) -> Any:
     if condition is True:
         return y_bar
     values = np.where(condition, y_bar, 0.0)
-    if not isinstance(condition, ndarray | bool | np.bool_ | list | tuple):  # of another library
+    if isinstance(condition, ndarray | bool | np.bool_ | list | tuple):
+        mask: Any = np.asarray(condition, bool)
+    elif is_of_numpy(condition):
+        mask = condition != 0
+    else:
         return values
-    mask, shape = np.asarray(condition, bool), shape_of(values)
+    shape = shape_of(values)
     return Masked(values, mask if mask.shape == shape else np.broadcast_to(mask, shape))
+
+
+def is_of_numpy(x: Any) -> bool:
+    """Whether what is made of `x` by comparison is a mask, and no array of another library."""
+    return isinstance(x, ndarray | np.bool_) or getattr(type(x), "of_numpy", False)
 
 
 class Choice:
@@ -77,7 +86,7 @@ class Choice:
         if not shape_of(shares):
             return shares * y_bar if shares else NOTHING
         mask = shares != 0
-        if type(mask) is not ndarray:  # of another library
+        if not is_of_numpy(mask):
             return self * settled(y_bar)
         if type(y_bar) is Masked:
             y_bar, mask = y_bar.values, mask & y_bar.mask
@@ -108,17 +117,21 @@ def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
 
 def masked(values: Any, mask: Any) -> Any:
     """`Masked(values, mask)`; the values alone where the mask is no plain array."""
-    return Masked(values, np.asarray(mask)) if isinstance(mask, ndarray | np.bool_) else values
+    return Masked(values, mask) if is_of_numpy(mask) else values
 
 
-def mark(whole: Mask, index: Any, mask: Any) -> None:
-    """Have a mask be True in the part `index` where `mask` is."""
+def marked(whole: Any, index: Any, mask: Any) -> Any:
+    """A mask, which is used up, with True in the part `index` where `mask` is."""
+    if not (type(whole) is ndarray and (mask is True or type(mask) in (ndarray, np.bool_))):
+        counts = np.ones(shape_of(whole[index]), bool) if mask is True else mask
+        return whole | (scatter([counts * 1.0], [index], shape_of(whole), np.dtype(float)) != 0)
     if mask is True:
         whole[index] = True
     elif names_each_position_once(index):
         whole[index] |= mask
     else:
         np.logical_or.at(whole, index, mask)
+    return whole
 
 
 def unbroadcast_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
