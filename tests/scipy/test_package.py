@@ -16,6 +16,7 @@ assert "shiftreset_ad.scipy.special" not in sys.modules
 import numpy as np
 assert shiftreset_ad.grad(shiftreset_ad.scipy.special.logsumexp)(np.zeros(2)).tolist() == [0.5, 0.5]
 assert {"linalg", "stats"} <= set(dir(shiftreset_ad.scipy))
+assert shiftreset_ad.scipy.stats.__name__ == "shiftreset_ad.scipy.stats"
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 
