@@ -26,9 +26,10 @@ from shiftreset_ad.dispatch import innermost, value
 from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import scatter, scatter_into
+from shiftreset_ad.rules.indexing import scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Masked, marked, unbroadcast_mask
 from shiftreset_ad.rules.shapes import astype, in_precision
+from shiftreset_ad.rules.table import is_staged
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
 # matters where zero times an infinite partial would give a NaN for a result that nobody used.
@@ -179,7 +180,9 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
     """Where an adjoint that has not been summed yet counts; None is everywhere."""
     if held.whole is not ZERO and held.mask is None:
         return None
-    mask = np.zeros(shape, bool) if held.mask is None else held.mask.copy()
+    mask = np.zeros(shape, bool) if held.mask is None else held.mask
+    if type(mask) is ndarray:
+        mask = mask.copy()
     for index, part in zip(held.indices, held.masks, strict=True):
         mask = marked(mask, index, part)
     return mask
@@ -207,7 +210,7 @@ def given_up(x: Accumulator) -> Any:
     """The adjoint of a memory, from here on that of the number that it belongs to, as all writes have been undone."""
     memory = x.adjoint
     adjoint = memory.adjoint
-    if adjoint is None or not memory.mask.any():
+    if adjoint is None or not (is_staged(memory.mask) or memory.mask.any()):
         x.adjoint, x.owns = ZERO, False
     else:
         if memory.mask.ndim:
@@ -253,7 +256,12 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> N
             add_at(x, index, y_bar, mask)
             return
         x.adjoint = adjoint = ZERO
-    if type(primal) is not ndarray or not issubclass(type(y_bar), PLAIN) or kind is Held:
+    if (
+        type(primal) is not ndarray
+        or not issubclass(type(y_bar), PLAIN)
+        or kind is Held
+        or (type(index) is not int and staged_part(index) is not None)
+    ):
         hold(x, index, y_bar, mask)
     elif kind is Partial:
         if not x.owns:
@@ -318,6 +326,8 @@ def finished(x: Accumulator) -> Any:
             return np.zeros(primal.shape, primal.dtype)
         if isinstance(adjoint, ndarray) and adjoint.dtype == primal.dtype:
             return adjoint if x.owns else adjoint.copy()
+        if is_staged(adjoint) and not primal.shape:
+            return astype(adjoint, primal.dtype).of_type_of(primal)
         if isinstance(adjoint, PLAIN):  # of an array without dimensions, or in another order of bytes
             return np.array(adjoint, primal.dtype)
         # A number of its own, as another input may have been given the same.
@@ -327,6 +337,8 @@ def finished(x: Accumulator) -> Any:
             adjoint = conform(adjoint, primal)
         elif type(adjoint) is not type(primal):  # it may be too large for the type
             adjoint = without_warnings(conform, adjoint, primal)
+        if is_staged(adjoint):
+            return adjoint.of_type_of(primal)
         like: Any = type(primal)
         return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
     if isinstance(primal, Wrapped):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.adjoints import ZERO
+from shiftreset_ad.arrays.wrapped import recorder
 from shiftreset_ad.dispatch import ON_ARRAYS, Number, innermost, levels_of, name_of, value
 from shiftreset_ad.in_place import write
 from shiftreset_ad.remedies import taking_numbers
@@ -38,6 +39,8 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
     """
     array: Any = np.zeros(shape, dtype)
     if array.dtype.kind in "fc":
+        if recorder.adopt is not None:
+            array = recorder.adopt(array)
         for tag in open_tags():
             array = _lifted(array, tag)
     return array

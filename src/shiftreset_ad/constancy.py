@@ -8,10 +8,12 @@ import numpy as np
 
 from shiftreset_ad import dispatch, trees
 from shiftreset_ad.arrays import Standard
+from shiftreset_ad.constants import as_array
 from shiftreset_ad.dispatch import Number, is_open
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import require_last_value, show
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.table import is_staged
 
 
 def value(x: Any) -> Any:
@@ -43,9 +45,11 @@ def _plain(leaf: Any) -> Any:
     found = dispatch.value(leaf)
     if type(found) is Standard and not is_open(leaf):
         return found.copied().array
-    if isinstance(found, np.ndarray):
+    if isinstance(as_array(found), np.ndarray):
         require_last_value(leaf)
         show(leaf)
+        if is_staged(found):
+            return found.read_only()
         found = found.view()
         found.flags.writeable = False
     return found

@@ -15,9 +15,9 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.arrays import Standard, Wrapped
 from shiftreset_ad.control import ControlError, Operation
-from shiftreset_ad.dispatch import Number, innermost
+from shiftreset_ad.dispatch import Number, in_memory
 from shiftreset_ad.memory import has_been_written
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.tags import Tag
@@ -33,10 +33,10 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if type(constant) is list:
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
-        is_array = shape_of(constant) or type(innermost(constant)) is ndarray  # as x[..., 0] is, a view
+        is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # as x[..., 0] is, a view
         return np.positive(cast(Any, constant)) if is_array and (tag.recorded or may_change(constant)) else constant
-    if type(constant) is Standard:
-        return frozen_of_other_library(constant, tag) if constant.shared else constant
+    if isinstance(constant, Wrapped):
+        return frozen_of_other_library(constant, tag) if type(constant) is Standard else constant.frozen()
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant
     if is_read_only(constant):
@@ -50,7 +50,9 @@ def frozen(constant: Any, tag: Tag) -> Any:
 
 
 def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
-    """An array that the program has, too, as it is now."""
+    """An array that the program may have, too, as it is now."""
+    if not constant.shared:
+        return constant
     if constant.size <= SMALL:
         return constant.unshared()
     known = tag.copies.get(id(constant.array))
@@ -89,6 +91,11 @@ def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
 def unchanged(array: ndarray[Any, Any]) -> Operation:
     """The operation that raises ControlError on the way back if an argument has been changed since now."""
     return verify, array, array.copy("K")
+
+
+def as_array(number: Any) -> Any:
+    """The plain array that an argument is, or stands for; any other argument as it is."""
+    return number.inside if isinstance(number, Wrapped) else number
 
 
 def verify(operation: Operation) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.arrays import Standard
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -102,4 +102,4 @@ def _block(block: Any, y: Any, x: Any) -> Any:
     if block is None:
         return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])
     in_shape = np.reshape(block, shape)
-    return in_library_of(y, in_shape if isinstance(in_shape, Number | Wrapped) else np.array(in_shape)[()])
+    return in_library_of(y, in_shape if isinstance(in_shape, Number | Standard) else np.copy(in_shape)[()])

@@ -24,10 +24,12 @@ import numpy as np
 
 from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.arrays.foreign import has_foreign
+from shiftreset_ad.arrays.wrapped import Wrapped
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OF_LISTS, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
+from shiftreset_ad.rules.table import StagedValue, is_staged
 from shiftreset_ad.rules.ufunc_methods import definition_of
 from shiftreset_ad.tags import Tag, watcher
 
@@ -116,9 +118,15 @@ def levels_of(x: Any) -> Iterator[Number]:
         x = x.inside
 
 
-def tags_of(x: Any) -> set[Tag]:
-    """The tags of all levels of a number; none of anything else."""
-    return {number.tag for number in levels_of(x)}
+def tags_of(x: Any) -> set[Any]:
+    """The tags of all levels of a number; none of anything else. What is staged counts as one more, the oldest."""
+    tags: set[Any] = set()
+    while isinstance(x, Number):
+        tags.add(x.tag)
+        x = x.inside
+    if is_staged(x):
+        tags.add(StagedValue)
+    return tags
 
 
 def innermost(x: Any) -> Any:
@@ -128,15 +136,22 @@ def innermost(x: Any) -> Any:
     return x
 
 
+def in_memory(x: Any) -> Any:
+    """What a number holds at its oldest level, as it lies in memory: only its type and layout may be looked at."""
+    while isinstance(x, Number):
+        x = x.inside
+    return x.inside if issubclass(type(x), Wrapped) else x
+
+
 def is_view(y: Any, x: Any) -> bool:
     """Whether the array that `y` is or holds lies in the memory of the one that `x` is or holds, as a view does."""
-    if type(y) is not np.ndarray and type(y := innermost(y)) is not np.ndarray:
+    if type(y) is not np.ndarray and type(y := in_memory(y)) is not np.ndarray:
         return False
     base = y.base
     if base is None:
         return False
     if type(x) is not np.ndarray:
-        x = innermost(x)
+        x = in_memory(x)
     return base is x or (type(x) is np.ndarray and base is x.base)
 
 
@@ -151,12 +166,19 @@ def put(array: Any, index: Any, item: Any) -> None:
 def taken(array: Any, index: Any) -> Any:
     """A part of an array or number, and no view of it."""
     part = array.taken(index) if isinstance(array, Number) else array[index]
-    return part.copy() if type(part) is np.ndarray and part.base is not None else part
+    if type(part) is np.ndarray:
+        return part.copy() if part.base is not None else part
+    return np.copy(part) if is_staged(part) else part
 
 
 def with_levels_of(array: Any, *xs: Any) -> Any:
     """An array, which is used up, as a number of all the levels that these have, so that they can be written to it."""
     for x in xs:
+        if not isinstance(x, (Number, StagedValue)):
+            continue
+        oldest = innermost(x)
+        if is_staged(oldest) and type(innermost(array)) is np.ndarray:
+            array = oldest.adopt(array) if type(array) is np.ndarray else array + oldest.adopt(zeros_alike(array))
         known, levels = tags_of(array), list(levels_of(x))
         if all(number.tag in known for number in levels):
             continue

@@ -26,6 +26,7 @@ from shiftreset_ad.dispatch import (
     SEQUENCES,
     Number,
     by_linear_maps,
+    in_memory,
     innermost,
     is_double,
     is_linear_in_list,
@@ -44,7 +45,9 @@ from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import times
 from shiftreset_ad.rules import Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.indexing import read
 from shiftreset_ad.rules.shapes import in_precision
+from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.tags import Tag, attended, nothing_to_capture
 
 FLOAT64 = np.dtype(float64)
@@ -104,9 +107,11 @@ class NumF(ArrayNumber):
             return super().__getitem__(index)
         self.tag.require_open()
         part = self.primal[index]
-        if type(part) is not float64 and is_view(part, self.primal):
+        if type(part) is float64:
+            return NumF(part, self.tangent[index], self.tag)
+        if is_view(part, self.primal):
             return view(self, part, itemgetter(index))
-        return NumF(part, self.tangent[index], self.tag)
+        return NumF(part, read(self.tangent, index), self.tag)
 
 
 NumF.inside = NumF.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
@@ -134,12 +139,15 @@ def mirror(x: NumF, y: Any = 0.0, y_dot: Any = 0.0) -> None:
     """Have the tangent of `x` lie in memory as its value does, so that what is a view there is one here, too, and that
     `y` can be written to the value, and `y_dot` to the tangent.
     """
-    value, tangent = with_levels_of(x.primal, y), innermost(x.tangent)
+    value, tangent = with_levels_of(x.primal, y), in_memory(x.tangent)
     has_levels = tags_of(value) | tags_of(y_dot) <= tags_of(x.tangent)
-    if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, innermost(value))):
+    if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, in_memory(value))):
         return
     if hasattr(x, "has_views"):
         raise lacks_level()
+    if type(x.tangent) is ndarray and lies_alike(tangent, in_memory(value)):
+        x.primal, x.tangent = value, with_levels_of(+x.tangent, value, y_dot)
+        return
     whole = with_levels_of(zeros_alike(value), value, x.tangent, y_dot)
     put(whole, ..., x.tangent)
     x.primal, x.tangent = value, whole
@@ -154,7 +162,7 @@ def lies_alike(tangent: Any, value: Any) -> bool:
 
 def unshared(y_dot: Any, x_dot: Any) -> Any:
     """The tangent of a new value, which does not share memory with that of another value."""
-    is_shared = type(innermost(y_dot)) is ndarray if y_dot is x_dot else is_view(y_dot, x_dot)
+    is_shared = type(in_memory(y_dot)) is ndarray if y_dot is x_dot else is_view(y_dot, x_dot)
     return +y_dot if is_shared else y_dot
 
 
@@ -288,6 +296,8 @@ def own(y_dot: Any, y: Any) -> Any:
         y_dot = in_library_of(y, y_dot)
     if isinstance(y_dot, ArrayNumber):
         return np.positive(y_dot) if shape else y_dot
+    if is_staged(y_dot):
+        return y_dot.of_type_of(value(y))
     if isinstance(value(y), ndarray):
         return np.zeros(shape, dtype_of(y)) if y_dot is None else np.array(y_dot)
     kind: Any = type(value(y))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.arrays import Wrapped
-from shiftreset_ad.dispatch import Number, has_number, innermost, is_view, levels_of, name_of, value
+from shiftreset_ad.dispatch import Number, has_number, in_memory, innermost, is_view, levels_of, name_of, value
 from shiftreset_ad.memory import block_of, is_selected
 from shiftreset_ad.remedies import taking_numbers
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
@@ -52,9 +52,8 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     """The method for `x symbol= v`, where `operate(x, v)` computes `x symbol v`."""
 
     def method(x: Number, v: Any) -> Any:
-        if isinstance(array := innermost(x), Wrapped) and shape_of(x):
-            array.refuse_writing(f"x {symbol}= v")
-        if type(x.inside) is float or not isinstance(innermost(x), ndarray):
+        if type(x.inside) is float or not isinstance(in_memory(x), ndarray):
+            _require_of_numpy(x, f"x {symbol}= v")
             return operate(x, v)  # a scalar: as in Python, the name gets another object
         _require_older(v, x, f"x {symbol}= v")
         y = operate(x, v)
@@ -89,7 +88,7 @@ WRITES_BEFORE_IT_HAS_READ = {np.concatenate, np.stack, np.einsum}
 
 
 def _shares_memory(x: Any, out: Any) -> bool:
-    x, out = innermost(x), innermost(out)
+    x, out = in_memory(x), in_memory(out)
     return isinstance(x, ndarray) and isinstance(out, ndarray) and np.may_share_memory(x, out)
 
 
@@ -201,10 +200,9 @@ def _last(item: Any, places: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _require_writable(x: Number, item: Any, statement: str) -> None:
-    array = innermost(x)
+    array = in_memory(x)
     if not isinstance(array, ndarray):
-        if isinstance(array, Wrapped) and shape_of(x):
-            array.refuse_writing(statement)
+        _require_of_numpy(x, statement)
         raise TypeError(f"{statement}: x is a scalar, {value(x)!r:.40}, and cannot be written to")
     x.tag.require_open()
     running = innermost_tag()
@@ -220,12 +218,19 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
     if type(item) is float:
         return
     _require_older(item, x, statement)
-    if not isinstance(item, (Number, ndarray, np.generic, int, float, complex)):
+    if not isinstance(item, (Number, Wrapped, ndarray, np.generic, int, float, complex)):
         raise TypeError(f"{statement}: a {type(item).__name__} cannot be written to an array of numbers")
     if is_complex(item) and not is_complex(x):
         raise TypeError(
             f"{statement}: the value is complex, and x is an array of real numbers. Write its real part, numpy.real(v)"
         )
+
+
+def _require_of_numpy(x: Number, statement: str) -> None:
+    """Raise TypeError if `x` has the array of another library."""
+    array = innermost(x)
+    if isinstance(array, Wrapped) and array.inside is None and shape_of(x):
+        array.refuse_writing(statement)
 
 
 def _require_own_memory(x: Number, statement: str) -> None:
@@ -255,7 +260,7 @@ def _require_older(item: Any, x: Number, statement: str) -> None:
 
 def _is_part(item: Number, x: Number, index: Any) -> bool:
     """Whether `item` is the very view x[index]."""
-    inner, whole = innermost(item), innermost(x)
+    inner, whole = in_memory(item), in_memory(x)
     if not is_view(inner, whole) or shape_of(whole) != shape_of(x) or not names_each_position_once(index):
         return False
     x.tag.require_open()

@@ -27,11 +27,12 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number, innermost, is_view, levels_of, put, taken, with_levels_of, zeros_alike
+from shiftreset_ad.dispatch import Number, in_memory, is_view, levels_of, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into
+from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Mask, Masked, marked, through
+from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.tags import EscapedNumberError, Tag
 
 
@@ -68,6 +69,11 @@ class Memory:
         self.adjoint, self.mask = with_levels_of(zeros, x_bar), np.ones((), bool)
         put(self.adjoint, ..., self.adjoint + x_bar)
         return self
+
+    def stage_mask(self, staged: Any) -> None:
+        """Have the mask be another each time that staged steps are taken, if this is a staged value to go by."""
+        if staged is not None and type(self.mask) is ndarray:
+            self.mask = staged.adopt(self.mask)
 
 
 class Window:
@@ -126,7 +132,7 @@ WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window))
 
 def block_of(x: Any) -> Any:
     """The array that owns the memory of the one that `x` is or holds; None if it is or holds none."""
-    array = innermost(x)
+    array = in_memory(x)
     if not isinstance(array, ndarray):
         return None
     while array.base is not None and isinstance(array.base, ndarray):
@@ -163,7 +169,7 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
 
 def window_of(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Window | None:
     """The window for the answer with the value `y` of an operation on these numbers, if it is a view of one of them."""
-    array = innermost(y)
+    array = in_memory(y)
     if type(array) is not ndarray or array.base is None:
         return None
     for x, linear_map in active:
@@ -297,10 +303,11 @@ def take_adjoint(x: Any, index: Any) -> Any:
     memory = root_of(x).adjoint
     if memory.adjoint is None:
         return None
+    memory.stage_mask(staged_part(index))
     counted = part_of(memory.mask, x)
     mask = counted[index]
-    count = int(mask) if type(mask) is np.bool_ else np.count_nonzero(mask)
-    if not count:
+    count = int(mask) if type(mask) is np.bool_ else None if is_staged(mask) else np.count_nonzero(mask)
+    if count == 0:
         return None
     part = part_of(memory.adjoint, x)
     x_bar = taken(part, index)
@@ -327,7 +334,7 @@ def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
     memory = root.adjoint
     if memory.adjoint is None:
         memory.adjoint = zeros_alike(root.primal)
-        memory.mask = np.zeros_like(memory.adjoint, bool)
+        memory.mask = np.zeros_like(in_memory(memory.adjoint), bool)
     memory.adjoint = with_levels_of(memory.adjoint, y_bar)
     part = part_of(memory.adjoint, x)
     if type(part) is ndarray and not isinstance(y_bar, Number):
@@ -336,4 +343,8 @@ def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
         put(part, index, part[index] + y_bar)
     else:
         put(part, ..., part + scatter([y_bar], [index], shape_of(part), dtype_of(part)))
-    marked(part_of(memory.mask, x), index, mask)
+    memory.stage_mask(mask if is_staged(mask) else staged_part(index))
+    counted = part_of(memory.mask, x)
+    marks = marked(counted, index, mask)
+    if marks is not counted:
+        put(counted, ..., marks)

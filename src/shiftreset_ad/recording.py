@@ -20,7 +20,7 @@ from shiftreset_ad.adjoints import ZERO, accumulate, finished
 from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.checks import require_all_usable, value_and_aux
 from shiftreset_ad.collector import with_relaxed_collector
-from shiftreset_ad.constants import verify
+from shiftreset_ad.constants import as_array, verify
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.debugging.notes import add_note
 from shiftreset_ad.dispatch import Number
@@ -28,6 +28,7 @@ from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.memory import PLACES, keeping_what_is_shown
 from shiftreset_ad.reverse import NumR, inputs
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.tags import Tag, watcher
 from shiftreset_ad.writes import is_write, redo, written_number
 
@@ -64,8 +65,8 @@ class Recording:
         program = partial(trees.returned, partial(f, *args, **kwargs))
         result = with_relaxed_collector(lambda: run(tag, program, self._pending.append))
         for number, copy in zip(arguments.numbers, copies, strict=True):
-            if isinstance(copy, ndarray):
-                verify((verify, number, copy))
+            if issubclass(type(array := as_array(number)), ndarray):
+                verify((verify, array, as_array(copy)))
         tag.copies.clear()
         tag.protected.clear()
         self._writes = list(filter(is_write, self._pending))
@@ -166,7 +167,7 @@ def _copy(x: Any) -> Any:
     """A copy of an array, or of a number that holds one."""
     if isinstance(x, ndarray):
         return x.copy("K")
-    return np.positive(cast(Any, x)) if isinstance(x, Number) and shape_of(x) else x
+    return np.positive(cast(Any, x)) if (isinstance(x, Number) or is_staged(x)) and shape_of(x) else x
 
 
 def forget(operation: Operation) -> None:

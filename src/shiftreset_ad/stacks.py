@@ -22,7 +22,7 @@ from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import BASIC, scatter
+from shiftreset_ad.rules.indexing import BASIC, read, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.products import LABELS, contract
 from shiftreset_ad.rules.reductions import reduced_axes
@@ -211,7 +211,7 @@ def _getitem(stack: Stack, x: Any, index: Any) -> Any:
     place = after_rows(index)
     if place is None:
         return None
-    rows = x.rows[place]
+    rows = read(x.rows, place)
     is_element = len(shape_of(rows)) == 1 and not any(part is Ellipsis for part in place)
     return +rows if is_element else rows  # an element is no view of the array, but x[..., i] is one
 

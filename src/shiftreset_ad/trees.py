@@ -222,7 +222,7 @@ def is_number(leaf: Any) -> bool:
     if issubclass(kind, np.ndarray):
         # Not a matrix or a masked array, which compute otherwise.
         return leaf.dtype.kind in "fc" and (kind is np.ndarray or issubclass(kind, np.memmap))
-    return issubclass(kind, NUMBERS) or (issubclass(kind, Wrapped) and leaf.dtype.kind in "fc")
+    return issubclass(kind, NUMBERS) or (issubclass(kind, Wrapped) and dtype_of(leaf).kind in "fc")
 
 
 def is_constant(leaf: Any) -> bool:

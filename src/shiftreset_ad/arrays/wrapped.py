@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Self, cast
 
@@ -15,14 +16,24 @@ METHODS = (
 )
 
 
+class _Recorder(threading.local):
+    """What `adopt` makes of an array in this thread, where a function is being written down."""
+
+    adopt: Callable[[Any], Any] | None = None
+
+
+recorder = _Recorder()
+
+
 class Wrapped:
     """A value of the oldest level that is none of NumPy's own, and answers NumPy's functions itself.
 
-    It is never written to. Its attributes and methods are those of arrays, by NumPy's functions.
+    Its attributes and methods are those of arrays, by NumPy's functions.
     """
 
     __slots__ = ()
 
+    inside: Any = None  # the array of NumPy's that it stands for, of which only the layout may be looked at, if any
     shape: Any
     dtype: Any
     item: Callable[..., Any]
@@ -38,6 +49,14 @@ class Wrapped:
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return np
 
+    def adopt(self, array: Any) -> Any:
+        """An array of NumPy's, which is used up, as a value of the same kind, to be written to."""
+        raise NotImplementedError
+
+    def frozen(self) -> Any:
+        """The value as it is now."""
+        raise NotImplementedError
+
     def refuse_writing(self, statement: str) -> NoReturn:
         """Raise TypeError for `statement`, which writes to the array."""
         raise NotImplementedError
@@ -46,7 +65,7 @@ class Wrapped:
         """A derivative of this value, None for zero, as the user gets it: of the same kind, and the user's to keep."""
         raise NotImplementedError
 
-    def __setitem__(self, index: Any, item: Any) -> NoReturn:
+    def __setitem__(self, index: Any, item: Any) -> None:
         self.refuse_writing("x[i] = v")
 
     def reshape(self, *shape: Any) -> Any:

@@ -15,6 +15,7 @@ from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of, diagonal_of, with_diagonal
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.special.table import special
+from shiftreset_ad.rules.table import carried_out
 from shiftreset_ad.scipy.linalg import solve_triangular
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -26,7 +27,7 @@ NEGLIGIBLE = 1e6 * np.finfo(float).eps  # SciPy's, of an eigenvalue relative to 
 
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     x, alpha = operand(x), operand(alpha)
-    known = stats.dirichlet.logpdf(plain(x), plain(alpha))
+    known = carried_out(stats.dirichlet.logpdf, plain(x), plain(alpha))
     if not (has_number(x) or has_number(alpha)):
         return known
     x, powers, log_scale = on_simplex(x, alpha)
@@ -35,7 +36,7 @@ def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
 
 def dirichlet_pdf(x: Any, alpha: Any) -> Any:
     x, alpha = operand(x), operand(alpha)
-    known = stats.dirichlet.pdf(plain(x), plain(alpha))
+    known = carried_out(stats.dirichlet.pdf, plain(x), plain(alpha))
     if not (has_number(x) or has_number(alpha)):
         return known
     x, powers, log_scale = on_simplex(x, alpha)
@@ -63,7 +64,7 @@ DIRICHLET: dict[str, Callable[..., Any]] = {"logpdf": dirichlet_logpdf, "pdf": d
 
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     x, mean, cov = operand(x), operand(mean), operand(cov)
-    known = stats.multivariate_normal.logpdf(plain(x), plain(mean), plain(cov), allow_singular)
+    known = carried_out(stats.multivariate_normal.logpdf, plain(x), plain(mean), plain(cov), allow_singular)
     if not any(map(has_number, (x, mean, cov))):
         return known
     mean, cov = parameters(mean, cov)
@@ -79,13 +80,13 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
 
 def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     if not any(has_number(operand(argument)) for argument in (x, mean, cov)):
-        return stats.multivariate_normal.pdf(x, mean, cov, allow_singular)
+        return carried_out(stats.multivariate_normal.pdf, x, mean, cov, allow_singular)
     return np.exp(normal_logpdf(x, mean, cov, allow_singular))
 
 
 def normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     mean, cov = operand(mean), operand(cov)
-    known = stats.multivariate_normal.entropy(plain(mean), plain(cov))
+    known = carried_out(stats.multivariate_normal.entropy, plain(mean), plain(cov))
     if not has_number(cov):
         return known
     mean, cov = parameters(mean, cov)

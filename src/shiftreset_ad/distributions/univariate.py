@@ -15,6 +15,7 @@ import numpy as np
 from shiftreset_ad.dispatch import call, has_number
 from shiftreset_ad.distributions.of_scipy import Distribution, operand, require_real, stats
 from shiftreset_ad.rules.special.table import rule
+from shiftreset_ad.rules.table import carried_out, is_staged
 
 
 def standard(name: str, method: str, parameters: tuple[str, ...], **partials: Any) -> Callable[..., Any]:
@@ -22,7 +23,7 @@ def standard(name: str, method: str, parameters: tuple[str, ...], **partials: An
     of_scipy = getattr(getattr(stats, name), method)
 
     def function(*values: Any) -> Any:
-        return call(function, *values) if any(map(has_number, values)) else of_scipy(*values)
+        return call(function, *values) if any(map(has_number, values)) else carried_out(of_scipy, *values)
 
     function.__module__, function.__name__ = "scipy.stats", f"{name}.{method}"
     rule(f"{name}({', '.join(parameters)})", function, **partials)
@@ -56,8 +57,8 @@ def located(name: str, method: str, at_standard: Callable[..., Any], shapes: tup
         bound.apply_defaults()
         values = list(map(operand, bound.arguments.values()))
         if not any(map(has_number, values)):
-            return getattr(getattr(stats, name), method)(*args, **kwds)
-        x, *rest = values = [value if has_number(value) else np.asarray(value) for value in values]
+            return carried_out(getattr(getattr(stats, name), method), *args, **kwds)
+        x, *rest = values = [value if has_number(value) or is_staged(value) else np.asarray(value) for value in values]
         require_real(f"{name}.{method}", *values)
         if discrete:
             return at_standard(x - rest[-1], *rest[:-1])

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.joining import as_array
-from shiftreset_ad.rules.layouts import in_order, in_order_like
+from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.selection import as_positions, brought_into_range, elements_along, flattened_for
 from shiftreset_ad.rules.shapes import normalize_axes
@@ -87,9 +87,9 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 @composite(np.piecewise)
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     shape, dtype = shape_of(x), dtype_of(x)
-    if np.isscalar(condlist) or (shape and not isinstance(condlist[0], list | np.ndarray)):
+    if np.isscalar(condlist) or (shape and not isinstance(condlist[0], list) and array_of(condlist[0]) is None):
         condlist = [condlist]
-    masks = np.asarray(condlist, bool)
+    masks = constant_of(condlist, _as_masks)
     if len(masks) == len(funclist) - 1:
         masks = np.concatenate([masks, ~np.any(masks, axis=0, keepdims=True)])
     elif len(masks) != len(funclist):
@@ -109,6 +109,10 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
         parts.append(part if dtype_of(part) == dtype else astype(part, dtype))
     order = np.argsort(np.argsort(last, axis=None, kind="stable"))
     return in_order_like(np.reshape(np.concatenate(parts)[order], shape), x)
+
+
+def _as_masks(conditions: Any) -> Any:
+    return np.asarray(conditions, bool)
 
 
 @composite(np.trim_zeros)

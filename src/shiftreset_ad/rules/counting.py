@@ -26,7 +26,7 @@ OF_LISTS.add(np.histogramdd)  # of coordinates
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     counts = np.bincount(plain(x), None if weights is None else plain(weights), minlength)
     return (
-        counts if weights is None else scatter([astype(weights, np.float64)], [np.array(x)], counts.shape, counts.dtype)
+        counts if weights is None else scatter([astype(weights, np.float64)], [np.copy(x)], counts.shape, counts.dtype)
     )
 
 

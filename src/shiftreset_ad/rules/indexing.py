@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
+from shiftreset_ad.rules.table import LinearMap, ask, dispatched, is_staged, linear, staged_among, structured
 
 BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
+PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # in which nothing is staged
 
 
 class At(NamedTuple):
@@ -38,8 +39,12 @@ def names_each_position_once(index: Any) -> bool:
     if isinstance(index, BASIC):
         return True
     if type(index) is tuple:
-        return all(isinstance(part, BASIC) for part in index)
-    return isinstance(index, np.ndarray) and index.dtype == np.bool_
+        return all(isinstance(part, BASIC) or _is_staged_integer(part) for part in index)
+    return _is_staged_integer(index) or ((isinstance(index, np.ndarray) or is_staged(index)) and index.dtype == bool)
+
+
+def _is_staged_integer(part: Any) -> bool:
+    return is_staged(part) and part.dtype.kind in "iu" and not part.shape
 
 
 def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -69,6 +74,20 @@ def _has_integers(part: Any) -> bool:
     return isinstance(part, np.ndarray) and part.dtype.kind in "iu"
 
 
+def read(x: Any, index: Any) -> Any:
+    """`x[index]`; a plain array would ask a staged index what it is."""
+    if type(x) is not np.ndarray or type(index) in PLAIN or (staged := staged_part(index)) is None:
+        return x[index]
+    return ask(staged, operator.getitem, (x, index), {})
+
+
+def staged_part(index: Any) -> Any:
+    """A part of the index that is staged, if there is one."""
+    if type(index) in PLAIN:
+        return None
+    return staged_among(*index) if type(index) is tuple else staged_among(index)
+
+
 def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
     """Add `values` into the part `index` of a plain array; a position that is named twice gets both."""
     if type(index) is slice:
@@ -83,6 +102,9 @@ def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
 @dispatched
 def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     """The array of zeros with each of `values` added at its index: the sum of all `At(index, value)`."""
+    for index in indices:
+        if type(index) not in PLAIN and (staged := staged_part(index)) is not None:
+            return ask(staged, scatter, (values, indices, shape, dtype), {})
     array = np.zeros(shape, dtype)
     for index, value in zip(indices, values, strict=True):
         scatter_into(array, index, value)
@@ -92,12 +114,12 @@ def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype
 @structured(operator.getitem, linear=True)
 def _getitem(x: Any, index: Any) -> Any:
     index = frozen_index(index)
-    return linear(x, lambda x: x[index], lambda y_bar: At(index, y_bar), selects=True)
+    return linear(x, lambda x: read(x, index), lambda y_bar: At(index, y_bar), selects=True)
 
 
 @structured(scatter, linear=True)
 def _scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     def part(index: Any) -> LinearMap:
-        return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: y_bar[index])
+        return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: read(y_bar, index))
 
     return scatter(values, indices, shape, dtype), ([part(index) for index in indices],)

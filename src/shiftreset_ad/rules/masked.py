@@ -14,7 +14,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter
+from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
+from shiftreset_ad.rules.table import is_staged
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -52,7 +53,7 @@ def where_chosen(condition: Any, y_bar: Any) -> Any:
     if isinstance(condition, ndarray | bool | np.bool_ | list | tuple):
         mask: Any = np.asarray(condition, bool)
     elif is_of_numpy(condition):
-        mask = condition != 0
+        mask = condition if getattr(condition, "dtype", None) == np.bool_ else np.not_equal(condition, 0)
     else:
         return values
     shape = shape_of(values)
@@ -61,7 +62,7 @@ def where_chosen(condition: Any, y_bar: Any) -> Any:
 
 def is_of_numpy(x: Any) -> bool:
     """Whether what is made of `x` by comparison is a mask, and no array of another library."""
-    return isinstance(x, ndarray | np.bool_) or getattr(type(x), "of_numpy", False)
+    return isinstance(x, ndarray | np.bool_) or is_staged(x)
 
 
 class Choice:
@@ -122,8 +123,9 @@ def masked(values: Any, mask: Any) -> Any:
 
 def marked(whole: Any, index: Any, mask: Any) -> Any:
     """A mask, which is used up, with True in the part `index` where `mask` is."""
-    if not (type(whole) is ndarray and (mask is True or type(mask) in (ndarray, np.bool_))):
-        counts = np.ones(shape_of(whole[index]), bool) if mask is True else mask
+    is_plain = type(whole) is ndarray and (mask is True or type(mask) in (ndarray, np.bool_))
+    if not is_plain or staged_part(index) is not None:
+        counts = np.ones(shape_of(read(whole, index)), bool) if mask is True else mask
         return whole | (scatter([counts * 1.0], [index], shape_of(whole), np.dtype(float)) != 0)
     if mask is True:
         whole[index] = True

@@ -16,6 +16,7 @@ from shiftreset_ad.rules.table import (
     LinearMap,
     composite,
     functions_of,
+    is_staged,
     linear,
     require_order,
     structured,
@@ -65,7 +66,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 def mask_of(where: Any) -> Any:
     """A copy of the mask `where`, as the program may write to it before the way back; True if all elements count."""
-    return True if where is True else np.array(where, dtype=bool)
+    return True if where is True else where.astype(bool) if is_staged(where) else np.array(where, dtype=bool)
 
 
 def masked(where: Any, x: Any, otherwise: float = 0.0) -> Any:

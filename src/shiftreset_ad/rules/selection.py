@@ -13,7 +13,7 @@ from shiftreset_ad.rules.indexing import At, frozen_index
 from shiftreset_ad.rules.joining import as_array, join
 from shiftreset_ad.rules.layouts import in_order, order_of
 from shiftreset_ad.rules.shapes import normalize_axes, normalize_axis
-from shiftreset_ad.rules.table import LinearMap, composite, dispatched, linear, structured
+from shiftreset_ad.rules.table import LinearMap, ask, composite, dispatched, is_staged, linear, structured
 
 
 def along(axis: int, index: Any) -> tuple[Any, ...]:
@@ -30,7 +30,7 @@ def as_positions(name: str, indices: Any) -> Any:
             f"numpy.{name}: positions are integers, and these have dtype {dtype}; "
             "where a number that is being differentiated is meant, use shiftreset_ad.value(x).astype(int)"
         )
-    return np.asarray(indices, np.intp)
+    return indices.astype(np.intp) if is_staged(indices) else np.asarray(indices, np.intp)
 
 
 def brought_into_range(name: str, positions: Any, size: int, mode: str) -> Any:
@@ -57,6 +57,8 @@ def elements_along(a: Any, axis: int, positions: Any) -> Any:
     """The elements at these positions of an axis, in the layout that NumPy's functions give them, which is not that of
     `a[:, positions]`: whether `numpy.ravel` of the answer is a view of it depends on that.
     """
+    if is_staged(positions):  # which NumPy does not ask
+        return ask(positions, np.take, (a, positions, axis), {})
     return np.take(a, positions, axis)
 
 

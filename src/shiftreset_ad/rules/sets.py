@@ -25,8 +25,7 @@ def selected(pool: Any, values: Any) -> Any:
     order = np.argsort(plain(pool), kind="stable")
     in_order = plain(pool)[order]
     again = np.argsort(values, kind="stable")
-    repetition = np.empty(len(values), np.intp)
-    repetition[again] = np.arange(len(values)) - np.searchsorted(values[again], values[again])
+    repetition = (np.arange(len(values)) - np.searchsorted(values[again], values[again]))[np.argsort(again)]
     return pool[order[np.searchsorted(in_order, values) + repetition]]
 
 

@@ -59,7 +59,7 @@ def _reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = Non
         y = np.reshape(a, shape, order=order)
         return np.copy(y) if copy else y
 
-    return linear(a, reshaped, lambda y_bar: np.reshape(y_bar, original, order=order), selects=True)
+    return linear(a, reshaped, lambda y_bar: in_shape(y_bar, original, order), selects=True)
 
 
 @structured(np.ravel, linear=True)
@@ -67,7 +67,12 @@ def _ravel(a: Any, order: Any = "C") -> Any:
     """Unlike `reshape`, it copies a part of an array, even where a view would do."""
     require_order_of_elements("ravel", order)
     original = shape_of(a)
-    return linear(a, lambda a: np.ravel(a, order), lambda y_bar: np.reshape(y_bar, original, order=order), selects=True)
+    return linear(a, lambda a: np.ravel(a, order), lambda y_bar: in_shape(y_bar, original, order), selects=True)
+
+
+def in_shape(y_bar: Any, shape: tuple[int, ...], order: Any) -> Any:
+    """A cotangent in the shape of the operand; that of a scalar is one, too, and no array."""
+    return np.reshape(y_bar, shape, order=order) if shape else y_bar[(0,) * len(shape_of(y_bar))]
 
 
 @composite(np.expand_dims)

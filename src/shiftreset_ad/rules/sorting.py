@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.indexing import read
 from shiftreset_ad.rules.layouts import in_order_like
 from shiftreset_ad.rules.shapes import astype, constant_of, normalize_axis
 from shiftreset_ad.rules.table import composite, dispatched, linear, structured
@@ -35,7 +36,7 @@ def rearranged(a: Any, order: Any, axis: int) -> Any:
 @structured(rearranged, linear=True)
 def _rearranged(a: Any, order: Any, axis: int) -> Any:
     place, inverse = along(order, axis), along(np.argsort(order, axis=axis), axis)
-    return linear(a, lambda a: a[place], lambda y_bar: y_bar[inverse])
+    return linear(a, lambda a: read(a, place), lambda y_bar: read(y_bar, inverse))
 
 
 @composite(np.sort)

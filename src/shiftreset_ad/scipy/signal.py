@@ -13,7 +13,7 @@ import scipy.signal  # type: ignore[import-untyped]
 
 from shiftreset_ad.dispatch import call, has_number
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.table import LinearMap, structured
+from shiftreset_ad.rules.table import LinearMap, carried_out, structured
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
@@ -29,7 +29,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     """
     if has_number(in1) or has_number(in2):
         return call(convolve, in1, in2, mode, method)
-    return scipy.signal.convolve(in1, in2, mode, method)
+    return carried_out(scipy.signal.convolve, in1, in2, mode, method)
 
 
 @structured(convolve, "in1", "in2", kept=("in1", "in2"), multilinear=True)

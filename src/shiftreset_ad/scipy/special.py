@@ -25,7 +25,7 @@ from shiftreset_ad.rules.special.definitions import elementwise, taking_numbers
 from shiftreset_ad.rules.special.dirichlet import slope_of_diric
 from shiftreset_ad.rules.special.spherical import SPHERICAL
 from shiftreset_ad.rules.special.table import special as _scipy
-from shiftreset_ad.rules.table import LinearMap, structured
+from shiftreset_ad.rules.table import LinearMap, carried_out, structured
 
 
 def __getattr__(name: str) -> Any:
@@ -152,7 +152,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803 (SciPy's name)
     """The number of combinations, as `scipy.special.comb`; derivatives in `N` and `k`, unless `exact` is asked for."""
     if not (has_number(N) or has_number(k)):
-        return _scipy.comb(N, k, exact=exact, repetition=repetition)
+        return carried_out(_scipy.comb, N, k, exact=exact, repetition=repetition)
     _require_inexact("comb", exact)
     if repetition:
         return np.where((k == 0) & (N >= 0), 1.0, comb(N + k - 1.0, k))[()]
@@ -163,7 +163,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803 (SciPy's name)
     """The number of permutations, as `scipy.special.perm`; derivatives in `N` and `k`, unless `exact` is asked for."""
     if not (has_number(N) or has_number(k)):
-        return _scipy.perm(N, k, exact=exact)
+        return carried_out(_scipy.perm, N, k, exact=exact)
     _require_inexact("perm", exact)
     valid = _is_countable(N, k)
     n, k = np.where(valid, N, 1.0), np.where(valid, k, 0.0)
@@ -227,7 +227,7 @@ def diric(x: Any, n: Any) -> Any:
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     """The Legendre polynomial and `diff_n` of its derivatives, as `scipy.special.legendre_p`; derivative in `z`."""
     if not (has_number(n) or has_number(z)):
-        return _scipy.legendre_p(n, z, diff_n=diff_n)
+        return carried_out(_scipy.legendre_p, n, z, diff_n=diff_n)
     return np.stack([_rows.legendre(n, z, order) for order in _orders("legendre_p", diff_n)])
 
 
@@ -237,7 +237,7 @@ def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool 
     Where z is 1 or -1, the first two derivatives are SciPy's, and the others infinite or NaN.
     """
     if not any(map(has_number, (n, m, z))):
-        return _scipy.assoc_legendre_p(n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n)
+        return carried_out(_scipy.assoc_legendre_p, n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n)
     orders = _orders("assoc_legendre_p", diff_n)
     return np.stack([_rows.associated(n, m, z, branch_cut, norm, order) for order in orders])
 
@@ -248,14 +248,14 @@ def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     At the poles, the first two derivatives are SciPy's, and the others infinite or NaN.
     """
     if not any(map(has_number, (n, m, theta))):
-        return _scipy.sph_legendre_p(n, m, theta, diff_n=diff_n)
+        return carried_out(_scipy.sph_legendre_p, n, m, theta, diff_n=diff_n)
     return np.stack([_rows.spherical(n, m, theta, order) for order in _orders("sph_legendre_p", diff_n)])
 
 
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """The spherical harmonic and its derivatives, as `scipy.special.sph_harm_y`; derivatives in `theta` and `phi`."""
     if not any(map(has_number, (n, m, theta, phi))):
-        return _scipy.sph_harm_y(n, m, theta, phi, diff_n=diff_n)
+        return carried_out(_scipy.sph_harm_y, n, m, theta, phi, diff_n=diff_n)
     orders, turn = _orders("sph_harm_y", diff_n), np.multiply(1j, m)
     y = _rows.harmonic(n, m, theta, phi)
     if len(orders) == 1:

@@ -31,7 +31,7 @@ from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.dispatch import (
     SEQUENCES,
     by_linear_maps,
-    innermost,
+    in_memory,
     is_linear_in_list,
     is_view,
     map_numbers,
@@ -113,7 +113,7 @@ class Series(ArrayNumber):
         """A coefficient of a new value, which does not share memory with that of an operand."""
         k = len(self.coefficients)
         for x in self.sources:
-            if x.has(k) and type(innermost(y_k)) is ndarray and not is_view(self.primal, x.primal):
+            if x.has(k) and type(in_memory(y_k)) is ndarray and not is_view(self.primal, x.primal):
                 x_k = x.coefficients[k]
                 if y_k is x_k or is_view(y_k, x_k):
                     return +y_k
@@ -213,7 +213,7 @@ def mirror(x: Series, items: Sequence[Any] = ()) -> None:
 
 def _lie_alike(coefficients: Coefficients) -> bool:
     """Whether all can be written to, and lie in memory as the first one does."""
-    first, *others = map(innermost, coefficients)
+    first, *others = map(in_memory, coefficients)
     return all(lies_alike(other, first) for other in others)
 
 

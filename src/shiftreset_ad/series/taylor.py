@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from shiftreset_ad.forward import own
 from shiftreset_ad.memory import protect
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.recurrences import Coefficients
+from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.series.numbers import Expansion, Series, belongs
 from shiftreset_ad.tags import Tag
 from shiftreset_ad.tracebacks import trimming
@@ -44,7 +46,7 @@ def taylor(f: Callable[[Any], Any], x: Any, order: int, direction: Any = None) -
     if not callable(f):
         raise TypeError(f"taylor: the function is {f!r:.60}, which cannot be called; write taylor(f, x, order)")
     name = named("taylor", f)
-    require_count(name, "order", order)
+    order = require_count(name, "order", order)
     trees.require_differentiable(x, name, "x")
     inputs = trees.Parts(x)
     if direction is None:
@@ -68,7 +70,7 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     240.0
     """
     name = named("derivative", f)
-    require_count(name, "n", n)
+    n = require_count(name, "n", n)
 
     def derivative_of_f(x: Any, *args: Any, **kwargs: Any) -> Any:
         trees.require_differentiable(x, name, "x")
@@ -133,9 +135,10 @@ def nth_derivative(coefficients: Coefficients, n: int) -> Any:
     return own(c_n, y)
 
 
-def require_count(operator: str, name: str, order: Any) -> None:
-    """Raise TypeError or ValueError unless `order` is a natural number."""
-    if isinstance(order, bool) or not isinstance(order, int | np.integer):
+def require_count(operator: str, name: str, order: Any) -> int:
+    """`order` as an integer. Raises TypeError or ValueError unless it is a natural number."""
+    if isinstance(order, bool) or not (isinstance(order, int | np.integer) or is_staged(order)):
         raise TypeError(f"{operator}: {name} must be an integer, 0 or more, and is {order!r:.60}")
     if order < 0:
         raise ValueError(f"{operator}: {name} must be 0 or more, and is {order}")
+    return index(order)

@@ -9,6 +9,7 @@ from typing import Any
 
 from shiftreset_ad.dispatch import call, has_number
 from shiftreset_ad.rules.special.table import rule
+from shiftreset_ad.rules.table import ask, staged_among
 
 
 def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,7 +21,10 @@ def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         values = tuple(bound.arguments.values())
-        return call(ours, *values) if any(map(has_number, values)) else function(*values)
+        if any(map(has_number, values)):
+            return call(ours, *values)
+        staged = staged_among(*values)
+        return function(*values) if staged is None else ask(staged, ours, values, {})
 
     return ours
 
