@@ -18,6 +18,7 @@ from shiftreset_ad.forward import NumF
 from shiftreset_ad.reverse import NumR, grad, value_and_grad
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.series import derivative, taylor
+from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
 from shiftreset_ad.tags import EscapedNumberError, WrongThreadError
 from shiftreset_ad.transforms import (
     elementwise_grad,
@@ -42,6 +43,8 @@ __all__ = [
     "NumF",
     "NumR",
     "Prompt",
+    "StagedFunction",
+    "StagingWarning",
     "WrongThreadError",
     "array",
     "checkpoint",
@@ -66,6 +69,7 @@ __all__ = [
     "linearize",
     "reset",
     "shift",
+    "staged",
     "stop_gradient",
     "taylor",
     "value",

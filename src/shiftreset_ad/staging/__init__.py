@@ -1,0 +1,16 @@
+"""Functions that are run once and written down: the steps of a derivative without its numbers and its control.
+
+*   `trace`: the steps;
+*   `values`: what writes them down, a value that NumPy's functions and the rules compute with;
+*   `interface`: what such a value has of arrays and floats; `functions`: what is known of the functions that it meets;
+*   `generation`: from the steps to a Python function; `elimination`: which need not be taken; `lowering`: how else some
+    can be taken, in less time;
+*   `recording`: one run that is written down; `keys`: for which other arguments its steps hold;
+*   `surroundings`: what a function sees beside its arguments, which has to stay as it is; `parts`: what it consists of;
+*   `staged`: the operator.
+"""
+
+from shiftreset_ad.staging import interface  # noqa: F401  (which adds to the values what arrays have)
+from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
+
+__all__ = ["StagedFunction", "StagingWarning", "staged"]

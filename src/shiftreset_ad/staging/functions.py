@@ -1,0 +1,224 @@
+"""What has to be known of NumPy's functions and of ours, so that calls of them can be written down as steps.
+
+What is not known of a function is looked at again whenever the steps are taken.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.dispatch import name_of
+from shiftreset_ad.rules.accumulations import running_maximum, running_minimum, running_product
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import assemble
+from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
+from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.joining import join
+from shiftreset_ad.rules.products import contract
+from shiftreset_ad.rules.selection import elements_along
+from shiftreset_ad.rules.sorting import rearranged
+from shiftreset_ad.rules.table import functions_of
+
+# They look at nothing but types, shapes, dtypes and memory, which are the same whenever the steps are taken again.
+OF_THE_SHAPE = {
+    *functions_of("shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "common_type", "can_cast"),
+    *functions_of("shares_memory", "may_share_memory"),
+}
+WRITING = {*functions_of("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")}
+TO_FILES = {*functions_of("save", "savez", "savez_compressed", "savetxt")}
+# Options by which a function writes to an argument, and the value with which it does not.
+HARMLESS: dict[str, Any] = {"out": None, "overwrite_input": False}
+
+# Functions whose answers have the type, shape and dtype that those of the arguments give them, and that raise nothing,
+# whatever the values are.
+CLOSED = {
+    *functions_of("sum", "mean", "prod", "max", "min", "amax", "amin", "ptp", "var", "std", "median", "trace"),
+    *functions_of("cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "any", "all", "count_nonzero", "diff"),
+    *functions_of("nansum", "nanmean", "nanprod", "nanmax", "nanmin", "nanvar", "nanstd", "nancumsum", "nancumprod"),
+    *functions_of("argmax", "argmin", "argsort", "sort", "argpartition", "partition", "lexsort", "searchsorted"),
+    *functions_of("transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis", "reshape"),
+    *functions_of("ravel", "squeeze", "expand_dims", "broadcast_to", "broadcast_arrays", "meshgrid", "atleast_1d"),
+    *functions_of("atleast_2d", "atleast_3d", "concatenate", "concat", "stack", "hstack", "vstack", "dstack"),
+    *functions_of("column_stack", "block", "append", "split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"),
+    *functions_of("where", "select", "copy", "zeros_like", "ones_like", "full_like", "diagonal", "diag", "diagflat"),
+    *functions_of("tril", "triu", "tile", "roll", "flip", "fliplr", "flipud", "rot90", "take", "take_along_axis"),
+    *functions_of("dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "cross", "convolve", "correlate"),
+    *functions_of("clip", "real", "imag", "angle", "round", "around", "sinc", "i0", "nan_to_num", "unwrap"),
+    *functions_of("isclose", "allclose", "array_equal", "array_equiv", "isreal", "iscomplex", "isposinf", "isneginf"),
+    *functions_of("linspace", "trapezoid", "vander", "polyval", "linalg.outer", "linalg.cross", "linalg.diagonal"),
+    *functions_of("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.fft2", "fft.ifft2", "fft.rfft2", "fft.irfft2"),
+    *functions_of("fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", "fft.hfft", "fft.ihfft", "fft.fftshift"),
+    *functions_of("fft.ifftshift", "linalg.trace", "linalg.tensordot", "linalg.matrix_transpose", "linalg.multi_dot"),
+    *functions_of("linalg.det", "linalg.slogdet", "linalg.vecdot", "linalg.vector_norm"),
+    *(scatter, astype, real_part, imaginary_part, rearranged, contract, elements_along, join, assemble),
+    *(running_product, running_maximum, running_minimum),
+}
+# The same, but that they raise an error for some values.
+FALLIBLE = {
+    *functions_of("linalg.solve", "linalg.inv", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh", "linalg.svd"),
+    *functions_of("linalg.svdvals", "linalg.qr", "linalg.pinv", "linalg.norm", "linalg.matrix_norm", "linalg.cond"),
+    *functions_of("linalg.matrix_power", "linalg.tensorsolve", "linalg.tensorinv"),
+}
+# Those that take floats for integers, which say how many elements something has.
+COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
+# Methods of arrays like that; those that have the names of functions are as these.
+METHODS = {"astype", "byteswap", "conj", "conjugate", "flatten", "getfield", "view", "__copy__"} | {
+    function.__name__ for function in CLOSED if getattr(np, function.__name__, None) is function
+}
+
+INFIX: dict[Callable[..., Any], str] = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+    operator.and_: "&",
+    operator.or_: "|",
+    operator.xor: "^",
+    operator.lshift: "<<",
+    operator.rshift: ">>",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
+COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+OPERATORS = {*INFIX, *PREFIX, operator.abs}
+STATEMENTS: dict[Callable[..., Any], str] = {
+    operator.setitem: "x[i] = v",
+    **{
+        getattr(operator, f"i{function.__name__.strip('_')}"): f"x {symbol}= v"
+        for function, symbol in INFIX.items()
+        if function not in COMPARISONS
+    },
+}
+# Those that raise nothing, not even with Python's floats.
+SAFE = {operator.add, operator.sub, operator.mul, operator.abs, *PREFIX, *COMPARISONS}
+POWERS = (operator.pow, np.power)
+
+
+class Attribute:
+    """The function that looks up an attribute of its argument."""
+
+    __slots__ = ("__name__",)
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, x: Any) -> Any:
+        return getattr(x, self.__name__)
+
+
+class Method(Attribute):
+    """The function that calls a method of its first argument."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, self.__name__)(*args, **kwargs)
+
+
+class Into:
+    """The function that has the answer of another one written to its first argument."""
+
+    __slots__ = ("__name__", "_function")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__name__ = f"{name_in_program(function)}(..., out=x)"
+        self._function = function
+
+    def __call__(self, out: Any, *args: Any, **kwargs: Any) -> None:
+        self._function(*args, out=out, **kwargs)
+
+
+def name_in_program(function: Callable[..., Any]) -> str:
+    """What a user calls a function, a method or a statement."""
+    if function in STATEMENTS:
+        return STATEMENTS[function]
+    if isinstance(function, Attribute):
+        return f"x.{function.__name__}"
+    if isinstance(of_ufunc := getattr(function, "__self__", None), np.ufunc):
+        return f"{name_of(of_ufunc)}.{function.__name__}"
+    return function.__name__ if type(function) is Into else name_of(function)
+
+
+attribute, method = cache(Attribute), cache(Method)  # one for each name, so that they can be compared
+
+
+def is_closed(function: Callable[..., Any]) -> bool:
+    """Whether this is one of CLOSED, or a method like one, or of a ufunc."""
+    if type(function) is Method:
+        return function.__name__ in METHODS
+    of_ufunc = isinstance(getattr(function, "__self__", None), np.ufunc)
+    return function in CLOSED or of_ufunc or type(function) is Attribute
+
+
+def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands: list[Any], answer: Any) -> bool:
+    """Whether the type, shape or dtype of an answer may depend on the values of these operands."""
+    if function is operator.pow:  # of Python's floats it may be complex, and of its integers a float
+        return not isinstance(answer, np.ndarray | np.generic)
+    if isinstance(function, np.ufunc | type) or function in OPERATORS:
+        return False
+    if (function is np.where and len(args) == 1) or (function in COUNTING and len(operands) > 1):
+        return True
+    return not (is_closed(function) or function in FALLIBLE) or any(map(is_count, operands))
+
+
+def is_count(x: Any) -> bool:
+    """Whether a value may say how many elements something has, along which axis, or whether axes are kept."""
+    kind = dtype_of(x).kind
+    return kind in "iu" or (kind == "b" and not shape_of(x))
+
+
+def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, reactions: Mapping[str, str]) -> bool:
+    """Whether a call may raise an error for other values of its operands, so that it matters that it is made."""
+    if "raise" in reactions.values():
+        return True
+    if function is operator.getitem:
+        return len(operands) > 1
+    if function in POWERS and dtype_of(answer).kind in "iu":
+        return True
+    if function in SAFE or isinstance(function, np.ufunc):
+        return False
+    if function in OPERATORS:
+        return not isinstance(answer, np.ndarray | np.generic)
+    if isinstance(function, type):
+        return not issubclass(function, float | np.inexact)
+    return not is_closed(function) or any(map(is_count, operands))
+
+
+@cache
+def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the parameters that can be given by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def written_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+    """The option by which a call writes to an argument."""
+
+    def options() -> Iterator[tuple[str, Any]]:
+        yield from zip(_positional(function), args, strict=False)
+        yield from kwargs.items()
+
+    for name, arg in options():
+        if name in HARMLESS and arg is not HARMLESS[name]:
+            return name
+        if name == "copy" and function is getattr(np, "nan_to_num", None) and not arg:
+            return name
+    return None

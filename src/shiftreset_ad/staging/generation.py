@@ -1,0 +1,212 @@
+"""From the steps of a trace to a Python function that takes them, without those that need not be taken.
+
+Its source has a line for each step, on local variables, which are used again as soon as their values are not needed any
+more. Where the answer to a question is another than it was, it gives up, and returns the number of the question in
+place of its answers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Iterator
+from keyword import iskeyword
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.elimination import Eliminated, constants_in
+from shiftreset_ad.staging.functions import INFIX, PREFIX, Attribute, Method
+from shiftreset_ad.staging.lowering import lowered
+from shiftreset_ad.staging.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
+from shiftreset_ad.staging.values import Staged, is_staged
+
+LARGEST = 2**63  # of the integers that are written as they are
+
+
+def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
+    """The function from the inputs to the outputs, or to the number of a question; its source, and the questions."""
+    if trace.refusal is not None:  # although the function has caught the error
+        raise UnstageableError(trace.refusal)
+    source = _Source(trace, Eliminated(trace, outputs))
+    lines = "\n".join(source.function(outputs))
+    exec(compile(lines, "<staged>", "exec"), source.names)
+    return source.names["steps"], lines, source.questions
+
+
+class _Source:
+    """The source of the function, line by line, and the constants that it names."""
+
+    def __init__(self, trace: Trace, left: Eliminated) -> None:
+        self.trace = trace
+        self.left = left
+        self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray}
+        self.names.update(steps=None, inputs=None)  # which no constant can be called
+        self.questions: list[Step] = []
+        self._named: dict[int, str] = {}
+        self._variables: dict[int, str] = {}
+        self._free: list[str] = []
+
+    def function(self, outputs: list[Any]) -> list[str]:
+        steps = self.left.steps
+        inputs = len(self.trace.values) - len(self.trace.steps)
+        last = self.last_uses(outputs)
+        lines = ["def steps(inputs):"]
+        for place in range(inputs):
+            self._variables[place] = self.variable()
+        names = "".join(f"{self._variables[place]}, " for place in range(inputs))
+        if inputs:
+            lines.append(f"    {names}= inputs")
+        errors = None
+        for step in steps:
+            if step.errors != errors and step.errors is not None:
+                lines.append(f"    with errstate(**{step.errors!r}):")
+            errors = step.errors
+            indent = "    " if errors is None else "        "
+            lines += [indent + line for line in self.lines(step, last)]
+        copies, answers = self.answers(outputs)
+        return [*lines, *copies, f"    return [{', '.join(answers)}]"]
+
+    def last_uses(self, outputs: list[Any]) -> dict[int, Step | None]:
+        """For each place the last step that needs it, None for an output."""
+        last: dict[int, Step | None] = {}
+        for step in self.left.steps:
+            last.update(dict.fromkeys(self.left.operands(step), step))
+        last.update(dict.fromkeys(self.left.places_in(outputs)))
+        return last
+
+    def variable(self) -> str:
+        """The name of a variable that has nothing to keep any more, or of a new one."""
+        return self._free.pop() if self._free else f"v{len(self._variables)}"
+
+    def lines(self, step: Step, last: dict[int, Step | None]) -> Iterator[str]:
+        expression = self.expression(step)
+        for place in set(self.left.operands(step)):
+            if last[place] is step:
+                self._free.append(self._variables[place])
+        if step.is_question:
+            yield self.question(self.test(expression, step.expected), step)
+            return
+        name = self._variables[step.place] = self.variable()
+        yield f"{name} = {expression}"
+        if step.open_ended:
+            yield self.question(self.likeness(name, self.trace.values[step.place]), step)
+        if step.place not in last:  # all that mattered was its test, or that it was taken
+            self._free.append(name)
+
+    def question(self, test: str, step: Step) -> str:
+        # Without what it was called with, as the whole trace would be kept for that.
+        known = Step(step.place, step.function, (), NOTHING, None)
+        known.site = step.site
+        self.questions.append(known)
+        return f"if not ({test}): return {len(self.questions) - 1}"
+
+    def likeness(self, name: str, answer: Any) -> str:
+        """The test whether an answer has the type, the shape and the dtype of this one."""
+        kind = type(answer)
+        if kind is ndarray:
+            of_its_type = f"type({name}) is ndarray and {name}.shape == {answer.shape}"
+        else:
+            of_its_type = f"type({name}) is {self.constant(kind)}"
+        if isinstance(answer, tuple | list):
+            return f"{of_its_type} and len({name}) == {len(answer)}"
+        if isinstance(answer, ndarray | np.generic):
+            of_its_type += f" and {name}.dtype == {self.constant(answer.dtype)}"
+        if kind is ndarray:
+            of_its_type += f" and {name}.strides == {answer.strides}"
+        return of_its_type
+
+    def test(self, expression: str, expected: Any) -> str:
+        """The test whether the answer to a question is the very same."""
+        if expected is None or expected is True or expected is False:
+            return f"({expression}) is {expected}"
+        return f"is_same({expression}, {self.constant(expected)})"
+
+    def expression(self, step: Step) -> str:
+        function, args, kwargs = lowered(step, self.trace)
+        given = [self.argument(arg) for arg in args]
+        if not kwargs:
+            if len(args) == 2 and function in INFIX:
+                return f"{given[0]} {INFIX[function]} {given[1]}"
+            if len(args) == 1 and function in PREFIX:
+                return f"{PREFIX[function]}{given[0]}"
+            if function is operator.getitem:
+                return f"{given[0]}[{given[1]}]"
+            if type(function) is Attribute:
+                return f"{given[0]}.{function.__name__}"
+        options = [option(name, self.argument(arg)) for name, arg in kwargs.items()]
+        if type(function) is Method:
+            return f"{given[0]}.{function.__name__}({', '.join(given[1:] + options)})"
+        return f"{self.constant(function)}({', '.join(given + options)})"
+
+    def argument(self, x: Any) -> str:
+        """An expression for an argument, which needs no parentheses."""
+        kind = type(x)
+        if kind is Staged:
+            is_fixed = x._place in self.left.fixed
+            return self.argument(x.inside) if is_fixed else self._variables[self.left.place(x)]
+        if is_staged(x):
+            if kind is slice:
+                return f"slice({self.argument(x.start)}, {self.argument(x.stop)}, {self.argument(x.step)})"
+            parts = "".join([f"{self.argument(part)}, " for part in x])
+            return f"({parts})" if kind is tuple else f"[{parts}]"
+        if x is None or kind is bool:
+            return repr(x)
+        if (kind is float and math.isfinite(x)) or (kind is int and abs(x) < LARGEST):
+            return repr(x) if math.copysign(1.0, x) > 0.0 else f"({x!r})"
+        return self.constant(x)
+
+    def constant(self, x: Any) -> str:
+        """The name of a constant."""
+        name = self._named.get(id(x))
+        if name is None:
+            readable = readable_name(x)
+            name = readable if readable.isidentifier() and readable not in self.names else f"c{len(self._named)}"
+            self._named[id(x)] = name
+            self.names[name] = x
+        return name
+
+    def answers(self, outputs: list[Any]) -> tuple[list[str], list[str]]:
+        """Expressions for the outputs, which are the user's, and before them copies of constants and of their views."""
+        of_constants = {id(owner) for array in constants_in(self.left) for owner in owners_of(array)}
+        copies: dict[int, str] = {}  # of each array one, as the function would return the same one
+        array_of: dict[int, int] = {}
+        lines, answers = [], []
+        for x in outputs:
+            value = x.inside if type(x) is Staged else x
+            owners = [id(owner) for owner in owners_of(value)]
+            is_fixed = value is x or x._place in self.left.fixed
+            if not (is_fixed and owners) and of_constants.isdisjoint(owners):
+                answers.append(self.argument(x))
+                continue
+            if any(array_of.setdefault(owner, id(value)) != id(value) for owner in owners):
+                raise UnstageableError("it returns a constant with a view of it. Return copies")
+            if id(value) not in copies:
+                copies[id(value)] = f"w{len(copies)}"
+                lines.append(f"    {copies[id(value)]} = {self.argument(x)}.copy('K')")
+            answers.append(copies[id(value)])
+        return lines, answers
+
+
+def readable_name(x: Any) -> str:
+    """What a function is called in the source; "" for anything else, and for what could be a variable."""
+    own = getattr(x, "__name__", "") if callable(x) else ""
+    of_ufunc = getattr(x, "__self__", None)
+    name = f"{of_ufunc.__name__}_{own}" if isinstance(of_ufunc, np.ufunc) else own
+    return "" if iskeyword(name) or hasattr(builtins, name) or name[1:].isdigit() else name
+
+
+def option(name: str, expression: str) -> str:
+    """An option in a call, by whatever name."""
+    return f"{name}={expression}" if name.isidentifier() and not iskeyword(name) else f"**{{{name!r}: {expression}}}"
+
+
+def is_same(x: Any, expected: Any) -> bool:
+    """Whether the answer to a question is the very same, NaN and the sign of zero included."""
+    if type(x) is not type(expected):
+        return False
+    if isinstance(x, ndarray | np.generic | float | complex):
+        return identical(x, expected)
+    return bool(x == expected)

@@ -1,0 +1,227 @@
+"""What NumPy's arrays and scalars and Python's floats have, for staged values: attributes, methods, and operators.
+
+A staged value has what its plain value has, and raises the same errors for the rest. What shows the memory of an array
+is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from numbers import Number as AnyNumber
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.dispatch import Number, has_number
+from shiftreset_ad.staging.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
+from shiftreset_ad.staging.values import SCALARS, Staged, as_it_is, call, write, write_into
+
+OF_THE_LAYOUT = ("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "device")
+PARTS = ("T", "mT", "real", "imag", "numerator", "denominator")
+METHODS = (
+    *("all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress"),
+    *("conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "getfield", "max", "mean", "min"),
+    *("nonzero", "prod", "ravel", "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes"),
+    *("take", "to_device", "trace", "transpose", "var", "view"),
+)
+QUESTIONS = (*("is_integer", "as_integer_ratio", "hex", "bit_length", "bit_count", "to_bytes", "tobytes", "dumps"),)
+WRITING = ("fill", "partition", "put", "sort")
+REFUSED = ("resize", "setfield", "setflags")
+OPERANDS = (*SCALARS, ndarray, list, tuple)
+
+
+def _had(look_up: Callable[[Staged], Any], name: str, statement: str) -> property:
+    """The property of the values whose plain value has it."""
+
+    def found(self: Staged) -> Any:
+        getattr(self.inside, name)  # raises the error of the plain value
+        return look_up(self)
+
+    return property(found, lambda self, new: self.refuse_writing(statement), doc=f"As of the plain value: {name}.")
+
+
+def _of_the_layout(name: str) -> property:
+    return _had(lambda self: getattr(self.inside, name), name, f"x.{name} = v")
+
+
+def _part(name: str) -> property:
+    return _had(lambda self: call(attribute(name), (self,)), name, f"x.{name} = v")
+
+
+def _method(name: str, operate: Callable[..., Any]) -> property:
+    return _had(lambda self: partial(operate, self, name), name, f"x.{name} = v")
+
+
+def _call_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> Any:
+    function: Any = getattr(np, name, None)
+    if has_number(args) or has_number(list(kwargs.values())):
+        return function(self, *args, **kwargs)
+    if kwargs.get("out") is not None:
+        return write_into([kwargs.pop("out")], method(name), (self, *args), kwargs)
+    option = written_by(function or method(name), (self, *args), kwargs)
+    if option is not None or (name == "byteswap" and (args or kwargs)):
+        self.refuse_writing(f"x.{name}(..., {option or 'inplace'}=...)")
+    kwargs.pop("out", None)
+    return call(method(name), (self, *args), kwargs)
+
+
+def _ask_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> Any:
+    return self.answer(method(name), *args, **kwargs)
+
+
+def _write_by_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> None:
+    write(method(name), self, *args, **kwargs)
+
+
+def _refuse_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> Any:
+    self.refuse_writing(f"x.{name}(...)")
+
+
+def _item(self: Staged, *index: Any) -> Any:
+    """As of NumPy's arrays; a number of Python's is its own."""
+    return call(method("item"), (self, *index)) if isinstance(self.inside, ndarray | np.generic) else self
+
+
+def _tolist(self: Staged) -> Any:
+    return [part.tolist() for part in iter(self)] if np.shape(self.inside) else self.item()
+
+
+def _flat(self: Staged) -> Any:
+    """The elements one after the other: a copy, and so nothing to write to."""
+    elements = call(method("flatten"), (self,))
+    self._trace.protect(elements.inside, "is x.flat")
+    return elements
+
+
+def _getattr(self: Staged, name: str) -> Any:
+    if not name.startswith("__"):
+        getattr(self.inside, name)
+        self._trace.refuse(f"x.{name} is not staged: it may show the memory of the array. Use NumPy's functions on x")
+    raise AttributeError(f"{type(self.inside).__name__!r} object has no attribute {name!r}, as far as it is staged")
+
+
+def _len(self: Staged) -> int:
+    return len(self.inside)
+
+
+def _iter(self: Staged) -> Iterator[Any]:
+    iter(self.inside)
+    return iter([self[i] for i in range(len(self))])
+
+
+def _contains(self: Staged, item: Any) -> bool:
+    if not isinstance(self.inside, ndarray):
+        return operator.contains(self.inside, item)  # raises an error
+    return bool(np.any(self == item))
+
+
+def _copy(self: Staged, memo: Any = None) -> Any:
+    return call(method("__copy__"), (self,)) if isinstance(self.inside, ndarray) else self
+
+
+def _reduce(self: Staged, protocol: Any) -> Any:
+    return as_it_is, (self.answer(as_it_is),)
+
+
+def _repr(self: Staged) -> str:
+    if not self._trace.is_open:
+        return "<a value of a staged function that has returned>"
+    return str(self.answer(repr))
+
+
+for _name in OF_THE_LAYOUT:
+    setattr(Staged, _name, _of_the_layout(_name))
+for _name in PARTS:
+    setattr(Staged, _name, _part(_name))
+for _name in METHODS:
+    setattr(Staged, _name, _method(_name, _call_method))
+for _name in QUESTIONS:
+    setattr(Staged, _name, _method(_name, _ask_method))
+for _name in WRITING:
+    setattr(Staged, _name, _method(_name, _write_by_method))
+for _name in REFUSED:
+    setattr(Staged, _name, _method(_name, _refuse_method))
+for _question in (bool, float, int, complex, hash, str, format, operator.index):
+    setattr(Staged, f"__{_question.__name__}__", lambda self, *args, question=_question: self.answer(question, *args))
+for _name, _function in {
+    "item": _item,
+    "tolist": _tolist,
+    "flat": property(_flat, lambda self, new: self.refuse_writing("x.flat = v")),
+    "__getattr__": _getattr,
+    "__len__": _len,
+    "__iter__": _iter,
+    "__contains__": _contains,
+    "__copy__": _copy,
+    "__deepcopy__": _copy,
+    "__reduce_ex__": _reduce,
+    "__repr__": _repr,
+}.items():
+    setattr(Staged, _name, _function)
+
+
+# Python's operators. With Python's floats they are Python's own, and raise what these raise.
+
+
+def _takes(self: Staged, other: Any) -> bool:
+    """Whether an operation with `other` is for the value to carry out."""
+    if isinstance(other, list | tuple) and not isinstance(self.inside, ndarray | np.generic):
+        return False  # repeats it, and asks how often
+    if isinstance(other, OPERANDS):
+        return not has_number(other)
+    if isinstance(other, Number | Wrapped):
+        return False
+    if not isinstance(self.inside, ndarray | np.generic):
+        return isinstance(other, AnyNumber)  # as fractions are
+    if other is None or isinstance(other, AnyNumber | str | bytes):
+        return True
+    if isinstance(self.inside, ndarray) and not hasattr(
+        other, "__array_ufunc__"
+    ):  # an object, that NumPy takes for an element of an array
+        self._trace.refuse(f"it computes with an array and a {type(other).__name__}")
+    return False
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def operate(self: Staged, other: Any) -> Any:
+        return call(function, (self, other)) if type(other) is Staged or _takes(self, other) else NotImplemented
+
+    def reflected(self: Staged, other: Any) -> Any:
+        return call(function, (other, self)) if _takes(self, other) else NotImplemented
+
+    return operate, reflected
+
+
+def _in_place(operate: Callable[[Staged, Any], Any], name: str) -> Callable[[Staged, Any], Any]:
+    function = getattr(operator, name)
+
+    def in_place(self: Staged, other: Any) -> Any:
+        if not isinstance(self.inside, ndarray):
+            return operate(self, other)
+        if type(other) is not Staged and not _takes(self, other):
+            return NotImplemented
+        write(function, self, other)
+        return self
+
+    return in_place
+
+
+_operators: tuple[Any, ...] = (*INFIX, divmod)
+for _operator in _operators:
+    _name = _operator.__name__.strip("_")
+    _operate, _reflected = _binary(_operator)
+    setattr(Staged, f"__{_name}__", _operate)
+    if _operator not in COMPARISONS:
+        setattr(Staged, f"__r{_name}__", _reflected)
+        if _operator is not divmod:
+            setattr(Staged, f"__i{_name}__", _in_place(_operate, f"__i{_name}__"))
+for _function in (*PREFIX, operator.abs, math.trunc, math.floor, math.ceil, round):
+    setattr(
+        Staged,
+        f"__{_function.__name__}__",
+        lambda self, *options, function=_function: call(function, (self, *options)),
+    )

@@ -1,0 +1,152 @@
+"""What has to be the same of the arguments of a call, so that steps that were written down can be taken again.
+
+Floats, complex numbers and arrays are inputs of the steps: their types, dtypes, shapes and strides count. Anything else
+belongs to the way that the function goes: an integer or a string counts by its value, an object by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Callable, Hashable, Iterator
+from enum import Enum
+from operator import is_
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import optree
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.staging.trace import UnstageableError, identical
+
+NUMBERS = (float, complex, int)
+BY_VALUE = (int, bool, str, bytes)
+SIMPLEST = 3  # nodes that no argument is in: the positional arguments, the keywords, and both
+
+
+def is_input(leaf: Any) -> bool:
+    """Whether a leaf of the arguments is a value that may be another the next time."""
+    kind = type(leaf)
+    return leaf.dtype.kind in "fciub" if kind is ndarray else kind in NUMBERS or issubclass(kind, np.number)
+
+
+class Itself:
+    """A key that stands for an object. It does not keep the object, and `died` is called when that is gone."""
+
+    __slots__ = ("_id", "_reference")
+
+    def __init__(self, x: Any, died: Callable[[Any], Any] | None = None) -> None:
+        self._id = id(x)
+        try:
+            self._reference: Callable[[], Any] = weakref.ref(x, died)
+        except TypeError:
+            self._reference = lambda: x
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, Itself):
+            return False
+        mine = self._reference()
+        return self is other or (mine is not None and mine is other._reference())
+
+    def __hash__(self) -> int:
+        return self._id
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the object is gone."""
+        return self._reference() is None
+
+
+def is_dead(part: Any) -> bool:
+    """Whether a part of a key stands for an object that is gone."""
+    return isinstance(part, Itself) and part.is_dead
+
+
+class Call:
+    """The arguments of a call, as their leaves and their structure, and `key`, equal if the same steps may be taken.
+
+    Raises UnstageableError, or what the user's own structures raise, if nothing tells which call it is.
+    """
+
+    __slots__ = ("args", "key", "kwargs", "leaves", "spec")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], died: Callable[[Any], Any]) -> None:
+        self.args = args
+        self.kwargs = kwargs
+        self.leaves, self.spec = trees.flatten((args, kwargs))
+        parts = [_key_of_leaf(leaf, died) for leaf in self.leaves]
+        if len(kwargs) > 1 or self.spec.num_nodes - self.spec.num_leaves > SIMPLEST:
+            parts += map(_key_of_node, self._nodes())
+        arrays = [id(leaf) for leaf in self.leaves if type(leaf) is ndarray]
+        if len(set(arrays)) < len(arrays):  # x is y
+            parts.append(tuple(map(arrays.index, arrays)))
+        self.key: Any = self.spec, tuple(parts), tuple(np.geterr().values())
+
+    def inputs(self) -> list[Any]:
+        """The leaves that may be others the next time."""
+        return [leaf for leaf in self.leaves if is_input(leaf)]
+
+    def others(self) -> Iterator[Any]:
+        """What else the function gets: all other leaves, and the classes of structures, which may have methods."""
+        yield from (leaf for leaf in self.leaves if not is_input(leaf))
+        yield from set(map(type, self._nodes()))
+
+    def copies(self) -> list[Any]:
+        """The leaves as they are now."""
+        return [leaf.copy() if type(leaf) is ndarray else leaf for leaf in self.leaves]
+
+    def has_changed(self, copies: list[Any]) -> bool:
+        """Whether the arguments have other leaves by now, or their arrays other elements than these copies."""
+        now = Call(self.args, self.kwargs, id)
+        return (
+            now.key != self.key
+            or not all(map(is_, now.leaves, self.leaves))
+            or not all(identical(x, y) for x, y in zip(self.leaves, copies, strict=True) if type(x) is ndarray)
+        )
+
+    def _nodes(self) -> list[Any]:
+        found: list[Any] = []
+
+        def look_at(x: Any) -> bool:
+            found.append(x)
+            return False
+
+        arguments: Any = self.args, self.kwargs
+        optree.tree_flatten(arguments, is_leaf=look_at, namespace=trees.NAMESPACE)
+        return found
+
+
+def _key_of_leaf(leaf: Any, died: Callable[[Any], Any] | None = None) -> Hashable:
+    kind = type(leaf)
+    if kind is ndarray and leaf.dtype.kind in "fciub":
+        return leaf.dtype, leaf.shape, leaf.strides
+    if is_input(leaf):
+        return (kind,)
+    if kind in BY_VALUE:
+        return kind, leaf
+    if kind is slice or kind is range:
+        return kind, *map(_key_of_bound, (leaf.start, leaf.stop, leaf.step))
+    if isinstance(leaf, np.generic) and not isinstance(leaf, np.void):
+        return kind, leaf.dtype, leaf.tobytes()
+    if isinstance(leaf, PurePath) and not isinstance(leaf, Enum):
+        return kind, str(leaf)
+    return Itself(leaf, died)
+
+
+def _key_of_bound(x: Any) -> Hashable:
+    """What has to be the same of a bound of a slice."""
+    return x if x is None or type(x) is int else Itself(x)
+
+
+def _key_of_node(node: Any) -> Hashable:
+    """What the specification of a structure does not tell of a part of it: the order of the keys of a dict."""
+    if isinstance(node, dict):
+        return tuple(node)
+    attributes = getattr(node, "__dict__", ())
+    if attributes and (isinstance(node, tuple) or dataclasses.is_dataclass(node)):
+        fields = getattr(node, "__dataclass_fields__", ())
+        if extra := [name for name in attributes if name not in fields]:
+            raise UnstageableError(f"a {type(node).__name__} among its arguments has {extra[0]!r}, which is no field")
+    return None

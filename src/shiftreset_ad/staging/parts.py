@@ -1,0 +1,114 @@
+"""What the things that a function sees are made of: names in code, contents of cells, attributes, slots, states."""
+
+from __future__ import annotations
+
+import dis
+import random
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from types import CellType, CodeType, FunctionType, MappingProxyType, MemberDescriptorType, WrapperDescriptorType
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.arrays import is_foreign
+from shiftreset_ad.environments import EMPTY
+from shiftreset_ad.staging.trace import UnstageableError
+
+NOT_THERE = object()
+MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
+OURS = __name__.partition(".")[0]
+FOUNDATIONS = {OURS, "numpy", "scipy", "greenlet", "optree", *sys.stdlib_module_names} - {"__main__"}
+
+
+def package_of(module: Any) -> str:
+    return module.partition(".")[0] if isinstance(module, str) else "builtins"  # in some of these it is a property
+
+
+def state_of(x: Any) -> Callable[[], Any] | None:
+    """What tells the state of a generator of random numbers; None for anything else."""
+    if isinstance(x, np.random.Generator):
+        return lambda: x.bit_generator.state
+    if isinstance(x, np.random.BitGenerator):
+        return lambda: x.state
+    if isinstance(x, np.random.RandomState):
+        return lambda: x.get_state(legacy=False)
+    if isinstance(x, random.SystemRandom):
+        raise UnstageableError("it uses random numbers")
+    return x.getstate if isinstance(x, random.Random) else None
+
+
+def content_of(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+def makings_of(function: FunctionType) -> tuple[Any, ...]:
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
+def names_in(code: CodeType) -> tuple[set[str], set[str]]:
+    """The names of the variables from outside in a piece of code, and in the functions that it makes, whether they are
+    there or not, and the names of attributes: also strings, as in `getattr(module, "name")` and `globals()["name"]`.
+    """
+    variables, attributes = set(), {constant for constant in code.co_consts if isinstance(constant, str)}
+    for instruction in dis.get_instructions(code):
+        operation, name = instruction.opname, instruction.argval
+        if isinstance(name, CodeType):
+            inner_variables, inner_attributes = names_in(name)
+            variables |= inner_variables
+            attributes |= inner_attributes
+        elif isinstance(name, str) and operation.endswith(("_GLOBAL", "_NAME")):
+            variables.add(name)
+        elif isinstance(name, str) and operation.endswith(("_ATTR", "_METHOD", "_FROM")):
+            attributes.add(name)
+    return variables, attributes
+
+
+def parts_of(container: Any) -> list[Any]:
+    if isinstance(container, dict | MappingProxyType):
+        return [*container.keys(), *container.values()]
+    return list(container)
+
+
+def attributes_of(x: Any) -> Any:
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
+
+
+def slots_of(kind: type) -> Iterator[MemberDescriptorType]:
+    """The slots of the instances of a class; of one of ours those that are not private, which it writes to."""
+    for base in kind.__mro__:
+        if "__slots__" in vars(base):
+            for name, member in vars(base).items():
+                if isinstance(member, MemberDescriptorType) and not (
+                    package_of(base.__module__) == OURS and name[0] == "_"
+                ):
+                    yield member
+
+
+def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
+    try:
+        return slot.__get__(x)
+    except AttributeError:
+        return NOT_THERE
+
+
+def is_opaque(x: Any) -> bool:
+    """Whether a value may change, and nothing tells so."""
+    kind = type(x)
+    if isinstance(x, ContextVar | threading.local | weakref.ref):
+        return True
+    if any(isinstance(vars(base).get("__next__"), WrapperDescriptorType) for base in kind.__mro__):
+        return True  # an iterator or a file
+    if package_of(kind.__module__) in FOUNDATIONS:
+        return any(package_of(base.__module__) in MEMORY for base in kind.__mro__)
+    made_by_python = attributes_of(x) is not None or any("__slots__" in vars(base) for base in kind.__mro__)
+    return is_foreign(x) or not made_by_python

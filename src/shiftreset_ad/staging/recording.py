@@ -1,0 +1,110 @@
+"""One run of a function on values that write down what it does, and whether that is what the function answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import optree
+from numpy import ndarray
+
+from shiftreset_ad import trees
+from shiftreset_ad.arrays.wrapped import recorder
+from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.staging.generation import generated
+from shiftreset_ad.staging.keys import Call, is_input
+from shiftreset_ad.staging.trace import Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.values import Staged, adopted
+
+DIFFERS = (
+    "it answers something else when it is run again. It depends on what cannot be seen, such as random numbers, the "
+    "time, or type(x)"
+)
+
+
+class Way:
+    """One way that a function has gone: its steps, and the structure of what it returned."""
+
+    __slots__ = ("is_checked", "sites", "source", "spec", "take")
+
+    def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
+        self.take, self.source, questions = generated(trace, outputs)
+        self.sites = [question.site for question in questions]
+        self.spec = spec
+        self.is_checked = False
+
+
+def recorded(f: Callable[..., Any], call: Call, expected: Any) -> tuple[Way | None, str | None]:
+    """The way that the function goes for these arguments, or why there is none."""
+    trace = Trace()
+    of_array: dict[int, Staged] = {}  # the same one for the same array
+
+    def staged(leaf: Any) -> Any:
+        if not is_input(leaf):
+            return leaf
+        x = Staged(trace, trace.place_for(leaf))
+        return of_array.setdefault(id(leaf), x) if type(leaf) is ndarray else x
+
+    args, kwargs = trees.unflatten(call.spec, list(map(staged, call.leaves)))
+    recorder.adopt = partial(adopted, trace)
+    try:
+        result, spec_of_result = trees.flatten(f(*args, **kwargs))
+        if trace.refusal is not None:
+            return None, trace.refusal
+        _require_apart([leaf for leaf in result if type(leaf) is ndarray])
+        outputs = [_output(trace, leaf) for leaf in result]
+        answer = trees.unflatten(spec_of_result, [_plain(leaf) for leaf in outputs])
+        return (Way(trace, outputs, spec_of_result), None) if agree(answer, expected) else (None, DIFFERS)
+    except UnstageableError as error:
+        return None, f"{error}"
+    except Exception as error:
+        return None, f"it raises {error!r} when it is written down"
+    finally:
+        recorder.adopt = None
+        trace.is_open = False
+        trace.steps.clear()  # which hold the trace, and that the values
+
+
+def _output(trace: Trace, leaf: Any) -> Any:
+    """A leaf of the result, as it is to be kept."""
+    if type(leaf) is Staged and leaf._trace is not trace:
+        raise UnstageableError("it returns a value of another run")
+    if type(leaf) is Staged or type(leaf) in (float, complex) or isinstance(leaf, (np.generic, *trees.CONSTANTS)):
+        return leaf
+    if type(leaf) is ndarray:
+        return trace.constant(leaf)
+    raise UnstageableError(f"it returns a {type(leaf).__name__}. Return floats, arrays, or structures of them")
+
+
+def _require_apart(constants: list[Any]) -> None:
+    """Raise UnstageableError if one of these arrays, which are copied for the user, is a view of another one."""
+    owners = [id(owner) for array in {id(array): array for array in constants}.values() for owner in owners_of(array)]
+    if len(set(owners)) < len(owners):
+        raise UnstageableError("it returns a constant with a view of it. Return copies")
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf.inside if type(leaf) is Staged else leaf
+
+
+def agree(answer: Any, expected: Any) -> bool:
+    """Whether two answers are the same, but for rounding."""
+    leaves, spec = trees.flatten(answer)
+    wanted, spec_wanted = trees.flatten(expected)
+    return spec == spec_wanted and all(map(_agree_at, leaves, wanted))
+
+
+def _agree_at(x: Any, y: Any) -> bool:
+    if type(x) is not type(y) or np.shape(x) != np.shape(y):
+        return False
+    if not is_input(y):
+        return bool(np.all(x == y))
+    if dtype_of(x) != dtype_of(y):
+        return False
+    if dtype_of(y).kind not in "fc":
+        return np.array_equal(x, y)
+    precision = np.sqrt(np.finfo(dtype_of(y)).eps)
+    finite = np.abs(y)[np.isfinite(y)]
+    return np.allclose(x, y, precision, precision * float(finite.max(initial=0.0)), equal_nan=True)

@@ -1,0 +1,256 @@
+"""`staged`: a function is run once, what it does is written down, and from then on the steps are taken instead."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from functools import update_wrapper
+from operator import attrgetter
+from threading import local
+from types import MethodType
+from typing import Any, Self
+
+from shiftreset_ad import trees
+from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.checks import named
+from shiftreset_ad.dispatch import Number
+from shiftreset_ad.staging.keys import Call, is_dead
+from shiftreset_ad.staging.recording import DIFFERS, Way, agree, recorded
+from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
+from shiftreset_ad.tags import open_tags, watcher
+
+MOST_IN_VAIN = 16  # runs that are written down one after another, with none that could be used again
+MOST_WAYS = 32  # of a signature
+MOST_SIGNATURES = 64
+PAYS = 16  # calls by a way pay for having written down one that another had to go for
+
+LOOKS = (
+    "it looks at a value that is another each time. Compute with it by functions that NumPy dispatches, numpy.stack "
+    "for numpy.array and numpy.sin for math.sin, give a plain array that it is an index of as an argument, and return "
+    "what is to be printed"
+)
+
+
+class StagingWarning(UserWarning):
+    """A staged function is run as it is, each time."""
+
+
+class _Running(local):
+    """Whether a function is being written down in this thread."""
+
+    is_recording = False
+
+
+_running = _Running()
+
+
+class Signature:
+    """The ways for arguments of the same types and shapes, newest first, and all that was seen with them, as it was."""
+
+    __slots__ = ("of_arguments", "of_function", "ways")
+
+    def __init__(self, of_function: Surroundings, of_arguments: Surroundings) -> None:
+        self.of_function = of_function
+        self.of_arguments = of_arguments
+        self.ways: list[Way] = []
+
+
+class Watch:
+    """What a call may change, beside what it returns."""
+
+    def __init__(self, call: Call, *surroundings: Surroundings) -> None:
+        self._call = call
+        self._copies = call.copies()
+        self._surroundings = surroundings
+        self._states = [seen.states() for seen in surroundings]
+
+    def effect(self) -> str | None:
+        """What has been changed, in words; None if nothing was."""
+        if self._call.has_changed(self._copies):
+            return "it changes its arguments"
+        if not are_same_states([seen.states() for seen in self._surroundings], self._states):
+            return "it uses random numbers"
+        for seen in self._surroundings:
+            if (name := seen.changed()) is not None:
+                return f"it changes {name!r}, which others see"
+        return None
+
+
+class StagedFunction:
+    """What `staged` makes of the function `__wrapped__`."""
+
+    __slots__ = (
+        *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_signatures"),
+        *("_surroundings", "_unpaid"),
+    )
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        update_wrapper(self, f)
+        self._name = named("staged", f)
+        self._signatures: dict[Any, Signature] = {}
+        self._surroundings: Surroundings | None = None
+        self._in_vain = self._unpaid = 0
+        self._had_effect = False
+        self._is_given_up = False
+        self._reason = ""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Self | MethodType:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+    def __reduce__(self) -> Any:
+        """By its name, as a function, if it is what has that name, and otherwise by the function alone."""
+        name = getattr(self, "__qualname__", "")
+        try:
+            found = attrgetter(name)(sys.modules[self.__module__])
+        except (AttributeError, KeyError):
+            found = None
+        return name if found is self else (type(self), (self.__wrapped__,))
+
+    @property
+    def sources(self) -> list[str]:
+        """The Python source of the steps, for each way that the function has gone."""
+        return [way.source for signature in list(self._signatures.values()) for way in signature.ways]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self.__wrapped__
+        if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():
+            return f(*args, **kwargs)
+        problem = None
+        try:
+            call = Call(args, kwargs, self._forget_signatures_of_the_dead)
+            known = self._signatures.get(call.key)
+        except Exception as error:  # of the user's own structures
+            problem = f"{error}"
+        if problem is not None:
+            return self._given_up(problem, f(*args, **kwargs))
+        if any(isinstance(leaf, Number | Wrapped) for leaf in call.leaves):
+            return f(*args, **kwargs)
+        signature = self._if_unchanged(call.key, known)
+        if signature is not None:
+            inputs = call.inputs()
+            for way in list(signature.ways):
+                try:
+                    answers = way.take(inputs)
+                except Exception:  # such as a division by zero: the function itself knows where
+                    answers = None
+                if answers is None:
+                    return f(*args, **kwargs)
+                if type(answers) is list:
+                    self._in_vain = 0
+                    if self._unpaid:
+                        self._unpaid -= 1
+                    answer = trees.unflatten(way.spec, answers)
+                    return answer if way.is_checked else self._checked(way, answer, f(*args, **kwargs))
+                self._reason = f"{LOOKS}:\n{way.sites[answers]}"
+        return self._written_down(call)
+
+    # What is known
+
+    def _if_unchanged(self, key: Any, signature: Signature | None) -> Signature | None:
+        """What is known of calls with such arguments, if all that the function sees is as it was."""
+        if signature is None:
+            self._reason = "its arguments have other types, shapes, strings or objects each time"
+            return None
+        name = signature.of_function.changed() or signature.of_arguments.changed()
+        if name is None:
+            return signature
+        self._signatures.pop(key, None)
+        self._reason = f"{name!r}, which it sees from outside, is not what it was. Make it an argument"
+        return None
+
+    def _forget_signatures_of_the_dead(self, _: Any) -> None:
+        for key in [key for key in list(self._signatures) if any(map(is_dead, key[1]))]:
+            self._signatures.pop(key, None)
+
+    # The first call
+
+    def _written_down(self, call: Call) -> Any:
+        """What the function itself answers; what it does is written down in another run, and both must agree."""
+        f, of_function = self.__wrapped__, self._surroundings
+        if of_function is None or of_function.changed() is not None:
+            of_function = Surroundings(f)
+        of_arguments = Surroundings(*call.others())
+        problem = of_function.problem or of_arguments.problem
+        way, watch = None, Watch(call, of_function, of_arguments)
+        _running.is_recording = True
+        try:
+            answer = f(*call.args, **call.kwargs)
+            if problem is None and (problem := watch.effect()) is not None and not self._had_effect:
+                self._had_effect = True  # it may be that it has made something ready for the next time
+                return answer
+            if problem is None:
+                with of_function.without_caching(), of_arguments.without_caching():
+                    way, problem = recorded(f, call, answer)
+                if (effect := watch.effect()) is not None:
+                    f(*call.args, **call.kwargs)  # puts there again what it did, in place of staged values
+                    problem = effect
+        finally:
+            _running.is_recording = False
+        self._in_vain += 1
+        if problem is None and self._in_vain > MOST_IN_VAIN:
+            problem = f"it has gone another way {MOST_IN_VAIN} times: {self._reason}"
+        if problem is None and self._unpaid > PAYS * MOST_SIGNATURES:
+            problem = f"it goes more ways than are kept: {self._reason}"
+        if problem is not None or way is None:
+            return self._given_up(f"{problem}", answer)
+        self._keep(way, call.key, of_function, of_arguments)
+        return answer
+
+    def _keep(self, way: Way, key: Any, of_function: Surroundings, of_arguments: Surroundings) -> None:
+        self._surroundings = of_function
+        signature = self._signatures.get(key)
+        if signature is None or signature.of_function is not of_function:
+            self._signatures[key] = signature = Signature(of_function, of_arguments)
+        if len(signature.ways) == MOST_WAYS or len(self._signatures) > MOST_SIGNATURES:
+            self._unpaid += PAYS
+        signature.ways = [way, *signature.ways[: MOST_WAYS - 1]]
+        for oldest in list(self._signatures)[:-MOST_SIGNATURES]:
+            self._signatures.pop(oldest, None)
+
+    def _checked(self, way: Way, answer: Any, expected: Any) -> Any:
+        """The answer of the function, which the steps must have, too, when they are taken for the first time."""
+        way.is_checked = True
+        return expected if agree(answer, expected) else self._given_up(DIFFERS, expected)
+
+    def _given_up(self, problem: str, answer: Any) -> Any:
+        """The answer of the function itself, which alone is asked from now on."""
+        self._is_given_up = True
+        self._signatures.clear()
+        self._surroundings = None
+        level, caller = 1, sys._getframe(1)
+        while caller.f_code.co_filename == __file__ and caller.f_back is not None:
+            level, caller = level + 1, caller.f_back
+        message = f"{self._name}: it is run as it is from here on, as {problem}"
+        warnings.warn(message, StagingWarning, stacklevel=level + 1)
+        return answer
+
+
+def staged(f: Callable[..., Any]) -> StagedFunction:
+    """`f`, written down when it is called as steps, NumPy's calls on plain arrays, which are taken from then on.
+
+    For what is called often with arguments of the same shapes, such as the step of an optimiser: of the derivatives in
+    `f`, in any mix, only the arithmetic is left. Numbers and arrays in the arguments are values of the steps, and for
+    anything else, such as a string, they are written down anew. The answers are those of `f`. Where a branch, or a
+    value that `f` reads, is another, or a variable that it sees, `f` is run and written down for that, too. The first
+    two calls of a kind run `f` as well, return what it answers, and compare.
+
+    What cannot be staged is run as it is from then on, with a `StagingWarning` that says why: random numbers, writing
+    to arguments or to what others see, a value that is read and is another each time; a new `staged(f)` begins again.
+    What `f` prints, or writes to files, is not seen. Inside a derivative, and inside `debug()`, `f` itself runs. The
+    property `sources` has the steps as Python. Raises TypeError if `f` cannot be called, and else only what `f` raises.
+    Wang et al. 2019, section 4.
+
+    >>> import numpy as np
+    >>> from shiftreset_ad import grad
+    >>> step = staged(lambda w: w - 0.1 * grad(lambda w: np.sum(w * w))(w))
+    >>> step(np.array([1.0, 2.0])), step(np.array([3.0, 4.0]))
+    (array([0.8, 1.6]), array([2.4, 3.2]))
+    """
+    return StagedFunction(f)

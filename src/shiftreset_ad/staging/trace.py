@@ -1,0 +1,185 @@
+"""What a function did, written down: each call of a function of NumPy's, and each question that the program has asked.
+
+A step is a function with the values that it was called with, which are those of earlier steps, or constants. A question
+is a step whose answer the program has gone by: a branch, an index, a conversion to a float. The steps say what the
+function does for all arguments for which the answers are the same.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.constants import UNSIGNED, is_read_only, same
+from shiftreset_ad.control import ControlError
+from shiftreset_ad.debugging.notes import call_site
+from shiftreset_ad.debugging.places import line_text
+
+LONGEST = 50_000  # steps; Python takes about 20 us to compile each
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+SMALL = 16_384  # bytes; up to it, to compare them as a whole is quickest
+WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
+HANDLED = {"call", "log"}  # reactions that a function of the user's is told of
+
+NUMERICAL = (RuntimeWarning, np.exceptions.ComplexWarning)
+
+
+class UnstageableError(ControlError):
+    """A function does something that cannot be written down as steps."""
+
+
+class Step:
+    """A call of `function`; the answer of a question is `expected`, of another step it is in the trace's `values`.
+
+    The type, shape and dtype of the answer are to be looked at again if it is `open_ended`: they may depend on values.
+    A step that `writes` does so to its first argument. `errors` are NumPy's reactions to floating-point errors, where
+    they are not those that the run began with.
+    """
+
+    __slots__ = (
+        *("args", "errors", "expected", "function", "is_question", "kwargs", "open_ended", "place", "site"),
+        "writes",
+    )
+
+    def __init__(
+        self, place: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], errors: Any
+    ) -> None:
+        self.place = place
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.errors = errors
+        self.open_ended = False
+        self.is_question = self.writes = False
+        self.expected: Any = None
+        self.site = "the shape or the type of a value depends on other values"
+
+
+class Trace:
+    """The steps of one run of a function, with the value at each place; the first places are the inputs."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.values: list[Any] = []
+        self.is_open = True
+        self.errors = np.geterr()
+        self.refusal: str | None = None
+        self._thread = threading.get_ident()
+        self._filters = warnings.filters
+        self._copies: dict[int, tuple[Any, Any]] = {}
+        self._protected: dict[int, tuple[Any, str]] = {}
+
+    def place_for(self, argument: Any) -> int:
+        """A new place, for an input, which the function must not write to."""
+        self.protect(argument, "is an argument")
+        self.values.append(argument)
+        return len(self.values) - 1
+
+    def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
+        """Write down a step; its place is for its answer."""
+        if len(self.steps) >= LONGEST:
+            self.refuse(f"it has more than {LONGEST} steps")
+        errors: Any = np.geterr()
+        if errors == self.errors:
+            errors = None
+        elif not HANDLED.isdisjoint(errors.values()):
+            self.refuse("it has floating-point errors handled by a function: numpy.errstate(call=...)")
+        if warnings.filters is not self._filters:
+            self._require_no_new_errors()
+        step = Step(len(self.values), function, args, kwargs, errors)
+        self.values.append(answer)
+        self.steps.append(step)
+        return step
+
+    def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
+        """Write down that the program knows this answer from here on."""
+        step = self.add(question, args, kwargs, None)
+        step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
+        site: Any = call_site(question, sys._getframe(2))
+        step.site = line_text(site[1:])
+        return step
+
+    def constant(self, array: ndarray[Any, Any]) -> ndarray[Any, Any]:
+        """A plain array as it is now, which nobody can write to: a copy, of which the user may get a view."""
+        if array.dtype.hasobject:
+            self.refuse("it computes with an array of objects")
+        if is_read_only(array):
+            return array
+        known = self._copies.get(id(array))
+        if known is not None and identical(array, known[1]):
+            return known[1]  # type: ignore[no-any-return]
+        copy = array.copy("K")
+        copy.flags.writeable = False
+        self._copies[id(array)] = array, copy  # the array too, so that no other one gets its id
+        self.protect(copy, "is a constant")
+        return copy
+
+    def protect(self, value: Any, reason: str) -> None:
+        """Have it refused to write to the memory of a value."""
+        for owner in owners_of(value):
+            self._protected.setdefault(id(owner), (owner, reason))
+
+    def require_writable(self, array: Any, statement: str) -> None:
+        """Raise UnstageableError unless the memory of an array is the function's own."""
+        for owner in owners_of(array):
+            if id(owner) in self._protected:
+                _, reason = self._protected[id(owner)]
+                self.refuse(f"{statement}: what is written to {reason}. Write to a copy, x.copy()")
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise UnstageableError; the steps are not to be taken even if the function catches it."""
+        self.refusal = self.refusal or reason
+        raise UnstageableError(reason)
+
+    def require_open(self) -> None:
+        """Raise ControlError if the run is over."""
+        if not self.is_open:
+            raise ControlError(
+                "a value of a staged function is used after the function has returned. Return it, to use it outside"
+            )
+        if threading.get_ident() != self._thread:
+            self.refuse("it computes in several threads")
+
+    def _require_no_new_errors(self) -> None:
+        for category in NUMERICAL:
+            if _reaction(warnings.filters, category) == "error" != _reaction(self._filters, category):
+                self.refuse("it makes errors of warnings. Use numpy.errstate(all='raise')")
+
+
+def owners_of(x: Any) -> list[Any]:
+    """What the memory of an array belongs to, or of each array in a structure."""
+    if isinstance(x, tuple | list):
+        return [owner for part in x for owner in owners_of(part)]
+    if not isinstance(x, ndarray):
+        return []
+    while isinstance(x, ndarray) and x.base is not None:
+        x = x.base
+    return [x]
+
+
+def _reaction(filters: Any, category: type[Warning]) -> str | None:
+    """What is done with warnings of this category, or with some of them."""
+    return next((entry[0] for entry in filters if issubclass(category, entry[2])), None)
+
+
+def identical(x: Any, y: Any) -> bool:
+    """Whether two scalars or arrays have the same dtype and the very same elements, NaN and the sign of zero too."""
+    x, y = np.asarray(x), np.asarray(y)
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    if x.nbytes <= SMALL and x.dtype.type in WITHOUT_PADDING:
+        return bool(x.tobytes() == y.tobytes())
+    if x.dtype.itemsize in UNSIGNED and not x.dtype.hasobject:
+        return same(x, y)
+    if x.dtype.kind == "c":
+        return identical(x.real, y.real) and identical(x.imag, y.imag)
+    if x.dtype.kind == "f":  # an extended number, in which some bytes mean nothing
+        return np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y))
+    return bool(x.tobytes() == y.tobytes())

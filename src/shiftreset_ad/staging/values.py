@@ -1,0 +1,328 @@
+"""The values that a staged function computes with: each has a plain value, and writes down all that is done with it.
+
+Numbers that are being differentiated hold them as they hold arrays, and the rules call NumPy's functions on them, which
+NumPy hands on to here (NEP 13, NEP 18). So the steps that are written down for a derivative are those of its
+arithmetic, with nothing left of the numbers, the tables and the control.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Number as AnyNumber
+from types import EllipsisType, NoneType
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.debugging.places import is_of_a_library
+from shiftreset_ad.dispatch import has_number
+from shiftreset_ad.rules import COMPOSITE
+from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.table import StagedValue
+from shiftreset_ad.staging.functions import (
+    OF_THE_SHAPE,
+    TO_FILES,
+    WRITING,
+    Into,
+    is_open_ended,
+    method,
+    name_in_program,
+    written_by,
+)
+from shiftreset_ad.staging.trace import NOTHING, Step, Trace
+
+IS_SCALAR = np.isscalar.__code__
+OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # which looks at `isinstance` of abstract classes
+SCALARS = (float, int, complex, np.generic)
+KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # answers that the program knows: no later steps are made of them
+CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
+
+
+class Staged(Wrapped, StagedValue):
+    """The value at a place of a trace. What else arrays and scalars have is added in `interface`."""
+
+    __slots__ = ("_place", "_trace")
+
+    def __init__(self, trace: Trace, place: int) -> None:
+        self._trace = trace
+        self._place = place
+
+    @property
+    def inside(self) -> Any:
+        """The plain value, of which only the type and the layout may be looked at."""
+        return self._trace.values[self._place]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        # To the user's `isinstance` it is what its plain value is.
+        frame = sys._getframe(1)
+        code = frame.f_back.f_code if frame.f_code is OF_ABSTRACT and frame.f_back is not None else frame.f_code
+        return Staged if is_of_a_library(code) and code is not IS_SCALAR else type(self.inside)
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        outs = [out for out in kwargs.get("out", ()) if out is not None]
+        if has_number(inputs) or has_number(outs):
+            return NotImplemented
+        kwargs.pop("out", None)
+        function: Any = ufunc if name == "__call__" else getattr(ufunc, name)
+        if outs and len(outs) < ufunc.nout:
+            self._trace.refuse(f"{name_in_program(ufunc)}(..., out=...) for some of the answers is not staged")
+        if name == "at":
+            return write(function, *inputs)
+        if outs:
+            return write_into(outs, function, inputs, kwargs)
+        return call(function, inputs, kwargs, True if name == "reduceat" else None)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if has_number(args) or has_number(list(kwargs.values())):
+            return NotImplemented
+        if function in OF_THE_SHAPE and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
+            return function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+        if function in WRITING:
+            if not args:
+                self.refuse_writing(f"{name_in_program(function)}({next(iter(kwargs))}=...)")
+            return write(function, *args, **kwargs)
+        if (option := written_by(function, args, kwargs)) is not None:
+            if option == "out" and kwargs.get("out") is not None:
+                return write_into([kwargs.pop("out")], function, args, kwargs)
+            self.refuse_writing(f"{name_in_program(function)}(..., {option}=...)")
+        if function in TO_FILES:
+            self._trace.refuse(f"{name_in_program(function)} writes to a file. Return what is to be written")
+        if function in COMPOSITE and has_function((*args, *kwargs.values())):
+            return COMPOSITE[function](*args, **kwargs)
+        kwargs.pop("out", None)
+        return call(function, args, kwargs)
+
+    # Writing in place
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        write(operator.setitem, self, index, item)
+
+    def refuse_writing(self, statement: str) -> NoReturn:
+        self._trace.refuse(f"{statement} is not staged. Write x[i] = v, or make a new array")
+
+    def adopt(self, array: Any) -> Any:
+        return adopted(self._trace, array)
+
+    def frozen(self) -> Any:
+        self._trace.protect(self.inside, "is needed as it is by an operation that it is a constant of")
+        return self
+
+    def read_only(self) -> Any:
+        """A view of an array that cannot be written to."""
+        return call(read_only, (self,))
+
+    def of_type_of(self, x: Any) -> Any:
+        """The value as one of the type of x, and the user's to keep: a derivative of a constant, say."""
+        kind = type(x)
+        if kind is ndarray:
+            return np.copy(self) if type(self.inside) is ndarray else call(np.array, (self,))
+        return self if type(self.inside) is kind else call(kind, (self,))
+
+    def own(self, derivative: Any) -> Any:
+        kind = type(self.inside)
+        if kind is ndarray:
+            return np.zeros(self.shape, self.dtype) if derivative is None else np.copy(derivative)
+        if type(derivative) is Staged:
+            return derivative if type(derivative.inside) is kind else call(kind, (derivative,))
+        if derivative is None or isinstance(derivative, (*SCALARS, ndarray)):
+            return kind(derivative or 0.0)
+        return derivative  # a number of another derivative
+
+    def __getitem__(self, index: Any) -> Any:
+        parts: Any = index if type(index) is tuple else (index,)
+        # Of the values in it, integers pick one element for each.
+        picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
+        return call(operator.getitem, (self, index), open_ended=picks)
+
+    # A question, after which the program knows the value. It may do otherwise when the answer is another.
+
+    def answer(self, question: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What `question` answers, and from here on the steps are those for this answer."""
+        return call(question, (self, *args), kwargs, is_question=True)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self.answer(np.array)
+        if dtype is not None and dtype != found.dtype:
+            return found.astype(dtype)
+        if type(self.inside) is ndarray and not copy:
+            # The program expects the very same one, so that what it writes to one is in the other.
+            found.flags.writeable = False
+            self._trace.protect(self.inside, "has been looked at, as by numpy.asarray(x)")
+        return found
+
+
+def read_only(x: Any) -> Any:
+    """A view of an array that cannot be written to."""
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_it_is(x: Any) -> Any:
+    """A value that is asked for itself."""
+    return x
+
+
+def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> type[Exception] | None:
+    """The kind of error that a call raises."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def plain(x: Any) -> Any:
+    """An argument with the plain value in place of each staged one."""
+    kind = type(x)
+    if kind is Staged:
+        return x.inside
+    if kind is list or kind is tuple:
+        return kind(map(plain, x))
+    return slice(plain(x.start), plain(x.stop), plain(x.step)) if kind is slice else x
+
+
+def staged_in(x: Any) -> Iterator[Staged]:
+    """The staged values in an argument."""
+    kind = type(x)
+    if kind is Staged:
+        yield x
+    elif kind is slice:
+        yield from staged_in((x.start, x.stop, x.step))
+    elif isinstance(x, list | tuple):
+        for part in x:
+            yield from staged_in(part)
+
+
+def is_staged(x: Any) -> bool:
+    """Whether there is a staged value in an argument."""
+    return any(True for _ in staged_in(x))
+
+
+def has_function(x: Any) -> bool:
+    """Whether there is a function in an argument."""
+    if isinstance(x, list | tuple):
+        return any(map(has_function, x))
+    return callable(x) and not isinstance(x, type)
+
+
+def kept(x: Any, trace: Trace) -> Any:
+    """An argument as it is now."""
+    kind = type(x)
+    if kind is Staged:
+        if x._trace is not trace:
+            x._trace.require_open()
+            trace.refuse("it computes with a value of another staged function")
+        return x
+    if kind is ndarray or kind is np.memmap:
+        return trace.constant(x)
+    if kind is slice:
+        return slice(kept(x.start, trace), kept(x.stop, trace), kept(x.step, trace))
+    if isinstance(x, list | tuple):
+        return (list if isinstance(x, list) else tuple)([kept(part, trace) for part in x])
+    if isinstance(x, (*CONSTANTS, np.ufunc)) or (callable(x) and _package_of(x) in ("shiftreset_ad", "numpy")):
+        return x
+    return trace.refuse(f"it calls a function with a {kind.__name__}")
+
+
+def _package_of(function: Any) -> str:
+    return (getattr(function, "__module__", None) or "").partition(".")[0]
+
+
+def call(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] = NOTHING,
+    open_ended: bool | None = None,
+    is_question: bool = False,
+) -> Any:
+    """Call a function with staged values among its arguments, and write that down.
+
+    Whether the answer is `open_ended` may be known; whatever the program knows from then on is a question.
+    """
+    operands = list(staged_in((*args, *kwargs.values()) if kwargs else args))
+    trace = operands[0]._trace
+    trace.require_open()
+    args = tuple([kept(arg, trace) for arg in args])
+    kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()} if kwargs else NOTHING
+    try:
+        answer = function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+    except Exception as error:
+        trace.ask(raised, (function, *args), kwargs, type(error))  # which the program may catch
+        raise
+    if is_question or isinstance(answer, KNOWN_WHOLE):
+        trace.ask(function, args, kwargs, answer)
+        return answer
+    step = trace.add(function, args, kwargs, answer)
+    values = [operand.inside for operand in operands]
+    step.open_ended = is_open_ended(function, args, values, answer) if open_ended is None else open_ended
+    return _staged(trace, function, step, answer)
+
+
+def adopted(trace: Trace, array: Any) -> Staged:
+    """A plain array, which is used up, as a value of this trace, to be written to."""
+    trace.require_open()
+    return Staged(trace, trace.add(method("copy"), (trace.constant(array), "K"), NOTHING, array).place)
+
+
+def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> None:
+    """Call a function that writes to its first argument, and write that down."""
+    trace = next(staged_in((x, *args, *kwargs.values())))._trace
+    trace.require_open()
+    if type(x) is not Staged:
+        trace.refuse(
+            f"{name_in_program(function)}: values are written to an array that was made without any. Make it by "
+            "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
+        )
+    trace.require_writable(x.inside, name_in_program(function))
+    args = tuple([kept(arg, trace) for arg in args])
+    kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
+    try:
+        function(x.inside, *map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+    except Exception as error:
+        trace.ask(raised, (function, x, *args), kwargs, type(error)).writes = True  # a part of it, maybe
+        raise
+    trace.add(function, (x, *args), kwargs, None).writes = True
+
+
+def write_into(outs: list[Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Call a function with `out=`: its answers are written there."""
+    if len(outs) == 1:
+        write(Into(function), outs[0], *args, **kwargs)
+        return outs[0]
+    if "where" in kwargs:
+        next(staged_in([*outs, *args]))._trace.refuse(
+            f"{name_in_program(function)}(..., out=(x, y), where=...) is not staged"
+        )
+    for out, answer in zip(outs, call(function, args, kwargs), strict=True):
+        write(np.copyto, out, answer)
+    return tuple(outs)
+
+
+def _staged(trace: Trace, function: Callable[..., Any], step: Step, answer: Any) -> Any:
+    """The answer of a step; a structure has a step for each of its parts."""
+    if not isinstance(answer, tuple | list):
+        _require_stageable(trace, function, answer)
+        return Staged(trace, step.place)
+    whole, parts = Staged(trace, step.place), []
+    for i, part in enumerate(answer):
+        reading = trace.add(operator.getitem, (whole, i), NOTHING, part)
+        reading.open_ended = step.open_ended
+        parts.append(_staged(trace, function, reading, part))
+    return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
+
+
+def _require_stageable(trace: Trace, function: Callable[..., Any], answer: Any) -> None:
+    kind = type(answer)
+    if kind is ndarray and answer.dtype.hasobject:
+        trace.refuse(f"{name_in_program(function)} gives an array of objects")
+    if kind is not ndarray and not isinstance(answer, SCALARS):
+        trace.refuse(f"{name_in_program(function)} gives a {kind.__name__}")
