@@ -214,3 +214,40 @@ sr.value_and_grad(stiffest)(2.0, x)
 # %%
 h = 1e-5
 assert np.isclose(sr.grad(stiffest)(2.0, x), (stiffest(2.0 + h, x) - stiffest(2.0 - h, x)) / (2 * h))
+
+# %% [markdown]
+# ## Staged
+#
+# A function that is called often, such as the step of an optimiser, need not be differentiated anew each time. `staged`
+# writes down what its derivatives come down to, functions of NumPy on plain arrays, and takes these steps from then on.
+
+
+# %%
+def loss(w):
+    return np.sum(np.where(w > 0, w**2, np.exp(w) - 1))
+
+
+step = sr.staged(lambda w, v: w - 0.1 * sr.hvp(loss, (w,), (v,)))
+w, v = np.array([-1.0, 0.5, 2.0]), np.ones(3)
+print(step(w, v))
+print(step.sources[0])
+
+# %% [markdown]
+# A branch that depends on a value is looked at in each call. Newton's square root takes more rounds for some numbers
+# than for others, and each count of rounds is a way of its own.
+
+
+# %%
+def newton_sqrt(a):
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = (x + a / x) / 2
+    return x
+
+
+slope = sr.staged(sr.grad(newton_sqrt))
+slopes = [slope(float(a)) for a in range(2, 50)]
+len(slope.sources)
+
+# %%
+assert np.allclose(slopes, 0.5 / np.sqrt(np.arange(2, 50)))
