@@ -1,5 +1,6 @@
 """The steps that are generated do what the function does, and no more than is needed of it."""
 
+import ast
 import time
 import warnings
 
@@ -46,9 +47,69 @@ def check(f, *points):
     return source
 
 
+OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.Attribute)
+
+
 def count(source):
-    """The number of steps."""
-    return sum(" = " in line for line in source.splitlines()) - 1
+    """The number of steps, on lines of their own or as parts of others."""
+    values = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign)]
+    nodes = [node for value in values for node in ast.walk(value) if isinstance(node, OPERATIONS)]
+    of_methods = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    return len(nodes) - len(of_methods)
+
+
+# Steps that are parts of others
+
+
+@pytest.mark.parametrize(
+    ("f", "line"),
+    [
+        (lambda x: x * x - 2.0 * (x * x), "v0 = v0 * v0\n    v0 = v0 - (2.0 * v0)"),
+        (lambda x: -((x + 1.0) ** 2), "-((v0 + 1.0) ** 2)"),
+        (lambda x: (-x) ** 2, "(-v0) ** 2"),
+        (lambda x: x - (x - 1.0), "v0 - (v0 - 1.0)"),
+        (lambda x: (x + 1.0)[0], "(v0 + 1.0)[0]"),
+        (lambda x: (x + 1.0).sum(), "(v0 + 1.0).sum()"),
+        (lambda x: (x * 1j).imag, "(v0 * c0).imag"),
+        (lambda x: np.tanh(x + 1.0), "tanh(v0 + 1.0)"),
+        (lambda x: np.clip(x + 1.0, a_min=0.0, a_max=2.0) * 3.0, "clip(v0 + 1.0, a_min=0.0, a_max=2.0) * 3.0"),
+        (lambda x: np.stack([x, x * 2.0]), "stack([v0, v0 * 2.0, ])"),
+        (lambda x: np.concatenate((x, x * 2.0)), "concatenate((v0, v0 * 2.0, ))"),
+        (lambda x: np.exp(-np.sum(x * x)), "exp(-add_reduce(v0 * v0, None))"),
+    ],
+)
+def test_what_only_the_next_step_needs_is_a_part_of_it(f, line):
+    assert line in check(f, (V,), (-2.0 * V,))
+
+
+def test_parts_that_are_long_have_a_line_of_their_own():
+    def f(x):
+        for k in range(300):
+            x = np.sin(x + float(k))
+        return x
+
+    source = check(f, (V,), (2.0 * V,))
+    assert count(source) == 600
+    assert max(map(len, source.splitlines())) < 120
+
+
+def test_a_part_is_computed_in_its_place():
+    def f(x):
+        y = x * 1.0
+        first = y[:2] + 0.0
+        y[0] = 100.0
+        part = y[:-1] * 2.0
+        y[1:] = part
+        return first, y
+
+    check(f, (V,), (2.0 * V,))
+
+    def by_the_errors(x):
+        with np.errstate(divide="ignore"):
+            y = 1.0 / x
+        return y * 2.0
+
+    assert "    v0 = 1.0 / v0\n    v0 = v0 * 2.0" in check(by_the_errors, (V,), (np.zeros(3),))
 
 
 # What is computed twice, and what is not

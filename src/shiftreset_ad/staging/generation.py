@@ -1,8 +1,9 @@
 """From the steps of a trace to a Python function that takes them, without those that need not be taken.
 
 Its source has a line for each step, on local variables, which are used again as soon as their values are not needed any
-more. Where the answer to a question is another than it was, it gives up, and returns the number of the question in
-place of its answers.
+more. What only the next step needs is a part of that one's line: so NumPy uses the memory of large arrays again, as in
+the expressions of the function. Where the answer to a question is another than it was, it gives up, and returns the
+number of the question in place of its answers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from keyword import iskeyword
 from typing import Any
 
@@ -24,6 +27,7 @@ from shiftreset_ad.staging.trace import NOTHING, Step, Trace, UnstageableError, 
 from shiftreset_ad.staging.values import Staged, is_staged
 
 LARGEST = 2**63  # of the integers that are written as they are
+LONGEST_PART = 60  # characters, of an expression within another
 
 
 def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
@@ -48,6 +52,8 @@ class _Source:
         self._named: dict[int, str] = {}
         self._variables: dict[int, str] = {}
         self._free: list[str] = []
+        self._parts: dict[int, tuple[str, bool]] = {}  # expressions within the next one; whether they are whole in any
+        self._read: Counter[int] = Counter()  # how often each of them is there
 
     def function(self, outputs: list[Any]) -> list[str]:
         steps = self.left.steps
@@ -60,12 +66,15 @@ class _Source:
         if inputs:
             lines.append(f"    {names}= inputs")
         errors = None
-        for step in steps:
+        uses = Counter(place for step in steps for place in self.left.operands(step))
+        uses.update(self.left.places_in(outputs))
+        for step, following in zip_longest(steps, steps[1:]):
             if step.errors != errors and step.errors is not None:
                 lines.append(f"    with errstate(**{step.errors!r}):")
             errors = step.errors
             indent = "    " if errors is None else "        "
-            lines += [indent + line for line in self.lines(step, last)]
+            is_part = following is not None and uses[step.place] == 1 and self.may_be_part(step, following)
+            lines += [indent + line for line in self.lines(step, last, is_part)]
         copies, answers = self.answers(outputs)
         return [*lines, *copies, f"    return [{', '.join(answers)}]"]
 
@@ -81,11 +90,27 @@ class _Source:
         """The name of a variable that has nothing to keep any more, or of a new one."""
         return self._free.pop() if self._free else f"v{len(self._variables)}"
 
-    def lines(self, step: Step, last: dict[int, Step | None]) -> Iterator[str]:
+    def may_be_part(self, step: Step, following: Step) -> bool:
+        """Whether a step may be a part of the next one, if nothing else needs it."""
+        acts = step.is_question or step.writes or step.open_ended
+        return not acts and step.errors == following.errors and step.place in self.left.operands(following)
+
+    def lines(self, step: Step, last: dict[int, Step | None], is_part: bool) -> Iterator[str]:
         expression = self.expression(step)
-        for place in set(self.left.operands(step)):
+        for place in [place for place in self._parts if self._read[place] != 1]:  # it is lowered to what needs it not
+            part, _ = self._parts.pop(place)
+            self._variables[place] = self.variable()
+            yield f"{self._variables[place]} = {part}"
+            expression = self.expression(step)
+        self._parts.clear()
+        self._read.clear()
+        for place in set(self.left.operands(step)) & self._variables.keys():
             if last[place] is step:
                 self._free.append(self._variables[place])
+        if is_part and len(expression) <= LONGEST_PART:
+            function, _, kwargs = lowered(step, self.trace)
+            self._parts[step.place] = expression, bool(kwargs) or (function not in INFIX and function not in PREFIX)
+            return
         if step.is_question:
             yield self.question(self.test(expression, step.expected), step)
             return
@@ -126,27 +151,40 @@ class _Source:
 
     def expression(self, step: Step) -> str:
         function, args, kwargs = lowered(step, self.trace)
-        given = [self.argument(arg) for arg in args]
         if not kwargs:
             if len(args) == 2 and function in INFIX:
-                return f"{given[0]} {INFIX[function]} {given[1]}"
+                return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}"
             if len(args) == 1 and function in PREFIX:
-                return f"{PREFIX[function]}{given[0]}"
+                return f"{PREFIX[function]}{self.operand(args[0])}"
             if function is operator.getitem:
-                return f"{given[0]}[{given[1]}]"
+                return f"{self.operand(args[0])}[{self.argument(args[1])}]"
             if type(function) is Attribute:
-                return f"{given[0]}.{function.__name__}"
+                return f"{self.operand(args[0])}.{function.__name__}"
         options = [option(name, self.argument(arg)) for name, arg in kwargs.items()]
         if type(function) is Method:
-            return f"{given[0]}.{function.__name__}({', '.join(given[1:] + options)})"
+            given = [self.argument(arg) for arg in args[1:]]
+            return f"{self.operand(args[0])}.{function.__name__}({', '.join(given + options)})"
+        given = [self.argument(arg) for arg in args]
         return f"{self.constant(function)}({', '.join(given + options)})"
 
+    def operand(self, x: Any) -> str:
+        """An expression for an argument, in parentheses where they are needed."""
+        is_whole = True
+        if type(x) is Staged:
+            _, is_whole = self._parts.get(self.left.place(x), ("", True))
+        return self.argument(x) if is_whole else f"({self.argument(x)})"
+
     def argument(self, x: Any) -> str:
-        """An expression for an argument, which needs no parentheses."""
+        """An expression for an argument, as it stands between commas."""
         kind = type(x)
         if kind is Staged:
-            is_fixed = x._place in self.left.fixed
-            return self.argument(x.inside) if is_fixed else self._variables[self.left.place(x)]
+            place = self.left.place(x)
+            if x._place in self.left.fixed:
+                return self.argument(x.inside)
+            if place in self._parts:
+                self._read[place] += 1
+                return self._parts[place][0]
+            return self._variables[place]
         if is_staged(x):
             if kind is slice:
                 return f"slice({self.argument(x.start)}, {self.argument(x.stop)}, {self.argument(x.step)})"
