@@ -865,3 +865,25 @@ def test_another_thread_while_a_function_is_written_down():
         assert [f(1.0), f(2.0), f(3.0)] == [2.0, 4.0, 6.0]
     assert set(answers) == {6.0}
     assert [other(1.0), other(2.0)] == [3.0, 6.0]
+
+
+def test_only_the_ways_that_a_call_may_still_go_are_tried():
+    """Of 32 ways each question leaves half: a call tries no more than one for each question, and the first."""
+
+    def f(x):
+        for k in range(5):
+            x = x * 1.5 if x[k] > 0.0 else x - x[np.argmax(x)]  # the shape of an answer is a question, too
+        return x
+
+    g = staged(f)
+    points = [np.array([1.0 if i >> k & 1 else -1.0 for k in range(5)]) for i in range(32)]
+    for x in points * 2:
+        assert_same(g(x), f(x))
+    (signature,) = g._signatures.values()
+    tried = []
+    for way in signature.ways:
+        way.take = lambda inputs, take=way.take: tried.append(take) or take(inputs)
+    for x in points:
+        tried.clear()
+        assert_same(g(x), f(x))
+        assert len(tried) <= 6

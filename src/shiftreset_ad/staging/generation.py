@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.elimination import Eliminated, constants_in
+from shiftreset_ad.staging.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.functions import INFIX, PREFIX, Attribute, Method
 from shiftreset_ad.staging.lowering import lowered
 from shiftreset_ad.staging.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
@@ -112,19 +112,21 @@ class _Source:
             self._parts[step.place] = expression, bool(kwargs) or (function not in INFIX and function not in PREFIX)
             return
         if step.is_question:
-            yield self.question(self.test(expression, step.expected), step)
+            yield self.question(self.test(expression, step.expected), step, step.expected)
             return
         name = self._variables[step.place] = self.variable()
         yield f"{name} = {expression}"
         if step.open_ended:
-            yield self.question(self.likeness(name, self.trace.values[step.place]), step)
+            answer = self.trace.values[step.place]
+            known = (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
+            yield self.question(self.likeness(name, answer), step, known)
         if step.place not in last:  # all that mattered was its test, or that it was taken
             self._free.append(name)
 
-    def question(self, test: str, step: Step) -> str:
+    def question(self, test: str, step: Step, expected: Any) -> str:
         # Without what it was called with, as the whole trace would be kept for that.
         known = Step(step.place, step.function, (), NOTHING, None)
-        known.site = step.site
+        known.site, known.expected = step.site, expected
         self.questions.append(known)
         return f"if not ({test}): return {len(self.questions) - 1}"
 

@@ -27,11 +27,12 @@ DIFFERS = (
 class Way:
     """One way that a function has gone: its steps, and the structure of what it returned."""
 
-    __slots__ = ("is_checked", "sites", "source", "spec", "take")
+    __slots__ = ("answers", "is_checked", "sites", "source", "spec", "take")
 
     def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
         self.take, self.source, questions = generated(trace, outputs)
         self.sites = [question.site for question in questions]
+        self.answers = [question.expected for question in questions]
         self.spec = spec
         self.is_checked = False
 

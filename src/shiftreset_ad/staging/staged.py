@@ -15,6 +15,7 @@ from shiftreset_ad import trees
 from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.checks import named
 from shiftreset_ad.dispatch import Number
+from shiftreset_ad.staging.generation import is_same
 from shiftreset_ad.staging.keys import Call, is_dead
 from shiftreset_ad.staging.recording import DIFFERS, Way, agree, recorded
 from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
@@ -48,12 +49,26 @@ _running = _Running()
 class Signature:
     """The ways for arguments of the same types and shapes, newest first, and all that was seen with them, as it was."""
 
-    __slots__ = ("of_arguments", "of_function", "ways")
+    __slots__ = ("_after", "of_arguments", "of_function", "ways")
 
     def __init__(self, of_function: Surroundings, of_arguments: Surroundings) -> None:
         self.of_function = of_function
         self.of_arguments = of_arguments
         self.ways: list[Way] = []
+        self._after: dict[tuple[Way, int], set[Way]] = {}
+
+    def add(self, way: Way) -> None:
+        """Keep a way, and no more than MOST_WAYS."""
+        self.ways = [way, *self.ways[: MOST_WAYS - 1]]
+        self._after = {}
+
+    def after(self, way: Way, question: int) -> set[Way]:
+        """The ways that a call may go in which this question of this way has another answer."""
+        found = self._after.get((way, question))
+        if found is None:
+            found = {other for other in self.ways if may_go_on(way, other, question)}
+            self._after[way, question] = found
+        return found
 
 
 class Watch:
@@ -135,7 +150,9 @@ class StagedFunction:
         signature = self._if_unchanged(call.key, known)
         if signature is not None:
             inputs = call.inputs()
-            for way in list(signature.ways):
+            ways = list(signature.ways)
+            while ways:
+                way = ways.pop(0)
                 try:
                     answers = way.take(inputs)
                 except Exception:  # such as a division by zero: the function itself knows where
@@ -148,6 +165,8 @@ class StagedFunction:
                         self._unpaid -= 1
                     answer = trees.unflatten(way.spec, answers)
                     return answer if way.is_checked else self._checked(way, answer, f(*args, **kwargs))
+                left = signature.after(way, answers)
+                ways = [other for other in ways if other in left]
                 self._reason = f"{LOOKS}:\n{way.sites[answers]}"
         return self._written_down(call)
 
@@ -210,7 +229,7 @@ class StagedFunction:
             self._signatures[key] = signature = Signature(of_function, of_arguments)
         if len(signature.ways) == MOST_WAYS or len(self._signatures) > MOST_SIGNATURES:
             self._unpaid += PAYS
-        signature.ways = [way, *signature.ways[: MOST_WAYS - 1]]
+        signature.add(way)
         for oldest in list(self._signatures)[:-MOST_SIGNATURES]:
             self._signatures.pop(oldest, None)
 
@@ -230,6 +249,16 @@ class StagedFunction:
         message = f"{self._name}: it is run as it is from here on, as {problem}"
         warnings.warn(message, StagingWarning, stacklevel=level + 1)
         return answer
+
+
+def may_go_on(way: Way, other: Way, question: int) -> bool:
+    """Whether another way is the same up to a question, and has another answer to that."""
+    known = other.answers[: question + 1]
+    return (
+        len(known) == question + 1
+        and all(map(is_same, known[:-1], way.answers[:question]))
+        and not is_same(known[-1], way.answers[question])
+    )
 
 
 def staged(f: Callable[..., Any]) -> StagedFunction:
