@@ -235,7 +235,7 @@ def readable_name(x: Any) -> str:
     own = getattr(x, "__name__", "") if callable(x) else ""
     of_ufunc = getattr(x, "__self__", None)
     name = f"{of_ufunc.__name__}_{own}" if isinstance(of_ufunc, np.ufunc) else own
-    return "" if iskeyword(name) or hasattr(builtins, name) or name[1:].isdigit() else name
+    return "" if iskeyword(name) or getattr(builtins, name, x) is not x or name[1:].isdigit() else name
 
 
 def option(name: str, expression: str) -> str:
