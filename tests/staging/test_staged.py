@@ -28,7 +28,8 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import debug, derivative, grad, hessian, jvp
 from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
-from shiftreset_ad.staging.staged import MOST_IN_VAIN, MOST_SIGNATURES, MOST_WAYS
+from shiftreset_ad.staging.staged import MOST_IN_VAIN, MOST_SIGNATURES
+from shiftreset_ad.staging.ways import MOST_WAYS
 
 X = np.array([1.0, 2.0, 3.0])
 

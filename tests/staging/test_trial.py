@@ -8,7 +8,8 @@ import pytest
 
 from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad
 from shiftreset_ad.staging import StagingWarning
-from shiftreset_ad.staging.staged import MOST_SIGNATURES, MOST_WAYS, PAYS
+from shiftreset_ad.staging.staged import MOST_SIGNATURES, PAYS
+from shiftreset_ad.staging.ways import MOST_WAYS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

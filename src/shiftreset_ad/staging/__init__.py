@@ -5,7 +5,8 @@
 *   `interface`: what such a value has of arrays and floats; `functions`: what is known of the functions that it meets;
 *   `generation`: from the steps to a Python function; `elimination`: which need not be taken; `lowering`: how else some
     can be taken, in less time;
-*   `recording`: one run that is written down; `keys`: for which other arguments its steps hold;
+*   `recording`: one run that is written down; `ways`: the ways that a function has gone; `keys`: for which other
+    arguments the steps hold;
 *   `surroundings`: what a function sees beside its arguments, which has to stay as it is; `parts`: what it consists of;
 *   `staged`: the operator.
 """

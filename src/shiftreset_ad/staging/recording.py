@@ -7,34 +7,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import optree
 from numpy import ndarray
 
 from shiftreset_ad import trees
 from shiftreset_ad.arrays.wrapped import recorder
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.generation import generated
 from shiftreset_ad.staging.keys import Call, is_input
 from shiftreset_ad.staging.trace import Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.values import Staged, adopted
+from shiftreset_ad.staging.ways import Way
 
 DIFFERS = (
     "it answers something else when it is run again. It depends on what cannot be seen, such as random numbers, the "
     "time, or type(x)"
 )
-
-
-class Way:
-    """One way that a function has gone: its steps, and the structure of what it returned."""
-
-    __slots__ = ("answers", "is_checked", "sites", "source", "spec", "take")
-
-    def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
-        self.take, self.source, questions = generated(trace, outputs)
-        self.sites = [question.site for question in questions]
-        self.answers = [question.expected for question in questions]
-        self.spec = spec
-        self.is_checked = False
 
 
 def recorded(f: Callable[..., Any], call: Call, expected: Any) -> tuple[Way | None, str | None]:

@@ -15,14 +15,13 @@ from shiftreset_ad import trees
 from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.checks import named
 from shiftreset_ad.dispatch import Number
-from shiftreset_ad.staging.generation import is_same
 from shiftreset_ad.staging.keys import Call, is_dead
-from shiftreset_ad.staging.recording import DIFFERS, Way, agree, recorded
+from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
+from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 from shiftreset_ad.tags import open_tags, watcher
 
 MOST_IN_VAIN = 16  # runs that are written down one after another, with none that could be used again
-MOST_WAYS = 32  # of a signature
 MOST_SIGNATURES = 64
 PAYS = 16  # calls by a way pay for having written down one that another had to go for
 
@@ -44,31 +43,6 @@ class _Running(local):
 
 
 _running = _Running()
-
-
-class Signature:
-    """The ways for arguments of the same types and shapes, newest first, and all that was seen with them, as it was."""
-
-    __slots__ = ("_after", "of_arguments", "of_function", "ways")
-
-    def __init__(self, of_function: Surroundings, of_arguments: Surroundings) -> None:
-        self.of_function = of_function
-        self.of_arguments = of_arguments
-        self.ways: list[Way] = []
-        self._after: dict[tuple[Way, int], set[Way]] = {}
-
-    def add(self, way: Way) -> None:
-        """Keep a way, and no more than MOST_WAYS."""
-        self.ways = [way, *self.ways[: MOST_WAYS - 1]]
-        self._after = {}
-
-    def after(self, way: Way, question: int) -> set[Way]:
-        """The ways that a call may go in which this question of this way has another answer."""
-        found = self._after.get((way, question))
-        if found is None:
-            found = {other for other in self.ways if may_go_on(way, other, question)}
-            self._after[way, question] = found
-        return found
 
 
 class Watch:
@@ -249,16 +223,6 @@ class StagedFunction:
         message = f"{self._name}: it is run as it is from here on, as {problem}"
         warnings.warn(message, StagingWarning, stacklevel=level + 1)
         return answer
-
-
-def may_go_on(way: Way, other: Way, question: int) -> bool:
-    """Whether another way is the same up to a question, and has another answer to that."""
-    known = other.answers[: question + 1]
-    return (
-        len(known) == question + 1
-        and all(map(is_same, known[:-1], way.answers[:question]))
-        and not is_same(known[-1], way.answers[question])
-    )
 
 
 def staged(f: Callable[..., Any]) -> StagedFunction:
