@@ -12,7 +12,7 @@ import builtins
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from keyword import iskeyword
 from typing import Any
@@ -70,7 +70,7 @@ class _Source:
         uses.update(self.left.places_in(outputs))
         for step, following in zip_longest(steps, steps[1:]):
             if step.errors != errors and step.errors is not None:
-                lines.append(f"    with errstate(**{step.errors!r}):")
+                lines.append(f"    with errstate({reactions(step.errors)}):")
             errors = step.errors
             indent = "    " if errors is None else "        "
             is_part = following is not None and uses[step.place] == 1 and self.may_be_part(step, following)
@@ -228,6 +228,13 @@ class _Source:
                 lines.append(f"    {copies[id(value)]} = {self.argument(x)}.copy('K')")
             answers.append(copies[id(value)])
         return lines, answers
+
+
+def reactions(errors: Mapping[str, str]) -> str:
+    """Reactions to floating-point errors, as options."""
+    alike = set(errors.values())
+    given = {"all": alike.pop()} if len(alike) == 1 else errors
+    return ", ".join(f"{name}={reaction!r}" for name, reaction in given.items())
 
 
 def readable_name(x: Any) -> str:
