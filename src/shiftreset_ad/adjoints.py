@@ -152,7 +152,6 @@ def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
 def summed(x: Accumulator) -> Any:
     """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
-    mask: Any
     if type(adjoint) not in UNSETTLED:
         return adjoint
     if type(adjoint) is Partial:
@@ -164,8 +163,7 @@ def summed(x: Accumulator) -> Any:
         values = settle(x)
         if mask is None:
             return values
-    is_plain = isinstance(mask, PLAIN)
-    if not is_plain:  # and another each time that staged steps are taken
+    if is_staged(mask):  # it is another each time that the steps are taken
         return Masked(values, mask)
     count = np.count_nonzero(mask)
     if count == mask.size:

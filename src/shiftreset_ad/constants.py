@@ -20,6 +20,7 @@ from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.dispatch import Number, in_memory
 from shiftreset_ad.memory import has_been_written
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.tags import Tag
 
 SMALL = 4096  # elements; to copy these takes about as long as an operation on them, and to compare is no quicker
@@ -35,8 +36,10 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if isinstance(constant, Number):
         is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # as x[..., 0] is, a view
         return np.positive(cast(Any, constant)) if is_array and (tag.recorded or may_change(constant)) else constant
-    if isinstance(constant, Wrapped):
-        return frozen_of_other_library(constant, tag) if type(constant) is Standard else constant.frozen()
+    if type(constant) is Standard:
+        return frozen_of_other_library(constant, tag) if constant.shared else constant
+    if is_staged(constant):
+        return constant.frozen()
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant
     if is_read_only(constant):
@@ -50,9 +53,7 @@ def frozen(constant: Any, tag: Tag) -> Any:
 
 
 def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
-    """An array that the program may have, too, as it is now."""
-    if not constant.shared:
-        return constant
+    """An array that the program has, too, as it is now."""
     if constant.size <= SMALL:
         return constant.unshared()
     known = tag.copies.get(id(constant.array))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +23,12 @@ from shiftreset_ad.arrays.foreign import (
 )
 from shiftreset_ad.arrays.wrapped import Wrapped
 from shiftreset_ad.rules.table import COMPOSITE
+
+METHODS = (
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot"),
+    *("max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes"),
+    *("take", "trace", "var"),
+)
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -115,6 +121,9 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
             "standard has"
         )
 
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return np
+
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from shiftreset_ad.arrays.torch_functions import of_constants
@@ -165,6 +174,12 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     shape = property(lambda self: tuple(self.array.shape), doc="As of NumPy's arrays.")
     dtype = property(lambda self: numpy_dtype(self.array.dtype, self.xp), doc="NumPy's name of it.")
+    ndim = property(lambda self: len(self.array.shape), doc="As of NumPy's arrays.")
+    size = property(lambda self: math.prod(self.array.shape), doc="As of NumPy's arrays.")
+    T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
+    mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
+    real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
+    imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
     device = "cpu"  # of the namespace, which is NumPy's: what it makes goes where the array lies when they meet
 
     def __getitem__(self, index: Any) -> Standard:
@@ -178,10 +193,21 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
             "one, by numpy.where(mask, v, x), or by numpy.concatenate or numpy.stack from parts"
         )
 
+    def __setitem__(self, index: Any, item: Any) -> NoReturn:
+        self.refuse_writing("x[i] = v")
+
     def own(self, derivative: Any) -> Any:
         from shiftreset_ad.arrays.borders import in_library_of
 
         return in_library_of(self, np.zeros(self.shape, self.dtype) if derivative is None else +derivative)
+
+    def reshape(self, *shape: Any) -> Any:
+        """`numpy.reshape(x, shape)`; the sizes may be given one by one."""
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def transpose(self, *axes: Any) -> Any:
+        """`numpy.transpose(x, axes)`; the axes may be given one by one."""
+        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) if axes else None)
 
     def item(self, *index: Any) -> Any:
         """One element, as a Python number."""
@@ -202,6 +228,14 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     def is_integer(self) -> bool:
         """Whether a scalar is a whole number."""
         return float(self).is_integer()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Standard]:
+        return iter([self[i] for i in range(len(self))])
 
     def __contains__(self, item: Any) -> bool:
         return bool(np.any(self == item))
@@ -238,6 +272,12 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     def __ceil__(self) -> Any:
         return math.ceil(self.item())
 
+    def __copy__(self) -> Standard:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Standard:
+        return self
+
     def __repr__(self) -> str:
         return f"Standard({self.array!r})"
 
@@ -268,3 +308,17 @@ def _is_known(x: Any) -> bool:
     if type(x) in SEQUENCES:
         return all(map(_is_known, x))
     return isinstance(x, KNOWN) or is_foreign(x)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def method(self: Standard, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__doc__ = f"`numpy.{name}(x, ...)`."
+    return method
+
+
+for _name in METHODS:
+    setattr(Standard, _name, _method(_name))

@@ -111,7 +111,7 @@ def _len(self: Staged) -> int:
 
 def _iter(self: Staged) -> Iterator[Any]:
     iter(self.inside)
-    return iter([self[i] for i in range(len(self))])
+    return iter([self[i] for i in range(len(self.inside))])
 
 
 def _contains(self: Staged, item: Any) -> bool:
@@ -179,9 +179,8 @@ def _takes(self: Staged, other: Any) -> bool:
         return isinstance(other, AnyNumber)  # as fractions are
     if other is None or isinstance(other, AnyNumber | str | bytes):
         return True
-    if isinstance(self.inside, ndarray) and not hasattr(
-        other, "__array_ufunc__"
-    ):  # an object, that NumPy takes for an element of an array
+    # An object is to NumPy an element of an array.
+    if isinstance(self.inside, ndarray) and not hasattr(other, "__array_ufunc__"):
         self._trace.refuse(f"it computes with an array and a {type(other).__name__}")
     return False
 

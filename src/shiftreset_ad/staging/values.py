@@ -109,9 +109,11 @@ class Staged(Wrapped, StagedValue):
         self._trace.refuse(f"{statement} is not staged. Write x[i] = v, or make a new array")
 
     def adopt(self, array: Any) -> Any:
+        """A plain array, which is used up, as a value of the same trace, to be written to."""
         return adopted(self._trace, array)
 
     def frozen(self) -> Any:
+        """The value as it is now, which from here on is not written to."""
         self._trace.protect(self.inside, "is needed as it is by an operation that it is a constant of")
         return self
 
