@@ -148,12 +148,13 @@ def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
         return [("__func__", holder.__func__, None), ("__self__", holder.__self__, None)]
     variables = zip(holder.__code__.co_freevars, holder.__closure__ or (), strict=True)
     return [
-        *((name, _content(cell), cell) for name, cell in variables),
+        *((name, content_of(cell), cell) for name, cell in variables),
         *((name, getattr(holder, name), None) for name in DEFAULTS if getattr(holder, name)),
     ]
 
 
-def _content(cell: CellType) -> Any:
+def content_of(cell: CellType) -> Any:
+    """What a variable has; EMPTY if it is not bound."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -222,7 +223,7 @@ class Instance:
         return {
             i: content
             for i, (place, cell) in enumerate(self._cells.items())
-            if (content := _content(cell)) is not self._contents[place]
+            if (content := content_of(cell)) is not self._contents[place]
         }
 
     def names_of(self, updates: dict[int, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Functions that are run once and written down: the steps of a derivative without its numbers and its control.
+"""Functions that are written down when they are called: the steps of a derivative without its numbers and its control.
 
 *   `trace`: the steps;
 *   `values`: what writes them down, a value that NumPy's functions and the rules compute with;

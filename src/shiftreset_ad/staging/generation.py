@@ -96,20 +96,19 @@ class _Source:
         return not acts and step.errors == following.errors and step.place in self.left.operands(following)
 
     def lines(self, step: Step, last: dict[int, Step | None], is_part: bool) -> Iterator[str]:
-        expression = self.expression(step)
+        expression, is_whole = self.expression(step)
         for place in [place for place in self._parts if self._read[place] != 1]:  # it is lowered to what needs it not
             part, _ = self._parts.pop(place)
             self._variables[place] = self.variable()
             yield f"{self._variables[place]} = {part}"
-            expression = self.expression(step)
+            expression, is_whole = self.expression(step)
         self._parts.clear()
         self._read.clear()
         for place in set(self.left.operands(step)) & self._variables.keys():
             if last[place] is step:
                 self._free.append(self._variables[place])
         if is_part and len(expression) <= LONGEST_PART:
-            function, _, kwargs = lowered(step, self.trace)
-            self._parts[step.place] = expression, bool(kwargs) or (function not in INFIX and function not in PREFIX)
+            self._parts[step.place] = expression, is_whole
             return
         if step.is_question:
             yield self.question(self.test(expression, step.expected), step, step.expected)
@@ -151,17 +150,20 @@ class _Source:
             return f"({expression}) is {expected}"
         return f"is_same({expression}, {self.constant(expected)})"
 
-    def expression(self, step: Step) -> str:
+    def expression(self, step: Step) -> tuple[str, bool]:
+        """The expression for a step, and whether it is whole in any other, without parentheses."""
         function, args, kwargs = lowered(step, self.trace)
-        if not kwargs:
-            if len(args) == 2 and function in INFIX:
-                return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}"
-            if len(args) == 1 and function in PREFIX:
-                return f"{PREFIX[function]}{self.operand(args[0])}"
-            if function is operator.getitem:
-                return f"{self.operand(args[0])}[{self.argument(args[1])}]"
-            if type(function) is Attribute:
-                return f"{self.operand(args[0])}.{function.__name__}"
+        if not kwargs and len(args) == 2 and function in INFIX:
+            return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}", False
+        if not kwargs and len(args) == 1 and function in PREFIX:
+            return f"{PREFIX[function]}{self.operand(args[0])}", False
+        return self.look_up_or_call(function, args, kwargs), True
+
+    def look_up_or_call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        if function is operator.getitem:
+            return f"{self.operand(args[0])}[{self.argument(args[1])}]"
+        if type(function) is Attribute:
+            return f"{self.operand(args[0])}.{function.__name__}"
         options = [option(name, self.argument(arg)) for name, arg in kwargs.items()]
         if type(function) is Method:
             given = [self.argument(arg) for arg in args[1:]]

@@ -1,7 +1,7 @@
 """What has to be the same of the arguments of a call, so that steps that were written down can be taken again.
 
-Floats, complex numbers and arrays are inputs of the steps: their types, dtypes, shapes and strides count. Anything else
-belongs to the way that the function goes: an integer or a string counts by its value, an object by itself.
+Numbers and arrays are inputs of the steps: their types, dtypes, shapes and strides count. Anything else belongs to the
+way that the function goes: a boolean or a string counts by its value, an object by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shiftreset_ad import trees
 from shiftreset_ad.staging.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)
-BY_VALUE = (int, bool, str, bytes)
+BY_VALUE = (bool, str, bytes)
 SIMPLEST = 3  # nodes that no argument is in: the positional arguments, the keywords, and both
 
 

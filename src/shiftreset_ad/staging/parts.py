@@ -9,13 +9,12 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import CellType, CodeType, FunctionType, MappingProxyType, MemberDescriptorType, WrapperDescriptorType
+from types import CodeType, FunctionType, MappingProxyType, MemberDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.arrays import is_foreign
-from shiftreset_ad.environments import EMPTY
 from shiftreset_ad.staging.trace import UnstageableError
 
 NOT_THERE = object()
@@ -39,13 +38,6 @@ def state_of(x: Any) -> Callable[[], Any] | None:
     if isinstance(x, random.SystemRandom):
         raise UnstageableError("it uses random numbers")
     return x.getstate if isinstance(x, random.Random) else None
-
-
-def content_of(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY
 
 
 def makings_of(function: FunctionType) -> tuple[Any, ...]:

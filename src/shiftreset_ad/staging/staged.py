@@ -1,4 +1,4 @@
-"""`staged`: a function is run once, what it does is written down, and from then on the steps are taken instead."""
+"""`staged`: what a function does is written down when it is called, and from then on the steps are taken instead."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.constants import is_read_only
+from shiftreset_ad.environments import content_of
 from shiftreset_ad.staging.parts import (
     FOUNDATIONS,
     NOT_THERE,
     attributes_of,
-    content_of,
     content_of_slot,
     is_opaque,
     makings_of,
