@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.jet import jet
+from programs import network, rosenbrock
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -35,21 +36,11 @@ GOAL = 1 / 5  # of autograd's time
 Program = Callable[[], Any]
 
 
-def rosenbrock(np: Any, x: Any) -> Any:
-    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-
-
 def rosenbrock_in_a_loop(x: Any) -> Any:
     total = 0.0
     for i in range(len(x) - 1):
         total = total + 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
     return total
-
-
-def network(np: Any, parameters: Any, x: Any) -> Any:
-    """A perceptron of 4, 8 and 1 units, with its 49 parameters in one vector, on a batch of 20."""
-    w, b = np.reshape(parameters[:32], (4, 8)), parameters[32:40]
-    return np.mean((np.tanh(x @ w + b) @ parameters[40:48] + parameters[48]) ** 2)
 
 
 def layers(np: Any, w: Any, x: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from programs import network, rosenbrock
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -22,12 +23,6 @@ import shiftreset_ad as sr
 rng = np.random.default_rng(0)
 BATCH, PARAMETERS, DIRECTION = rng.normal(size=(20, 4)), rng.normal(size=49), rng.normal(size=49)
 POINT, ONES = rng.normal(size=1000), np.ones(1000)
-
-
-def network(parameters: Any) -> Any:
-    """A perceptron of 4, 8 and 1 units, with its 49 parameters in one vector, on a batch of 20."""
-    w, b = np.reshape(parameters[:32], (4, 8)), parameters[32:40]
-    return np.mean((np.tanh(BATCH @ w + b) @ parameters[40:48] + parameters[48]) ** 2)
 
 
 def network_by_hand(parameters: Any) -> Any:
@@ -49,10 +44,6 @@ def network_by_hand(parameters: Any) -> Any:
     return product
 
 
-def rosenbrock(x: Any) -> Any:
-    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-
-
 def rosenbrock_by_hand(x: Any) -> Any:
     """Its Hessian times ones."""
     a, a_dot = x[:-1], ONES[:-1]
@@ -72,8 +63,8 @@ def against_numpy() -> Table:
         "Hessian times a vector", "plain, us", "staged", "NumPy by hand", "staged to NumPy", "plain to staged"
     )
     for name, f, by_hand, x, v in (
-        ("network of 49", network, network_by_hand, PARAMETERS, DIRECTION),
-        ("Rosenbrock of 1000", rosenbrock, rosenbrock_by_hand, POINT, ONES),
+        ("network of 49", lambda p: network(np, p, BATCH), network_by_hand, PARAMETERS, DIRECTION),
+        ("Rosenbrock of 1000", lambda x: rosenbrock(np, x), rosenbrock_by_hand, POINT, ONES),
     ):
 
         def plain(x: Any, f: Any = f, v: Any = v) -> Any:
