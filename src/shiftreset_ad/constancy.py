@@ -8,7 +8,6 @@ import numpy as np
 
 from shiftreset_ad import dispatch, trees
 from shiftreset_ad.arrays import Standard
-from shiftreset_ad.constants import as_array
 from shiftreset_ad.dispatch import Number, is_open
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import require_last_value, show
@@ -45,7 +44,7 @@ def _plain(leaf: Any) -> Any:
     found = dispatch.value(leaf)
     if type(found) is Standard and not is_open(leaf):
         return found.copied().array
-    if isinstance(as_array(found), np.ndarray):
+    if isinstance(dispatch.in_memory(found), np.ndarray):
         require_last_value(leaf)
         show(leaf)
         if is_staged(found):

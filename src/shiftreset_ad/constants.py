@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Standard, Wrapped
+from shiftreset_ad.arrays import Standard
 from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.dispatch import Number, in_memory
 from shiftreset_ad.memory import has_been_written
@@ -92,11 +92,6 @@ def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
 def unchanged(array: ndarray[Any, Any]) -> Operation:
     """The operation that raises ControlError on the way back if an argument has been changed since now."""
     return verify, array, array.copy("K")
-
-
-def as_array(number: Any) -> Any:
-    """The plain array that an argument is, or stands for; any other argument as it is."""
-    return number.inside if isinstance(number, Wrapped) else number
 
 
 def verify(operation: Operation) -> None:

@@ -20,7 +20,7 @@ from shiftreset_ad.adjoints import ZERO, accumulate, finished
 from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.checks import require_all_usable, value_and_aux
 from shiftreset_ad.collector import with_relaxed_collector
-from shiftreset_ad.constants import as_array, verify
+from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.debugging.notes import add_note
 from shiftreset_ad.dispatch import Number
@@ -65,8 +65,8 @@ class Recording:
         program = partial(trees.returned, partial(f, *args, **kwargs))
         result = with_relaxed_collector(lambda: run(tag, program, self._pending.append))
         for number, copy in zip(arguments.numbers, copies, strict=True):
-            if issubclass(type(array := as_array(number)), ndarray):
-                verify((verify, array, as_array(copy)))
+            if isinstance(copy, ndarray):
+                verify((verify, number, copy))
         tag.copies.clear()
         tag.protected.clear()
         self._writes = list(filter(is_write, self._pending))

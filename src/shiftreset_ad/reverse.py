@@ -37,7 +37,7 @@ from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.arrays import MET
 from shiftreset_ad.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
 from shiftreset_ad.collector import with_relaxed_collector
-from shiftreset_ad.constants import as_array, frozen, unchanged
+from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.debugging.notes import CallSite, add_note, site_of_structured
 from shiftreset_ad.dispatch import SEQUENCES, by_linear_maps
@@ -165,7 +165,7 @@ def differentiate(
     args = arguments.with_numbers(xs)
 
     def there_and_back() -> tuple[Any, Any]:
-        pending = [unchanged(array) for array in map(as_array, numbers) if issubclass(type(array), ndarray)]
+        pending = [unchanged(number) for number in numbers if issubclass(type(number), ndarray)]
         program = partial(returned, partial(f, *args, **kwargs))
         result = run(tag, program, pending.append)  # 1 to 3, for every operation of f
         tag.copies.clear()  # the operations have them, and are freed one by one

@@ -84,3 +84,12 @@ def test_choices_of_scalars(f, mode):
         with np.errstate(all="ignore"):
             assert repr(g(x)) == repr(mode(f)(x))
     assert g.sources
+
+
+def test_an_infinite_slope_of_what_is_not_chosen_does_not_count():
+    f = grad(lambda x: np.sum(np.where(x > 0.0, np.sqrt(x), 0.0) * x[::-1]))
+    g = staged(f)
+    for x in ([1.0, 4.0, 9.0], [0.0, 4.0, 0.0], [0.0, 0.0, 1.0]):
+        assert_close(g(np.array(x)), f(np.array(x)))
+        assert np.isfinite(g(np.array(x))).all()
+    assert len(g.sources) == 1

@@ -168,10 +168,10 @@ def test_integers():
 
 def test_a_derivative_of_a_constant_that_is_in_the_direction_of_a_value():
     w = np.arange(3.0)
-    answers_as(lambda v: sr.hvp(lambda w: np.sum(w**3), (w,), (v,)), (X,), (2 * X,), (3 * X,))
-    answers_as(lambda v: sr.jvp(np.sin, (2.0,), (v,)), (1.0,), (2.0,), (3.0,))
-    answers_as(lambda v: grad(lambda x: np.sum(x * v))(2.0), (X,), (2 * X,), (3 * X,))
-    answers_as(lambda v: grad(lambda x: np.sum(x * v))(w), (X,), (2 * X,), (3 * X,))
+    answers_as(lambda v: sr.hvp(lambda w: np.sum(w**3), (w,), (v,)), (X,), (2 * X,), (3 * X,), ways=1)
+    answers_as(lambda v: sr.jvp(np.sin, (2.0,), (v,)), (1.0,), (2.0,), (3.0,), ways=1)
+    answers_as(lambda v: grad(lambda x: np.sum(x * v))(2.0), (X,), (2 * X,), (3 * X,), ways=1)
+    answers_as(lambda v: grad(lambda x: np.sum(x * v))(w), (X,), (2 * X,), (3 * X,), ways=1)
 
 
 def test_slices_and_ranges():

@@ -71,6 +71,13 @@ def in_the_order_of_the_values(x):
     return np.sum(y * np.arange(1.0, x.size + 1)) + np.sum(squares)
 
 
+def sorted_in_place(x):
+    y = np.tanh(x)
+    squares = y * y
+    y.sort()  # where each element goes depends on the values, and is no question
+    return np.sum(y * np.arange(1.0, x.size + 1)) + np.sum(squares)
+
+
 def clipped(x):
     y = np.sqrt(np.abs(x))
     y[x < 0] = 0.0
@@ -89,6 +96,7 @@ PROGRAMS = {
     "powers": (powers, 4),
     "through_views": (through_views, 5),
     "in_the_order_of_the_values": (in_the_order_of_the_values, 5),
+    "sorted_in_place": (sorted_in_place, 5),
     "in_a_loop_of_descent": (in_a_loop_of_descent, 3),
     "heat": (lambda u: np.sum(heat(u) ** 2), 6),
     "log_determinant": (lambda a: log_determinant(a + 4.0 * np.eye(3)), (3, 3)),
@@ -185,6 +193,16 @@ def test_the_argument_of_an_inner_derivative_is_not_written_to_meanwhile():
         for program in (f, g):
             with pytest.raises(sr.ControlError, match="an argument, an array of shape"):
                 program(x)
+
+
+def test_a_pullback_keeps_the_argument_as_it_was():
+    def f(x):
+        y = x * 2.0
+        _, pullback = sr.vjp(lambda w: np.sum(w**3), y)
+        y[0] = 100.0
+        return pullback(1.0)[0]
+
+    check(f, *points(3))
 
 
 def test_a_plain_value_is_a_view_that_is_not_written_to():
