@@ -18,6 +18,7 @@ from shiftreset_ad.arrays import is_foreign
 from shiftreset_ad.staging.trace import UnstageableError
 
 NOT_THERE = object()
+RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
 OURS = __name__.partition(".")[0]
 FOUNDATIONS = {OURS, "numpy", "scipy", "greenlet", "optree", *sys.stdlib_module_names} - {"__main__"}
@@ -36,7 +37,7 @@ def state_of(x: Any) -> Callable[[], Any] | None:
     if isinstance(x, np.random.RandomState):
         return lambda: x.get_state(legacy=False)
     if isinstance(x, random.SystemRandom):
-        raise UnstageableError("it uses random numbers")
+        raise UnstageableError(RANDOM)
     return x.getstate if isinstance(x, random.Random) else None
 
 

@@ -16,6 +16,7 @@ from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.checks import named
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.staging.keys import Call, is_dead
+from shiftreset_ad.staging.parts import RANDOM
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
@@ -59,7 +60,7 @@ class Watch:
         if self._call.has_changed(self._copies):
             return "it changes its arguments"
         if not are_same_states([seen.states() for seen in self._surroundings], self._states):
-            return "it uses random numbers"
+            return RANDOM
         for seen in self._surroundings:
             if (name := seen.changed()) is not None:
                 return f"it changes {name!r}, which others see"
