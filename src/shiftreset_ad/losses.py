@@ -10,7 +10,6 @@ import ast
 import builtins
 import dis
 import linecache
-import os
 import struct
 import sys
 import textwrap
@@ -21,10 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftreset_ad.control.frames import is_the_users
 from shiftreset_ad.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, taking_numbers
 
-_HERE = os.path.join(os.path.dirname(__file__), "")
-LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas"}
 LOST = "would turn a number that is being differentiated into a constant, and lose its derivative"
 # What libraries say where they have dropped our error.
 WITHOUT_A_CAUSE = {
@@ -143,7 +141,7 @@ def _remedy_of_scipy(error: BaseException) -> str | None:
     place: TracebackType | None = None
     traceback = error.__traceback__
     while traceback is not None:
-        if _is_of_the_program(traceback.tb_frame):
+        if is_the_users(traceback.tb_frame):
             place = traceback
         traceback = traceback.tb_next
     expression = None if place is None else _expression(place.tb_frame, place.tb_lasti)
@@ -151,14 +149,9 @@ def _remedy_of_scipy(error: BaseException) -> str | None:
     return of_function(function, None) if module_of(function).startswith("scipy.") else None
 
 
-def _is_of_the_program(frame: FrameType) -> bool:
-    library = frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES
-    return not library and not frame.f_code.co_filename.startswith(_HERE)
-
-
 def _user_frame(frame: FrameType | None) -> FrameType | None:
     """The first frame that is neither ours nor of a library."""
-    while frame is not None and not _is_of_the_program(frame):
+    while frame is not None and not is_the_users(frame):
         frame = frame.f_back
     return frame
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from shiftreset_ad.arrays import MET
+from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.losses import explained
 from shiftreset_ad.trees import handed_back
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
-
-_HERE = os.path.join(os.path.dirname(__file__), "")
 
 
 def trimmed(error: BaseException) -> BaseException:
@@ -24,7 +22,7 @@ def trimmed(error: BaseException) -> BaseException:
     frames: list[TracebackType] = []
     traceback = error.__traceback__
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+        if not is_ours(traceback.tb_frame.f_code):
             frames.append(traceback)
         traceback = traceback.tb_next
     kept: TracebackType | None = None

@@ -14,8 +14,9 @@ from typing import Any
 
 from shiftreset_ad import dispatch
 from shiftreset_ad.control import Operation
+from shiftreset_ad.control.frames import is_of_a_library, outwards
 from shiftreset_ad.debugging.finite import described
-from shiftreset_ad.debugging.places import Line, is_of_a_library, line_text, name_of, outwards
+from shiftreset_ad.debugging.places import Line, line_text, name_of
 from shiftreset_ad.dispatch import numbers_in
 from shiftreset_ad.rules import COMPOSITE
 

@@ -12,19 +12,15 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from shiftreset_ad import dispatch, trees
-from shiftreset_ad.control import here
+from shiftreset_ad.control.frames import PACKAGE, is_of_a_library, outwards
 from shiftreset_ad.rules import ELEMENTWISE
 
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
-_LIBRARIES = (_PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
-_REGIONS = os.path.join(_PACKAGE, "checkpointing", "")
+_REGIONS = os.path.join(PACKAGE, "checkpointing", "")
 # Where the library calls a function of the user's, which may be one of NumPy's, as in grad(np.sin).
 _CALLS_OF_THE_USERS = {"_guarded", "push", "expanded"}
 
@@ -53,11 +49,6 @@ class Place:
     def __str__(self) -> str:
         """The line as in a traceback."""
         return "" if self.line is None else line_text(self.line)
-
-
-def is_of_a_library(code: CodeType) -> bool:
-    """Whether a frame with this code is not the user's, but this library's or NumPy's."""
-    return code.co_filename.startswith(_LIBRARIES)
 
 
 def line_text(line: Line) -> str:
@@ -124,17 +115,6 @@ def arguments_of(frame: FrameType) -> list[Any]:
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     own = code.co_name in ("__array_ufunc__", "__array_function__")  # whose `self` is one of the operands again
     return [given[name] for name in code.co_varnames[own:count] if name in given]
-
-
-def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those around it, on through the greenlets that wait for this one."""
-    greenlet: Any = here()
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-        while frame is None and greenlet is not None and greenlet.parent is not None:
-            greenlet = greenlet.parent
-            frame = greenlet.gr_frame
 
 
 class Called(NamedTuple):

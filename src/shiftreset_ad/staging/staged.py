@@ -14,6 +14,7 @@ from typing import Any, Self
 from shiftreset_ad import trees
 from shiftreset_ad.arrays import Wrapped
 from shiftreset_ad.checks import named
+from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.staging.keys import Call, is_dead
 from shiftreset_ad.staging.parts import RANDOM
@@ -219,7 +220,7 @@ class StagedFunction:
         self._signatures.clear()
         self._surroundings = None
         level, caller = 1, sys._getframe(1)
-        while caller.f_code.co_filename == __file__ and caller.f_back is not None:
+        while is_ours(caller.f_code) and caller.f_back is not None:
             level, caller = level + 1, caller.f_back
         message = f"{self._name}: it is run as it is from here on, as {problem}"
         warnings.warn(message, StagingWarning, stacklevel=level + 1)

@@ -33,6 +33,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.constants import is_read_only
+from shiftreset_ad.control.frames import PACKAGE
 from shiftreset_ad.environments import content_of
 from shiftreset_ad.staging.parts import (
     FOUNDATIONS,
@@ -57,7 +58,7 @@ CLOCKS = (time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time
 LOOKED_INTO = (os, time)  # modules of Python's own
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {os.path.join(os.path.dirname(os.path.dirname(__file__)), ""), "<frozen "}
+    | {PACKAGE, "<frozen "}
 )
 
 

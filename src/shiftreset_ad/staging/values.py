@@ -19,7 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.arrays import Wrapped
-from shiftreset_ad.debugging.places import is_of_a_library
+from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.dispatch import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of

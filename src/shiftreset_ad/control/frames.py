@@ -1,0 +1,45 @@
+"""The frames of a program, outwards through the greenlets that wait for it, and whose frames they are.
+
+Everything that tells the user's program from this library asks here: no other file knows where the library lies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+from greenlet import getcurrent as here
+
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
+LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas"}
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether this is code of this library."""
+    return code.co_filename.startswith(PACKAGE)
+
+
+def is_of_a_library(code: CodeType) -> bool:
+    """Whether this is code of this library or of NumPy."""
+    return code.co_filename.startswith(_WITH_NUMPY)
+
+
+def is_the_users(frame: FrameType) -> bool:
+    """Whether a frame is the user's: neither this library's, nor that of a library which the user has called."""
+    return not is_ours(frame.f_code) and frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those around it, on through the greenlets that wait for this one."""
+    greenlet: Any = here()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+        while frame is None and greenlet is not None and greenlet.parent is not None:
+            greenlet = greenlet.parent
+            frame = greenlet.gr_frame
