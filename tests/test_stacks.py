@@ -27,7 +27,7 @@ from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.stacks import AT_ONCE, Stack
 from shiftreset_ad.tags import Tag

@@ -28,7 +28,7 @@ from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Masked, marked, unbroadcast_mask
-from shiftreset_ad.rules.shapes import astype, in_precision
+from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.table import is_staged
 
 # A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which

@@ -24,13 +24,13 @@ import numpy as np
 
 from shiftreset_ad.arrays.adapter import adopted
 from shiftreset_ad.arrays.foreign import has_foreign
-from shiftreset_ad.arrays.wrapped import Wrapped
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OF_LISTS, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
+from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
+from shiftreset_ad.rules.stand_ins import Wrapped
 from shiftreset_ad.rules.table import StagedValue, is_staged
-from shiftreset_ad.rules.ufunc_methods import definition_of
 from shiftreset_ad.tags import Tag, watcher
 
 # Functions that make an array like a number, or write to a number: `buffers` has their definitions.

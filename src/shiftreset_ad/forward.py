@@ -46,7 +46,7 @@ from shiftreset_ad.partials import times
 from shiftreset_ad.rules import Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import read
-from shiftreset_ad.rules.shapes import in_precision
+from shiftreset_ad.rules.numpy.shapes import in_precision
 from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.tags import Tag, attended, nothing_to_capture
 

@@ -39,7 +39,7 @@ from shiftreset_ad.remedies import BUILD
 from shiftreset_ad.rules import ELEMENTWISE, STRUCTURED, Elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.shapes import astype
 
 # Python's operators, as the elementwise function that has the rule and the one that computes the value: the latter
 # keeps Python's own behaviour for floats, such as ZeroDivisionError.

@@ -10,10 +10,10 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.arrays.adapter import adopted
-from shiftreset_ad.arrays.wrapped import Wrapped
 from shiftreset_ad.checks import require_plain
 from shiftreset_ad.dispatch import Number, has_number, value
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
+from shiftreset_ad.rules.stand_ins import Wrapped
 
 
 def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:

@@ -31,9 +31,9 @@ from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
-from shiftreset_ad.rules.elementwise import CHOICES
 from shiftreset_ad.rules.indexing import frozen_index
 from shiftreset_ad.rules.masked import Masked
+from shiftreset_ad.rules.numpy.elementwise import CHOICES
 from shiftreset_ad.rules.table import require_order
 from shiftreset_ad.tags import capture
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy import complex128, float64
 
 from shiftreset_ad.dispatch import value
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.shapes import astype
 
 PYTHON = (float, int, complex)
 

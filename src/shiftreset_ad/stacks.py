@@ -24,10 +24,10 @@ from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import BASIC, read, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
-from shiftreset_ad.rules.products import LABELS, contract
-from shiftreset_ad.rules.reductions import reduced_axes
-from shiftreset_ad.rules.selection import elements_along
-from shiftreset_ad.rules.shapes import (
+from shiftreset_ad.rules.numpy.products import LABELS, contract
+from shiftreset_ad.rules.numpy.reductions import reduced_axes
+from shiftreset_ad.rules.numpy.selection import elements_along
+from shiftreset_ad.rules.numpy.shapes import (
     astype,
     constant_of,
     imaginary_part,

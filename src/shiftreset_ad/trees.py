@@ -22,7 +22,7 @@ from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import gathered, is_of_objects
-from shiftreset_ad.rules.shapes import in_precision
+from shiftreset_ad.rules.numpy.shapes import in_precision
 from shiftreset_ad.tags import innermost_tag
 
 NAMESPACE = "shiftreset_ad"

@@ -12,7 +12,7 @@ from three_ways import check, check_values, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.rules.accumulations import (
+from shiftreset_ad.rules.numpy.accumulations import (
     recurrence,
     recurrence_from_the_end,
     running_maximum,

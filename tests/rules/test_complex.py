@@ -28,8 +28,8 @@ from shiftreset_ad import grad, value_and_grad
 from shiftreset_ad.forward import NumF
 from shiftreset_ad.operations import LARGE
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
-from shiftreset_ad.rules.elementwise import CHOICES, sign_of_complex
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.elementwise import CHOICES, sign_of_complex
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.tags import Tag
 

@@ -19,7 +19,7 @@ from three_ways import (
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.rules.polynomials import characteristic_polynomial
+from shiftreset_ad.rules.numpy.polynomials import characteristic_polynomial
 
 few = settings(examples, max_examples=12)
 lengths = st.integers(1, 5)

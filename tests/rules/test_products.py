@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from three_ways import check, examples, generators
 
 from shiftreset_ad import grad
-from shiftreset_ad.rules.products import contract
+from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.table import functions_of
 
 sizes = st.sampled_from([3, 2, 1, 4, 2, 3, 0])

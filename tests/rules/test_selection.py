@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from three_ways import check, check_call, check_values, every_call, examples, generators
 
 from shiftreset_ad import grad, jacobian, jvp
-from shiftreset_ad.rules.selection import elements_along
+from shiftreset_ad.rules.numpy.selection import elements_along
 
 few = settings(examples, max_examples=20)
 

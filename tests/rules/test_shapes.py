@@ -17,7 +17,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
-from shiftreset_ad.rules.joining import join
+from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import functions_of
 
 

@@ -12,7 +12,7 @@ from three_ways import check, check_values, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.rules.sorting import rearranged
+from shiftreset_ad.rules.numpy.sorting import rearranged
 from shiftreset_ad.rules.table import functions_of
 
 NAN = np.nan

@@ -25,10 +25,10 @@ from shiftreset_ad.forward import NumF
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
-from shiftreset_ad.rules.elementwise import sign_of_complex
 from shiftreset_ad.rules.indexing import scatter
-from shiftreset_ad.rules.products import contract
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.elementwise import sign_of_complex
+from shiftreset_ad.rules.numpy.products import contract
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.series.taylor import taylor
 from shiftreset_ad.tags import Tag

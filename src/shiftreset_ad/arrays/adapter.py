@@ -21,7 +21,7 @@ from shiftreset_ad.arrays.foreign import (
     require_without_graph,
     to_numpy,
 )
-from shiftreset_ad.arrays.wrapped import Wrapped
+from shiftreset_ad.rules.stand_ins import Wrapped
 from shiftreset_ad.rules.table import COMPOSITE
 
 METHODS = (

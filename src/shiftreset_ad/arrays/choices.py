@@ -10,9 +10,7 @@ from shiftreset_ad.arrays.adapter import Standard, entered
 from shiftreset_ad.arrays.parts import flat, sums_at, taken
 from shiftreset_ad.arrays.promotion import common_dtype, in_dtype, together
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.shapes import (
-    normalize_axis,
-)
+from shiftreset_ad.rules.numpy.shapes import normalize_axis
 
 # Choices, orders and searches
 

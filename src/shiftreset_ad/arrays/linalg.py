@@ -11,7 +11,7 @@ import numpy as np
 from shiftreset_ad.arrays.adapter import entered
 from shiftreset_ad.arrays.promotion import common_dtype, in_dtype, together
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.reductions import reduced_axes
+from shiftreset_ad.rules.numpy.reductions import reduced_axes
 
 
 def _called(name: str, a: Any, *others: Any, **options: Any) -> Any:

@@ -9,10 +9,8 @@ import numpy as np
 
 from shiftreset_ad.arrays.adapter import entered
 from shiftreset_ad.arrays.promotion import together
-from shiftreset_ad.rules.products import contract, outer
-from shiftreset_ad.rules.shapes import (
-    normalize_axes,
-)
+from shiftreset_ad.rules.numpy.products import contract, outer
+from shiftreset_ad.rules.numpy.shapes import normalize_axes
 
 entered(np.outer)(outer)
 

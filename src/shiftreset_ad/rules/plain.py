@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.shapes import constant_of
 
 
 def as_array(x: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from shiftreset_ad.dispatch import SEQUENCES, has_number
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
-from shiftreset_ad.rules.reductions import reduced_axes
+from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.special import legendre as _rows
 from shiftreset_ad.rules.special.definitions import elementwise, taking_numbers
 from shiftreset_ad.rules.special.dirichlet import slope_of_diric

@@ -50,7 +50,7 @@ from shiftreset_ad.interface import ArrayNumber
 from shiftreset_ad.memory import lacks_level, put_all
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.recurrences import Coefficients
+from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.tags import Tag, attended
 
 # The lazy series y, of which the value is known -> y_1, y_2 and so on; who asks for them appends each to y.

@@ -15,9 +15,16 @@ from shiftreset_ad.interface import install_operators
 from shiftreset_ad.operands import as_operand, with_parts_gathered
 from shiftreset_ad.partials import ieee, times
 from shiftreset_ad.rules import Elementwise
-from shiftreset_ad.rules.elementwise import as_base
-from shiftreset_ad.rules.recurrences import RECURRENCES, Coefficients, Recurrence, convolution, exponential, extend_rate
-from shiftreset_ad.rules.recurrences import power as power_recurrence
+from shiftreset_ad.rules.numpy.elementwise import as_base
+from shiftreset_ad.rules.numpy.recurrences import (
+    RECURRENCES,
+    Coefficients,
+    Recurrence,
+    convolution,
+    exponential,
+    extend_rate,
+)
+from shiftreset_ad.rules.numpy.recurrences import power as power_recurrence
 from shiftreset_ad.series.numbers import (
     FLOATS,
     Expansion,

@@ -22,7 +22,7 @@ from shiftreset_ad.dispatch import Number, with_levels_of, zeros_alike
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import protect
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.recurrences import Coefficients
+from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.rules.table import is_staged
 from shiftreset_ad.series.numbers import Expansion, Series, belongs
 from shiftreset_ad.tags import Tag

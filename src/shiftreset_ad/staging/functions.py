@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.dispatch import name_of
-from shiftreset_ad.rules.accumulations import running_maximum, running_minimum, running_product
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
 from shiftreset_ad.rules.indexing import scatter
-from shiftreset_ad.rules.joining import join
-from shiftreset_ad.rules.products import contract
-from shiftreset_ad.rules.selection import elements_along
-from shiftreset_ad.rules.sorting import rearranged
+from shiftreset_ad.rules.numpy.accumulations import running_maximum, running_minimum, running_product
+from shiftreset_ad.rules.numpy.joining import join
+from shiftreset_ad.rules.numpy.products import contract
+from shiftreset_ad.rules.numpy.selection import elements_along
+from shiftreset_ad.rules.numpy.sorting import rearranged
 from shiftreset_ad.rules.table import functions_of
 
 # They look at nothing but types, shapes, dtypes and memory, which are the same whenever the steps are taken again.

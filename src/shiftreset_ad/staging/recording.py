@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad import trees
-from shiftreset_ad.arrays.wrapped import recorder
 from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.keys import Call, is_input
 from shiftreset_ad.staging.trace import Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.values import Staged, adopted

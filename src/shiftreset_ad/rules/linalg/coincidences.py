@@ -17,8 +17,8 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.linalg.matrices import rounding_of, transposed
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.shapes import constant_of
 
 
 def couplings(w: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import require_square
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import CONSTANT, composite
 
 CONSTANT.add(np.linalg.matrix_rank)

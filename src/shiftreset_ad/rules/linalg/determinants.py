@@ -21,9 +21,9 @@ from shiftreset_ad.rules.linalg.matrices import (
     with_diagonal,
 )
 from shiftreset_ad.rules.linalg.singular import decomposition
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.reductions import products_of_others
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.reductions import products_of_others
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))

@@ -9,7 +9,7 @@ import scipy.linalg  # type: ignore[import-untyped]
 
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.linalg.matrices import adjoint, transposed
-from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import LinearMap, dispatched, structured
 
 TRANSPOSITIONS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}

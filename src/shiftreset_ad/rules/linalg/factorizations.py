@@ -22,8 +22,8 @@ from shiftreset_ad.rules.linalg.matrices import (
     strictly,
     transposed,
 )
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 QRResult: Any = type(np.linalg.qr(np.eye(1)))

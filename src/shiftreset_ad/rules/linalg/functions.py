@@ -12,7 +12,7 @@ import scipy.linalg  # type: ignore[import-untyped]
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.equations import sylvester_solution
 from shiftreset_ad.rules.linalg.matrices import require_square, transposed
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 # The coefficients of the numerator of the [13/13] Pade approximant to exp (Higham 2005), and the norm up to which its

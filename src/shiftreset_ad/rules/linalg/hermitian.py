@@ -21,7 +21,7 @@ from shiftreset_ad.rules.linalg.matrices import (
     transposed,
     with_diagonal,
 )
-from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))

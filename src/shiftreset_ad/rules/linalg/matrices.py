@@ -10,7 +10,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.masked import Mask, where_chosen
-from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import dispatched, linear, structured
 
 SMALL = 16  # rows

@@ -14,9 +14,9 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import adjoint, real_part_of
 from shiftreset_ad.rules.linalg.singular import decomposition, inverse_or_zero, inverse_sums
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.reductions import spreading
-from shiftreset_ad.rules.shapes import astype, normalize_axes
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.reductions import spreading
+from shiftreset_ad.rules.numpy.shapes import astype, normalize_axes
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.linalg.matrices import array_of
-from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import composite
 
 

@@ -20,8 +20,8 @@ from shiftreset_ad.rules.linalg.matrices import (
     transposed,
 )
 from shiftreset_ad.rules.linalg.singular import vanishing
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, dispatched, structured
 
 NOT_GIVEN: Any = object()

@@ -25,8 +25,8 @@ from shiftreset_ad.rules.linalg.matrices import (
     rounding_of,
     transposed,
 )
-from shiftreset_ad.rules.products import conjugated
-from shiftreset_ad.rules.shapes import constant_of
+from shiftreset_ad.rules.numpy.products import conjugated
+from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.elementwise import LOG_2, LOG_10, power_base, power_exponent
+from shiftreset_ad.rules.numpy.elementwise import LOG_2, LOG_10, power_base, power_exponent
 from shiftreset_ad.rules.special.table import rule, special, ufunc_of
 
 

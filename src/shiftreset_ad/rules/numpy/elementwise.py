@@ -18,7 +18,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice
-from shiftreset_ad.rules.shapes import astype, constant_of
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.table import (
     CONSTANT,
     LinearMap,

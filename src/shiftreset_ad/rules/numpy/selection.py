@@ -10,9 +10,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import At, frozen_index
-from shiftreset_ad.rules.joining import as_array, join
 from shiftreset_ad.rules.layouts import in_order, order_of
-from shiftreset_ad.rules.shapes import normalize_axes, normalize_axis
+from shiftreset_ad.rules.numpy.joining import as_array, join
+from shiftreset_ad.rules.numpy.shapes import normalize_axes, normalize_axis
 from shiftreset_ad.rules.table import LinearMap, ask, composite, dispatched, is_staged, linear, structured
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype
-from shiftreset_ad.rules.joining import as_array
+from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 

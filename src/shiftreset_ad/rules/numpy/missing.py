@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.reductions import NOT_GIVEN, given, reduced_axes
-from shiftreset_ad.rules.shapes import astype
-from shiftreset_ad.rules.statistics import degrees
+from shiftreset_ad.rules.numpy.reductions import NOT_GIVEN, given, reduced_axes
+from shiftreset_ad.rules.numpy.shapes import astype
+from shiftreset_ad.rules.numpy.statistics import degrees
 from shiftreset_ad.rules.table import composite
 
 

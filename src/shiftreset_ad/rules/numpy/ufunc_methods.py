@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.accumulations import accumulated, running_maximum, running_minimum
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import scatter
-from shiftreset_ad.rules.reductions import NOT_GIVEN, given, in_line, mask_of, normalize_axes, reduced_axes
-from shiftreset_ad.rules.shapes import astype, constant_of
+from shiftreset_ad.rules.numpy.accumulations import accumulated, running_maximum, running_minimum
+from shiftreset_ad.rules.numpy.reductions import NOT_GIVEN, given, in_line, mask_of, normalize_axes, reduced_axes
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.table import ELEMENTWISE
 
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {

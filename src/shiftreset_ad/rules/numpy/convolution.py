@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.products import conjugated
+from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import LinearMap, structured
 
 

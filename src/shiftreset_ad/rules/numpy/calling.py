@@ -9,8 +9,8 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
-from shiftreset_ad.rules.joining import as_array
-from shiftreset_ad.rules.shapes import normalize_axis
+from shiftreset_ad.rules.numpy.joining import as_array
+from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite
 
 

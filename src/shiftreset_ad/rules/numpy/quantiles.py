@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.numpy.reductions import in_line, reduced_axes
+from shiftreset_ad.rules.numpy.shapes import astype
+from shiftreset_ad.rules.numpy.sorting import along, order_of
 from shiftreset_ad.rules.plain import as_array, plain
-from shiftreset_ad.rules.reductions import in_line, reduced_axes
-from shiftreset_ad.rules.shapes import astype
-from shiftreset_ad.rules.sorting import along, order_of
 from shiftreset_ad.rules.table import composite
 
 # The place of a quantile among n sorted elements, from 0 on: n q + alpha + q (1 - alpha - beta) - 1.

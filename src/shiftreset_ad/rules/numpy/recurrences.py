@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.rules.elementwise import LOG_2, LOG_10
+from shiftreset_ad.rules.numpy.elementwise import LOG_2, LOG_10
 
 Coefficients: TypeAlias = list[Any]
 Recurrence: TypeAlias = Callable[..., Iterator[Any]]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.shapes import normalize_axis
+from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite, linear, structured
 
 # The direction with the factor that an inverse transform has where the transform has none.

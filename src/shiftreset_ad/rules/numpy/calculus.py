@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order_like
-from shiftreset_ad.rules.shapes import astype, normalize_axes, normalize_axis
+from shiftreset_ad.rules.numpy.shapes import astype, normalize_axes, normalize_axis
 from shiftreset_ad.rules.table import composite
 
 ABSENT = np._NoValue

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.calculus import as_array
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.calculus import as_array
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
 

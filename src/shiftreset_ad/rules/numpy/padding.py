@@ -12,10 +12,10 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
-from shiftreset_ad.rules.joining import as_array, join
 from shiftreset_ad.rules.layouts import in_order, order_of
-from shiftreset_ad.rules.selection import along
-from shiftreset_ad.rules.shapes import normalize_axis
+from shiftreset_ad.rules.numpy.joining import as_array, join
+from shiftreset_ad.rules.numpy.selection import along
+from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite
 
 Widths: TypeAlias = tuple[int, int]

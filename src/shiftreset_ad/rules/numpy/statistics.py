@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.plain import as_array
-from shiftreset_ad.rules.reductions import (
+from shiftreset_ad.rules.numpy.reductions import (
     NOT_GIVEN,
     count_along,
     given,
@@ -20,7 +19,8 @@ from shiftreset_ad.rules.reductions import (
     reduced_axes,
     spreading,
 )
-from shiftreset_ad.rules.shapes import astype, constant_of
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of
+from shiftreset_ad.rules.plain import as_array
 from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 

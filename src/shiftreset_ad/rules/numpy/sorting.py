@@ -12,7 +12,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import read
 from shiftreset_ad.rules.layouts import in_order_like
-from shiftreset_ad.rules.shapes import astype, constant_of, normalize_axis
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of, normalize_axis
 from shiftreset_ad.rules.table import composite, dispatched, linear, structured
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.plain import plain
-from shiftreset_ad.rules.shapes import normalize_axis
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of
 
 numpy: Any = np  # its annotations want to know the options beforehand

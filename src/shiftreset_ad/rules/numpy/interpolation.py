@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.plain import as_array, plain
-from shiftreset_ad.rules.shapes import astype
 from shiftreset_ad.rules.table import composite
 
 

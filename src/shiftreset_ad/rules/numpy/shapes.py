@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
-from shiftreset_ad.rules.joining import join
+from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
 
 __all__ = [  # what moved from here, too

@@ -15,8 +15,8 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OF_LISTS
 from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.plain import plain
-from shiftreset_ad.rules.shapes import astype
 from shiftreset_ad.rules.table import composite
 
 OF_LISTS.add(np.histogramdd)  # of coordinates

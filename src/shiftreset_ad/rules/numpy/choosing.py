@@ -8,11 +8,11 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype, constant_of
-from shiftreset_ad.rules.joining import as_array
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
 from shiftreset_ad.rules.masked import where_chosen
-from shiftreset_ad.rules.selection import as_positions, brought_into_range, elements_along, flattened_for
-from shiftreset_ad.rules.shapes import normalize_axes
+from shiftreset_ad.rules.numpy.joining import as_array
+from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for
+from shiftreset_ad.rules.numpy.shapes import normalize_axes
 from shiftreset_ad.rules.table import LinearMap, composite, require_order, structured
 
 

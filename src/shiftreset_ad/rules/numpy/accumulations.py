@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.reductions import normalize_axes
-from shiftreset_ad.rules.shapes import astype
+from shiftreset_ad.rules.numpy.reductions import normalize_axes
+from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, require_order, structured
 
 
