@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.arrays import MET, Standard, Wrapped
+from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import innermost, value
 from shiftreset_ad.floating_errors import without_warnings

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad import trees
-from shiftreset_ad.arrays import Wrapped
-from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.array_api import Wrapped
+from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number, is_double
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of

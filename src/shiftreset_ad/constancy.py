@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad import dispatch, trees
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.array_api import Standard
 from shiftreset_ad.dispatch import Number, is_open
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import require_last_value, show

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.array_api import Standard
 from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.dispatch import Number, in_memory
 from shiftreset_ad.memory import has_been_written

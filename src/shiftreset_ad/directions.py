@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.array_api import Standard
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import adopted
-from shiftreset_ad.arrays.foreign import has_foreign
+from shiftreset_ad.array_api.libraries import has_foreign
+from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OF_LISTS, array

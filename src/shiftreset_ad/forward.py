@@ -19,7 +19,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad import trees
 from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.arrays import MET, Wrapped
+from shiftreset_ad.array_api import MET, Wrapped
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
 from shiftreset_ad.dispatch import (

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.dispatch import Number, has_number, in_memory, innermost, is_view, levels_of, name_of, value
 from shiftreset_ad.memory import block_of, is_selected
 from shiftreset_ad.remedies import taking_numbers

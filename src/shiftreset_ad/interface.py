@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.adjoints import ZERO
-from shiftreset_ad.arrays import Wrapped, is_foreign
-from shiftreset_ad.arrays.torch_functions import of_numbers
+from shiftreset_ad.array_api import Wrapped, is_foreign
+from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.dispatch import KINDS, SEQUENCES, Number, call, call_ufunc, call_with, is_open, name_of, value
 from shiftreset_ad.in_place import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.losses import refuse

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.checks import require_plain
 from shiftreset_ad.dispatch import Number, has_number, value
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects

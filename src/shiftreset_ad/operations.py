@@ -16,7 +16,7 @@ import numpy as np
 from numpy import float64, multiply, ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, summed
-from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.checks import is_inexact
 from shiftreset_ad.choices import pulls_of_choice
 from shiftreset_ad.constants import frozen

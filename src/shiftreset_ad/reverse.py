@@ -34,7 +34,7 @@ from numpy import ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, finished, settle, summed
 from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.arrays import MET
+from shiftreset_ad.array_api import MET
 from shiftreset_ad.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import frozen, unchanged

@@ -7,7 +7,7 @@ from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from shiftreset_ad.arrays import MET
+from shiftreset_ad.array_api import MET
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.losses import explained
 from shiftreset_ad.trees import handed_back

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import optree
 
-from shiftreset_ad.arrays import MET, Standard, Wrapped, is_foreign
-from shiftreset_ad.arrays.adapter import standard
+from shiftreset_ad.array_api import MET, Standard, Wrapped, is_foreign
+from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of

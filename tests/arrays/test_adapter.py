@@ -15,8 +15,9 @@ from libraries import library  # noqa: F401 (a fixture)
 from three_ways import examples
 
 import shiftreset_ad as sr
-from shiftreset_ad.arrays import Standard, foreign
-from shiftreset_ad.arrays.adapter import adopted, standard
+from shiftreset_ad.array_api import Standard
+from shiftreset_ad.array_api import libraries as foreign
+from shiftreset_ad.array_api.standard import adopted, standard
 from shiftreset_ad.rules.indexing import scatter
 
 X = np.linspace(-1.0, 1.4, 6).reshape(2, 3)

@@ -7,7 +7,7 @@ import pytest
 from libraries import Library, assert_same, library  # noqa: F401 (a fixture)
 
 import shiftreset_ad as sr
-from shiftreset_ad.arrays import Standard
+from shiftreset_ad.array_api import Standard
 
 X = np.linspace(0.5, 2.0, 6).reshape(2, 3)
 ROW = np.array([0.5, -1.0, 2.0])

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import Standard
-from shiftreset_ad.arrays.promotion import in_dtype
+from shiftreset_ad.array_api.promotion import in_dtype
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.dispatch import Number, innermost
 from shiftreset_ad.rules.broadcasting import dtype_of
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.adjoints import Held, Partial
-from shiftreset_ad.arrays import Standard
-from shiftreset_ad.arrays.adapter import standard
+from shiftreset_ad.array_api import Standard
+from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.dispatch import Number
 from shiftreset_ad.memory import PLACES, has_been_written, part_of_adjoint

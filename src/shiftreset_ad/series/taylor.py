@@ -15,7 +15,7 @@ import numpy as np
 
 import shiftreset_ad.series.operations  # noqa: F401 (gives Series its operators)
 from shiftreset_ad import trees
-from shiftreset_ad.arrays.adapter import adopted
+from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import named, require_all_usable
 from shiftreset_ad.dispatch import Number, with_levels_of, zeros_alike

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays import is_foreign
+from shiftreset_ad.array_api import is_foreign
 from shiftreset_ad.staging.trace import UnstageableError
 
 NOT_THERE = object()

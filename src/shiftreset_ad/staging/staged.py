@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any, Self
 
 from shiftreset_ad import trees
-from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.checks import named
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.dispatch import Number

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.arrays import Wrapped
+from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.dispatch import has_number
 from shiftreset_ad.rules import COMPOSITE

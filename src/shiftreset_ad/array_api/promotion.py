@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import Standard
-from shiftreset_ad.arrays.foreign import foreign_dtype, name_of_library
+from shiftreset_ad.array_api.libraries import foreign_dtype, name_of_library
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.rules.broadcasting import dtype_of
 
 SCALARS = (bool, int, float, complex, np.generic)

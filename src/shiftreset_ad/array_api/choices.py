@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import Standard, entered
-from shiftreset_ad.arrays.parts import flat, sums_at, taken
-from shiftreset_ad.arrays.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.indexing import flat, sums_at, taken
+from shiftreset_ad.array_api.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.standard import Standard, entered
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 

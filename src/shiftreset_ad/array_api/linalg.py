@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 

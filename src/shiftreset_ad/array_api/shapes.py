@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.parts import taken
-from shiftreset_ad.arrays.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.indexing import taken
+from shiftreset_ad.array_api.promotion import common_dtype, in_dtype, together
+from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of, imaginary_part, join, normalize_axes, real_part

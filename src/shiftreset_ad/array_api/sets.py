@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.parts import flat
+from shiftreset_ad.array_api.indexing import flat
+from shiftreset_ad.array_api.standard import entered
 
 
 class Unique(NamedTuple):

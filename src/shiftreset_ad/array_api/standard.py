@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.arrays.foreign import (
+from shiftreset_ad.array_api.libraries import (
     SEQUENCES,
     device_of,
     foreign_dtype,
@@ -126,7 +126,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from shiftreset_ad.arrays.torch_functions import of_constants
+        from shiftreset_ad.array_api.torch import of_constants
 
         return of_constants(function, args, kwargs or {})
 
@@ -183,7 +183,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     device = "cpu"  # of the namespace, which is NumPy's: what it makes goes where the array lies when they meet
 
     def __getitem__(self, index: Any) -> Standard:
-        from shiftreset_ad.arrays.parts import part
+        from shiftreset_ad.array_api.indexing import part
 
         return part(self, index)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.parts import flat
-from shiftreset_ad.arrays.promotion import common_dtype
+from shiftreset_ad.array_api.indexing import flat
+from shiftreset_ad.array_api.promotion import common_dtype
+from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import functions_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.promotion import common_dtype
+from shiftreset_ad.array_api.promotion import common_dtype
+from shiftreset_ad.array_api.standard import entered
 
 
 def _transform(name: str, of_complex: bool) -> Callable[..., Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import entered
-from shiftreset_ad.arrays.promotion import together
+from shiftreset_ad.array_api.promotion import together
+from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.numpy.products import contract, outer
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
 

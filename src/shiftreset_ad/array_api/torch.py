@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.arrays.adapter import Standard
-from shiftreset_ad.arrays.foreign import is_foreign, namespace_of
+from shiftreset_ad.array_api.libraries import is_foreign, namespace_of
+from shiftreset_ad.array_api.standard import Standard
 
 ELEMENTWISE = {
     **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "sqrt", "square")},

@@ -13,9 +13,9 @@ array's own library: no rule knows of it.
 *   `torch_functions`: PyTorch's own functions of numbers.
 """
 
-from shiftreset_ad.arrays import choices, elementwise, fourier, linalg, products, reductions, sets, shapes  # noqa: F401
-from shiftreset_ad.arrays.adapter import Standard
-from shiftreset_ad.arrays.foreign import MET, is_foreign
+from shiftreset_ad.array_api import choices, elementwise, fourier, linalg, products, reductions, sets, shapes  # noqa: F401
+from shiftreset_ad.array_api.libraries import MET, is_foreign
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.rules.stand_ins import Wrapped
 
 __all__ = ["MET", "Standard", "Wrapped", "is_foreign"]
