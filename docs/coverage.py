@@ -23,7 +23,7 @@ import coverage_reasons
 import numpy as np
 
 from shiftreset_ad import grad, jvp, trees
-from shiftreset_ad.dispatch import Number, has_rule_by_now
+from shiftreset_ad.numbers.dispatch import Number, has_rule_by_now
 from shiftreset_ad.rules import CONSTANT
 from shiftreset_ad.testing import check_grads
 

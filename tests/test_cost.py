@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hvp, jacrev, jvp, vjp
-from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.operands import as_operand
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
+from shiftreset_ad.numbers.operands import as_operand
+from shiftreset_ad.numbers.tags import Tag
 
 
 class Counted(ArrayNumber):

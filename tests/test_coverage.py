@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad.dispatch import has_rule_by_now
+from shiftreset_ad.numbers.dispatch import has_rule_by_now
 from shiftreset_ad.rules import CONSTANT
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import dispatch, grad, value, value_and_grad
+from shiftreset_ad import grad, value, value_and_grad
+from shiftreset_ad.numbers import dispatch
 
 X = np.array([1.5, -0.5, 2.0])
 MATRIX = np.array([[1.5, -0.5, 2.0], [0.3, 1.1, -0.7]])

@@ -14,8 +14,8 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import NumF, NumR, grad, jacfwd, jacobian, value
-from shiftreset_ad.dispatch import Number
-from shiftreset_ad.objects import OF_OBJECTS
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.object_arrays import OF_OBJECTS
 
 X = np.array([0.62, 0.28, 0.47])
 M = np.array([[0.9, 0.2], [0.25, 0.8]])

@@ -22,15 +22,15 @@ from three_ways import examples, generators
 import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, jacfwd
 from shiftreset_ad.directions import along_units
-from shiftreset_ad.dispatch import is_double
 from shiftreset_ad.forward import NumF
+from shiftreset_ad.numbers.dispatch import is_double
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.stacks import AT_ONCE, Stack
-from shiftreset_ad.tags import Tag
 
 ROWS = 3
 ASKED = r"[Aa] derivative is linear in it"

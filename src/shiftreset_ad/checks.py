@@ -12,9 +12,9 @@ from shiftreset_ad import trees
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number, is_double
+from shiftreset_ad.numbers.dispatch import Number, is_double
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.tags import Tag
 
 NUMERIC = (float, int, complex, np.ndarray, np.generic, Wrapped)
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad import dispatch, trees
+from shiftreset_ad import trees
 from shiftreset_ad.array_api import Standard
-from shiftreset_ad.dispatch import Number, is_open
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import require_last_value, show
+from shiftreset_ad.numbers import dispatch
+from shiftreset_ad.numbers.dispatch import Number, is_open
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import is_staged
 

@@ -17,11 +17,11 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.control import ControlError, Operation
-from shiftreset_ad.dispatch import Number, in_memory
 from shiftreset_ad.memory import has_been_written
+from shiftreset_ad.numbers.dispatch import Number, in_memory
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import is_staged
-from shiftreset_ad.tags import Tag
 
 SMALL = 4096  # elements; to copy these takes about as long as an operation on them, and to compare is no quicker
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

@@ -22,7 +22,8 @@ from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.array_api import MET, Wrapped
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
-from shiftreset_ad.dispatch import (
+from shiftreset_ad.memory import lacks_level, protect, put_all
+from shiftreset_ad.numbers.dispatch import (
     SEQUENCES,
     Number,
     by_linear_maps,
@@ -39,16 +40,15 @@ from shiftreset_ad.dispatch import (
     with_levels_of,
     zeros_alike,
 )
-from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.memory import lacks_level, protect, put_all
-from shiftreset_ad.operands import as_operand, with_parts_gathered
-from shiftreset_ad.partials import times
+from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.partials import times
+from shiftreset_ad.numbers.tags import Tag, attended, nothing_to_capture
 from shiftreset_ad.rules import Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import read
 from shiftreset_ad.rules.numpy.shapes import in_precision
 from shiftreset_ad.rules.table import is_staged
-from shiftreset_ad.tags import Tag, attended, nothing_to_capture
 
 FLOAT64 = np.dtype(float64)
 

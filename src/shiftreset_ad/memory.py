@@ -27,13 +27,22 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number, in_memory, is_view, levels_of, put, taken, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.dispatch import (
+    Number,
+    in_memory,
+    is_view,
+    levels_of,
+    put,
+    taken,
+    with_levels_of,
+    zeros_alike,
+)
+from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Mask, Masked, marked, through
 from shiftreset_ad.rules.table import is_staged
-from shiftreset_ad.tags import EscapedNumberError, Tag
 
 
 class Viewed:

@@ -22,11 +22,12 @@ from shiftreset_ad.choices import pulls_of_choice
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.control import GreenletError, Operation, here
 from shiftreset_ad.debugging.notes import FUNCTION_OF
-from shiftreset_ad.dispatch import Number, is_double, taken, value
-from shiftreset_ad.interface import ArrayNumber, install_operators
 from shiftreset_ad.memory import window
-from shiftreset_ad.operands import as_operand, with_parts_gathered
-from shiftreset_ad.partials import as_function, ieee, times
+from shiftreset_ad.numbers.dispatch import Number, is_double, taken, value
+from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.partials import as_function, ieee, times
+from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
@@ -35,7 +36,6 @@ from shiftreset_ad.rules.indexing import frozen_index
 from shiftreset_ad.rules.masked import Masked
 from shiftreset_ad.rules.numpy.elementwise import CHOICES
 from shiftreset_ad.rules.table import require_order
-from shiftreset_ad.tags import capture
 
 FLOAT64 = np.dtype(float64)
 LARGE = 1000  # elements; below it, a new array is quicker to have than the old one to write over

@@ -23,13 +23,13 @@ from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.debugging.notes import add_note
-from shiftreset_ad.dispatch import Number
-from shiftreset_ad.floating_errors import without_warnings
 from shiftreset_ad.memory import PLACES, keeping_what_is_shown
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.reverse import NumR, inputs
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import is_staged
-from shiftreset_ad.tags import Tag, watcher
 from shiftreset_ad.writes import is_write, redo, written_number
 
 

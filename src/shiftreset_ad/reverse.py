@@ -40,14 +40,14 @@ from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.debugging.notes import CallSite, add_note, site_of_structured
-from shiftreset_ad.dispatch import SEQUENCES, by_linear_maps
-from shiftreset_ad.floating_errors import without_warnings
-from shiftreset_ad.interface import ArrayNumber
 from shiftreset_ad.memory import has_been_written, keeping_what_is_shown, protect, protect_shared, window_of
+from shiftreset_ad.numbers.dispatch import SEQUENCES, by_linear_maps
+from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.tags import Tag, capture, watcher
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.indexing import At
 from shiftreset_ad.rules.masked import Masked, through
-from shiftreset_ad.tags import Tag, capture, watcher
 from shiftreset_ad.tracebacks import trimmed
 from shiftreset_ad.trees import handed_back, returned
 

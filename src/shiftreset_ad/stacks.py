@@ -17,9 +17,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.dispatch import map_numbers, name_of, newest, put
-from shiftreset_ad.interface import ArrayNumber, install_operators
-from shiftreset_ad.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.dispatch import map_numbers, name_of, newest, put
+from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import BASIC, read, scatter
@@ -36,7 +37,6 @@ from shiftreset_ad.rules.numpy.shapes import (
     normalize_axis,
     real_part,
 )
-from shiftreset_ad.tags import Tag
 
 
 class Stack(ArrayNumber):

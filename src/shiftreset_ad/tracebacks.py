@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.losses import explained
+from shiftreset_ad.numbers.refusals import explained
 from shiftreset_ad.trees import handed_back
 
 Parameters = ParamSpec("Parameters")

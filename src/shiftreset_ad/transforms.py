@@ -16,8 +16,8 @@ from shiftreset_ad.arguments import Arguments, all_of
 from shiftreset_ad.arrays.borders import in_library_of
 from shiftreset_ad.checks import named, require_complex, require_derivative, require_real, require_shape
 from shiftreset_ad.directions import along_units, at_once, count, from_columns, from_rows
-from shiftreset_ad.dispatch import Number
 from shiftreset_ad.forward import own, push
+from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.recording import Recording
 from shiftreset_ad.reverse import differentiate
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of

@@ -19,11 +19,11 @@ import optree
 from shiftreset_ad.array_api import MET, Standard, Wrapped, is_foreign
 from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.arrays.borders import in_library_of
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.tags import innermost_tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import gathered, is_of_objects
 from shiftreset_ad.rules.numpy.shapes import in_precision
-from shiftreset_ad.tags import innermost_tag
 
 NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)

@@ -30,7 +30,7 @@ from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, settle
 from shiftreset_ad.checkpointing.loops import checkpointed_loop, continued
 from shiftreset_ad.checkpointing.revolve import advances
 from shiftreset_ad.closures import grad_closure
-from shiftreset_ad.tags import Tag
+from shiftreset_ad.numbers.tags import Tag
 
 X = np.array([0.5, -1.0, 2.0])
 

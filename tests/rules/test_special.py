@@ -15,7 +15,7 @@ from three_ways import answers, assert_close, check, check_inner_products, check
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.dispatch import has_rule_by_now, name_of
+from shiftreset_ad.numbers.dispatch import has_rule_by_now, name_of
 from shiftreset_ad.rules import CONSTANT, ELEMENTWISE, STRUCTURED, late
 from shiftreset_ad.rules.special import legendre
 from shiftreset_ad.rules.special.carlson import integral

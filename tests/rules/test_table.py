@@ -12,8 +12,8 @@ import three_ways
 
 import shiftreset_ad as sr
 from shiftreset_ad import forward, grad, operations
-from shiftreset_ad.dispatch import name_of
 from shiftreset_ad.forward import NumF
+from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from three_ways import differentiable, examples, generators
 
 import shiftreset_ad as sr
-from shiftreset_ad.dispatch import Number, name_of
 from shiftreset_ad.forward import NumF
+from shiftreset_ad.numbers.dispatch import Number, name_of
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
@@ -31,7 +32,6 @@ from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.series.taylor import taylor
-from shiftreset_ad.tags import Tag
 
 ORDER = 3
 few = settings(examples, max_examples=8)

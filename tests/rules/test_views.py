@@ -10,8 +10,8 @@ import pytest
 
 from shiftreset_ad import grad
 from shiftreset_ad.forward import NumF
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.table import functions_of
-from shiftreset_ad.tags import Tag
 
 ROWS = np.array([[0, 1, 1], [1, 0, 1]])
 MASK = np.array([[True, False, True], [False, False, True]])

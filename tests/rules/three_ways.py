@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.dispatch import Number
 from shiftreset_ad.forward import NumF
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.tags import Tag
 
 # A few examples for each of some three hundred cases, the same ones in every run.
 examples = settings(

@@ -28,9 +28,9 @@ from shiftreset_ad.checkpointing.calls import (
 )
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.debugging.notes import call_site
-from shiftreset_ad.dispatch import value
+from shiftreset_ad.numbers.dispatch import value
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR, jointly
-from shiftreset_ad.tags import Tag
 
 # The cotangents of the operands, from the leaves, the cotangents of the answers, and the answers' plain values.
 Pullback = Callable[[list[Any], list[Any], list[Any]], list[Any]]

@@ -24,10 +24,10 @@ from shiftreset_ad.checkpointing.calls import (
 )
 from shiftreset_ad.checks import NUMERIC, without_level
 from shiftreset_ad.debugging.notes import call_site
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.tags import Tag
 
 
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:

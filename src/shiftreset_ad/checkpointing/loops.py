@@ -32,9 +32,9 @@ from shiftreset_ad.checkpointing.revolve import Action, Advance, Free, Restore, 
 from shiftreset_ad.checks import named
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.environments import Environment
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.tags import Tag
 from shiftreset_ad.tracebacks import trimming
 
 

@@ -22,13 +22,13 @@ from shiftreset_ad.custom.rules import Application, name_of
 from shiftreset_ad.custom.transposition import NoValue, transpose
 from shiftreset_ad.debugging.notes import CallSite, call_site
 from shiftreset_ad.directions import Linear
-from shiftreset_ad.dispatch import Number, newest, value
 from shiftreset_ad.forward import NumF, number, own
 from shiftreset_ad.memory import protect_shared
+from shiftreset_ad.numbers.dispatch import Number, newest, value
+from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.series.numbers import Series, identity, integrated, memo_of, rate, series, unfinished
-from shiftreset_ad.tags import Tag, attended
 
 
 def call(function: Callable[..., Any], plain: Callable[..., Any], application: Application) -> Any:

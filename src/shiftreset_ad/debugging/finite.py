@@ -12,8 +12,8 @@ from shiftreset_ad.adjoints import Held, Partial
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.dispatch import Number
 from shiftreset_ad.memory import PLACES, has_been_written, part_of_adjoint
+from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 INEXACT = (float, complex, np.inexact, np.ndarray)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import has_number
 from shiftreset_ad.distributions.of_scipy import operand, require_real, stats
+from shiftreset_ad.numbers.dispatch import has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of, diagonal_of, with_diagonal

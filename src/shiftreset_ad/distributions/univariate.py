@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import call, has_number
 from shiftreset_ad.distributions.of_scipy import Distribution, operand, require_real, stats
+from shiftreset_ad.numbers.dispatch import call, has_number
 from shiftreset_ad.rules.special.table import rule
 from shiftreset_ad.rules.table import carried_out, is_staged
 

@@ -19,8 +19,8 @@ from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.formulations.structures import Structure
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR
-from shiftreset_ad.tags import Tag
 
 
 class Costs(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import Number
 from shiftreset_ad.formulations.overloading import Overloaded
+from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.trees import flatten, unflatten
 
 NUMBERS = (float, np.floating, Overloaded, Number)

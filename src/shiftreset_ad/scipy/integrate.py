@@ -17,9 +17,9 @@ from shiftreset_ad import trees
 from shiftreset_ad.constancy import value
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.custom import custom_derivative
-from shiftreset_ad.dispatch import Number, has_number
 from shiftreset_ad.distributions.of_scipy import operand
 from shiftreset_ad.environments import Environment
+from shiftreset_ad.numbers.dispatch import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.signal  # type: ignore[import-untyped]
 
-from shiftreset_ad.dispatch import call, has_number
+from shiftreset_ad.numbers.dispatch import call, has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import LinearMap, carried_out, structured
 

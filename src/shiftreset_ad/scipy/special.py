@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import SEQUENCES, has_number
+from shiftreset_ad.numbers.dispatch import SEQUENCES, has_number
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes

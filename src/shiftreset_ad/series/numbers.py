@@ -28,7 +28,9 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.checks import is_inexact
-from shiftreset_ad.dispatch import (
+from shiftreset_ad.forward import NumF, conform, lies_alike
+from shiftreset_ad.memory import lacks_level, put_all
+from shiftreset_ad.numbers.dispatch import (
     SEQUENCES,
     by_linear_maps,
     in_memory,
@@ -44,14 +46,12 @@ from shiftreset_ad.dispatch import (
     with_levels_of,
     zeros_alike,
 )
-from shiftreset_ad.floating_errors import without_warnings
-from shiftreset_ad.forward import NumF, conform, lies_alike
-from shiftreset_ad.interface import ArrayNumber
-from shiftreset_ad.memory import lacks_level, put_all
+from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
-from shiftreset_ad.tags import Tag, attended
 
 # The lazy series y, of which the value is known -> y_1, y_2 and so on; who asks for them appends each to y.
 Rest = Callable[["Series"], Iterator[Any]]

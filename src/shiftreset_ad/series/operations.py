@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from shiftreset_ad.dispatch import newest, value
-from shiftreset_ad.interface import install_operators
-from shiftreset_ad.operands import as_operand, with_parts_gathered
-from shiftreset_ad.partials import ieee, times
+from shiftreset_ad.numbers.dispatch import newest, value
+from shiftreset_ad.numbers.interface import install_operators
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.partials import ieee, times
+from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.numpy.elementwise import as_base
 from shiftreset_ad.rules.numpy.recurrences import (
@@ -36,7 +37,6 @@ from shiftreset_ad.series.numbers import (
     series,
     unfinished,
 )
-from shiftreset_ad.tags import Tag, attended
 
 # `(tag, y, operands)` -> y_1, y_2 and so on
 Terms = Callable[[Tag, Series, Sequence[Any]], Iterator[Any]]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.dispatch import name_of
+from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part

@@ -15,13 +15,13 @@ from shiftreset_ad import trees
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.checks import named
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.dispatch import Number
+from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.staging.keys import Call, is_dead
 from shiftreset_ad.staging.parts import RANDOM
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
-from shiftreset_ad.tags import open_tags, watcher
 
 MOST_IN_VAIN = 16  # runs that are written down one after another, with none that could be used again
 MOST_SIGNATURES = 64

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from shiftreset_ad.dispatch import call, has_number
+from shiftreset_ad.numbers.dispatch import call, has_number
 from shiftreset_ad.rules.special.table import rule
 from shiftreset_ad.rules.table import ask, staged_among
 

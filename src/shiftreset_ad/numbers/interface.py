@@ -18,11 +18,19 @@ import numpy as np
 from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.torch import of_numbers
-from shiftreset_ad.dispatch import KINDS, SEQUENCES, Number, call, call_ufunc, call_with, is_open, name_of, value
-from shiftreset_ad.in_place import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
-from shiftreset_ad.losses import refuse
 from shiftreset_ad.memory import require_last_value
-from shiftreset_ad.objects import (
+from shiftreset_ad.numbers.dispatch import (
+    KINDS,
+    SEQUENCES,
+    Number,
+    call,
+    call_ufunc,
+    call_with,
+    is_open,
+    name_of,
+    value,
+)
+from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     OF_OBJECTS,
     POLYNOMIALS,
@@ -35,7 +43,9 @@ from shiftreset_ad.objects import (
     require_unmasked,
     writes_into_objects,
 )
-from shiftreset_ad.remedies import BUILD
+from shiftreset_ad.numbers.refusals import refuse
+from shiftreset_ad.numbers.remedies import BUILD
+from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.rules import ELEMENTWISE, STRUCTURED, Elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.control.frames import is_the_users
-from shiftreset_ad.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, taking_numbers
+from shiftreset_ad.numbers.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, taking_numbers
 
 LOST = "would turn a number that is being differentiated into a constant, and lose its derivative"
 # What libraries say where they have dropped our error.

@@ -24,6 +24,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign
 from shiftreset_ad.array_api.standard import adopted
+from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OF_LISTS, array
@@ -31,7 +32,6 @@ from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library
 from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
 from shiftreset_ad.rules.stand_ins import Wrapped
 from shiftreset_ad.rules.table import StagedValue, is_staged
-from shiftreset_ad.tags import Tag, watcher
 
 # Functions that make an array like a number, or write to a number: `buffers` has their definitions.
 ON_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {}

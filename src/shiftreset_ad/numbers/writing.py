@@ -15,13 +15,13 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.dispatch import Number, has_number, in_memory, innermost, is_view, levels_of, name_of, value
 from shiftreset_ad.memory import block_of, is_selected
-from shiftreset_ad.remedies import taking_numbers
+from shiftreset_ad.numbers.dispatch import Number, has_number, in_memory, innermost, is_view, levels_of, name_of, value
+from shiftreset_ad.numbers.remedies import taking_numbers
+from shiftreset_ad.numbers.tags import innermost_tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import array, gathered
 from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
-from shiftreset_ad.tags import innermost_tag
 
 MANY = 100  # mentions of one position: its sum is then taken at once, in another order than NumPy's
 
