@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad.arguments import Arguments, all_of
+from shiftreset_ad.boundary.arguments import Arguments, all_of
 
 X = np.array([0.5, -1.5])
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, EscapedNumberError, grad, jvp, value
+from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.closures import grad_closure, value_and_grad_closure
-from shiftreset_ad.environments import Environment
 
 X = np.array([1.0, 2.0, 3.0])
 GLOBAL = 2.0

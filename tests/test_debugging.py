@@ -35,8 +35,8 @@ from shiftreset_ad import (
     value,
     vjp,
 )
+from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.debugging import watching
-from shiftreset_ad.debugging.notes import FUNCTION_OF
 from shiftreset_ad.numbers.tags import watcher
 from shiftreset_ad.operations import NumR
 

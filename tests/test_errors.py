@@ -565,7 +565,7 @@ def test_an_error_of_our_own_keeps_a_traceback() -> None:
 
 
 def test_the_function_of_a_package_whose_name_begins_like_ours_is_the_users() -> None:
-    from shiftreset_ad import tracebacks
+    from shiftreset_ad.boundary import tracebacks
 
     code = compile(
         "def f(x):\n    raise KeyError(x)\n", tracebacks.__file__.replace("shiftreset_ad", "shiftreset_ads"), "exec"

@@ -30,7 +30,7 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.arguments import all_of
+from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.recording import Recording
 
 X = np.array([0.5, -1.5, 2.0])

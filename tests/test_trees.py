@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, value, value_and_grad
-from shiftreset_ad.trees import flatten, map_leaves
+from shiftreset_ad.boundary.trees import flatten, map_leaves
 
 X = np.array([1.5, -0.5, 2.0])
 

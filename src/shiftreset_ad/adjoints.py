@@ -21,7 +21,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import MET, Standard, Wrapped
-from shiftreset_ad.arrays.borders import in_library_of
+from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.numbers.dispatch import innermost, value
 from shiftreset_ad.numbers.floating_errors import without_warnings

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from shiftreset_ad import trees
-from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.checks import named
-from shiftreset_ad.environments import Environment
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.boundary.closed_over import Environment
+from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.reverse import differentiate
-from shiftreset_ad.tracebacks import trimming
 
 
 def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad import trees
 from shiftreset_ad.array_api import Standard
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.forward import own
 from shiftreset_ad.memory import require_last_value, show
 from shiftreset_ad.numbers import dispatch

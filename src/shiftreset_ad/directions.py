@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.array_api import Standard
-from shiftreset_ad.arrays.borders import in_library_of
+from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad import trees
-from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.array_api import MET, Wrapped
-from shiftreset_ad.arrays.borders import in_library_of
-from shiftreset_ad.checks import is_inexact, require_all_usable, value_and_aux, without_level
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import is_inexact, require_all_usable, value_and_aux, without_level
+from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.memory import lacks_level, protect, put_all
 from shiftreset_ad.numbers.dispatch import (
     SEQUENCES,

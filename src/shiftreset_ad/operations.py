@@ -17,11 +17,11 @@ from numpy import float64, multiply, ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, summed
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.checks import is_inexact
+from shiftreset_ad.boundary.checks import is_inexact
+from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.choices import pulls_of_choice
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.control import GreenletError, Operation, here
-from shiftreset_ad.debugging.notes import FUNCTION_OF
 from shiftreset_ad.memory import window
 from shiftreset_ad.numbers.dispatch import Number, is_double, taken, value
 from shiftreset_ad.numbers.interface import ArrayNumber, install_operators

@@ -15,14 +15,14 @@ from typing import Any, cast
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate, finished
-from shiftreset_ad.arguments import Arguments
-from shiftreset_ad.checks import require_all_usable, value_and_aux
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
+from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import verify
 from shiftreset_ad.control import ControlError, Operation, run
-from shiftreset_ad.debugging.notes import add_note
 from shiftreset_ad.memory import PLACES, keeping_what_is_shown
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.floating_errors import without_warnings

@@ -33,13 +33,15 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, finished, settle, summed
-from shiftreset_ad.arguments import Arguments
 from shiftreset_ad.array_api import MET
-from shiftreset_ad.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
+from shiftreset_ad.boundary.notes import CallSite, add_note, site_of_structured
+from shiftreset_ad.boundary.tracebacks import trimmed
+from shiftreset_ad.boundary.trees import handed_back, returned
 from shiftreset_ad.collector import with_relaxed_collector
 from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
-from shiftreset_ad.debugging.notes import CallSite, add_note, site_of_structured
 from shiftreset_ad.memory import has_been_written, keeping_what_is_shown, protect, protect_shared, window_of
 from shiftreset_ad.numbers.dispatch import SEQUENCES, by_linear_maps
 from shiftreset_ad.numbers.floating_errors import without_warnings
@@ -48,8 +50,6 @@ from shiftreset_ad.numbers.tags import Tag, capture, watcher
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.indexing import At
 from shiftreset_ad.rules.masked import Masked, through
-from shiftreset_ad.tracebacks import trimmed
-from shiftreset_ad.trees import handed_back, returned
 
 
 class NumR(ArrayNumber):

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from shiftreset_ad import StagingWarning, grad, hessian, jacfwd, jvp, staged, trees
+from shiftreset_ad import StagingWarning, grad, hessian, jacfwd, jvp, staged
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 DOCS = str(Path(__file__).parent.parent.parent / "docs")

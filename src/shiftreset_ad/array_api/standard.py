@@ -197,7 +197,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         self.refuse_writing("x[i] = v")
 
     def own(self, derivative: Any) -> Any:
-        from shiftreset_ad.arrays.borders import in_library_of
+        from shiftreset_ad.boundary.libraries import in_library_of
 
         return in_library_of(self, np.zeros(self.shape, self.dtype) if derivative is None else +derivative)
 

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, settle
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.checkpointing.calls import (
     Call,
     adjoint,
@@ -27,7 +28,6 @@ from shiftreset_ad.checkpointing.calls import (
     unrecorded,
 )
 from shiftreset_ad.constants import frozen
-from shiftreset_ad.debugging.notes import call_site
 from shiftreset_ad.numbers.dispatch import value
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR, jointly

@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import NUMERIC, without_level
+from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.checkpointing.calls import (
     Call,
     adjoint,
@@ -22,8 +24,6 @@ from shiftreset_ad.checkpointing.calls import (
     recorded,
     require_known_levels,
 )
-from shiftreset_ad.checks import NUMERIC, without_level
-from shiftreset_ad.debugging.notes import call_site
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR, jointly

@@ -14,8 +14,11 @@ from typing import Any
 
 import optree
 
-from shiftreset_ad import trees
 from shiftreset_ad.adjoints import ZERO, accumulate
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.boundary.closed_over import Environment
+from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.checkpointing.calls import (
     adjoint,
     agree,
@@ -29,13 +32,10 @@ from shiftreset_ad.checkpointing.calls import (
 )
 from shiftreset_ad.checkpointing.checkpoint import Operands, checkpointed
 from shiftreset_ad.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
-from shiftreset_ad.checks import named
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.environments import Environment
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.tracebacks import trimming
 
 
 @trimming

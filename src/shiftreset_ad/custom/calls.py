@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.constants import frozen
 from shiftreset_ad.custom.levels import Level, lowered, with_constants
 from shiftreset_ad.custom.rules import Application, name_of
 from shiftreset_ad.custom.transposition import NoValue, transpose
-from shiftreset_ad.debugging.notes import CallSite, call_site
 from shiftreset_ad.directions import Linear
 from shiftreset_ad.forward import NumF, number, own
 from shiftreset_ad.memory import protect_shared

@@ -13,7 +13,7 @@ from operator import index
 from types import MethodType
 from typing import Any, TypeVar
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.custom.calls import call
 from shiftreset_ad.custom.rules import Application, Rules, name_of
 

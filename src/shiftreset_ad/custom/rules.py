@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.directions import Linear
 from shiftreset_ad.forward import own
 from shiftreset_ad.numbers.dispatch import newest

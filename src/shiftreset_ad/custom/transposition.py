@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.arguments import all_of
+from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.directions import Linear
 from shiftreset_ad.numbers.dispatch import SEQUENCES, Number, map_numbers, name_of, newest, tags_of
 from shiftreset_ad.numbers.floating_errors import without_warnings

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.checks import require_plain
+from shiftreset_ad.boundary.checks import require_plain
 from shiftreset_ad.numbers.dispatch import Number, has_number, value
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
 from shiftreset_ad.rules.stand_ins import Wrapped

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.constancy import value
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.custom import custom_derivative
 from shiftreset_ad.distributions.of_scipy import operand
-from shiftreset_ad.environments import Environment
 from shiftreset_ad.numbers.dispatch import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.conversion import astype

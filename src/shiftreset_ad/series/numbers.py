@@ -27,7 +27,7 @@ from typing import Any, cast
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.checks import is_inexact
+from shiftreset_ad.boundary.checks import is_inexact
 from shiftreset_ad.forward import NumF, conform, lies_alike
 from shiftreset_ad.memory import lacks_level, put_all
 from shiftreset_ad.numbers.dispatch import (

@@ -18,7 +18,7 @@ import numpy as np
 import optree
 from numpy import ndarray
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)

@@ -11,9 +11,9 @@ from threading import local
 from types import MethodType
 from typing import Any, Self
 
-from shiftreset_ad import trees
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.checks import named
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad import trees
-from shiftreset_ad.checks import named
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.testing.comparisons import Comparison
 from shiftreset_ad.testing.points import Point, Tolerance

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import optree
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 Vector: TypeAlias = np.ndarray[Any, Any]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad import trees
-from shiftreset_ad.arguments import all_of
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.testing.coordinates import Coordinates, Vector, part
 from shiftreset_ad.testing.numerical import Estimate, by_complex_step, by_differences, steps

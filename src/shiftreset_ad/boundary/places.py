@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.control.frames import PACKAGE, is_of_a_library, outwards
 from shiftreset_ad.numbers import dispatch
 from shiftreset_ad.rules import ELEMENTWISE

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from shiftreset_ad.array_api import MET
+from shiftreset_ad.boundary.trees import handed_back
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.refusals import explained
-from shiftreset_ad.trees import handed_back
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")

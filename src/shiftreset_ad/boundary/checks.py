@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad import trees
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.array_api.standard import adopted
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.dispatch import Number, is_double
 from shiftreset_ad.numbers.tags import Tag

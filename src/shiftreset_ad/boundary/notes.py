@@ -12,10 +12,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from shiftreset_ad.boundary.places import Line, line_text, name_of
 from shiftreset_ad.control import Operation
 from shiftreset_ad.control.frames import is_of_a_library, outwards
 from shiftreset_ad.debugging.finite import described
-from shiftreset_ad.debugging.places import Line, line_text, name_of
 from shiftreset_ad.numbers import dispatch
 from shiftreset_ad.numbers.dispatch import numbers_in
 from shiftreset_ad.rules import COMPOSITE

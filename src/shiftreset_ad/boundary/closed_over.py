@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import optree
 
-from shiftreset_ad import trees
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.control import ControlError
 
 Holder: TypeAlias = FunctionType | MethodType | partial[Any]

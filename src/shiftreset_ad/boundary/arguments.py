@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shiftreset_ad import trees
-from shiftreset_ad.checks import arguments_at
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import arguments_at
 
 
 class Arguments:
