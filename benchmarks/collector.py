@@ -8,7 +8,8 @@ import numpy as np
 from cases import indexing_loop, scalar_chain
 from timing import best_of
 
-from shiftreset_ad import collector, grad
+from shiftreset_ad import grad
+from shiftreset_ad.modes.reverse import collector
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from timing import best_of
 import shiftreset_ad as sr
 from shiftreset_ad import grad, value_and_grad
 from shiftreset_ad.boundary.arguments import Arguments
-from shiftreset_ad.recording import Recording
+from shiftreset_ad.modes.reverse.recording import Recording
 
 STEPS = 50
 AT_MOST = 3.0

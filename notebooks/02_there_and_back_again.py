@@ -33,7 +33,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import shiftreset_ad as sr
-from shiftreset_ad import Prompt, grad, reset, reverse, shift
+from shiftreset_ad import Prompt, grad, reset, shift
+from shiftreset_ad.modes.reverse import backpropagation as reverse
 
 
 def f(x):
@@ -621,7 +622,7 @@ assert [kept[t.name].primal for t in log.trips] == [t.value for t in log.trips]
 assert [kept[t.name].adjoint for t in log.trips] == [t.adjoint for t in log.trips]
 
 # %% [markdown]
-# They are the numbers of the picture. The module `shiftreset_ad.reverse` tells the story from top to bottom. There,
+# They are the numbers of the picture. The module `shiftreset_ad.modes.reverse.backpropagation` tells the story from top to bottom. There,
 # an operation leaves its program with a tuple that says how to go back, which is cheaper than a generator, and one
 # list holds them all:
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from shiftreset_ad import grad
-from shiftreset_ad.collector import YOUNG_OBJECTS, with_relaxed_collector
+from shiftreset_ad.modes.reverse.collector import YOUNG_OBJECTS, with_relaxed_collector
 
 
 @pytest.fixture(autouse=True)

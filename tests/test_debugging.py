@@ -37,8 +37,8 @@ from shiftreset_ad import (
 )
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.debugging import watching
+from shiftreset_ad.modes.reverse.elementwise import NumR
 from shiftreset_ad.numbers.tags import watcher
-from shiftreset_ad.operations import NumR
 
 ZEROS = np.array([1.0, 0.0])
 ONES = np.ones(2)

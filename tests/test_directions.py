@@ -9,7 +9,7 @@ import pytest
 
 from shiftreset_ad import directions, grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian
 from shiftreset_ad.directions import along_units, count, from_columns, from_rows
-from shiftreset_ad.stacks import Stack
+from shiftreset_ad.modes.stacks.number import Stack
 
 X = np.array([0.5, -1.5, 2.0])
 

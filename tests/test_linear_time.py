@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, reverse, value
+from shiftreset_ad import grad, value
+from shiftreset_ad.modes.reverse import backpropagation as reverse
 
 X = np.array([1.5, -0.5, 2.0])
 

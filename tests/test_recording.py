@@ -24,14 +24,14 @@ from shiftreset_ad import (
     jacobian,
     jvp,
     linearize,
-    recording,
     transforms,
     value,
     value_and_grad,
     vjp,
 )
 from shiftreset_ad.boundary.arguments import all_of
-from shiftreset_ad.recording import Recording
+from shiftreset_ad.modes.reverse import recording
+from shiftreset_ad.modes.reverse.recording import Recording
 
 X = np.array([0.5, -1.5, 2.0])
 ONES = np.ones(3)

@@ -8,8 +8,8 @@ import numpy as np
 
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.forward import own
-from shiftreset_ad.memory import require_last_value, show
+from shiftreset_ad.modes.forward.number import own
+from shiftreset_ad.modes.reverse.memory import require_last_value, show
 from shiftreset_ad.numbers import dispatch
 from shiftreset_ad.numbers.dispatch import Number, is_open
 from shiftreset_ad.rules.broadcasting import shape_of

@@ -17,10 +17,10 @@ from shiftreset_ad.boundary.checks import named, require_complex, require_deriva
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.directions import along_units, at_once, count, from_columns, from_rows
-from shiftreset_ad.forward import own, push
+from shiftreset_ad.modes.forward.number import own, push
+from shiftreset_ad.modes.reverse.backpropagation import differentiate
+from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.dispatch import Number
-from shiftreset_ad.recording import Recording
-from shiftreset_ad.reverse import differentiate
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 
 Argnums = int | tuple[int, ...]

@@ -25,9 +25,9 @@ from three_ways import check, check_inner_products, check_inner_products_in, exa
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, value_and_grad
-from shiftreset_ad.forward import NumF
+from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.reverse.elementwise import LARGE
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.operations import LARGE
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.numpy.elementwise import CHOICES, sign_of_complex
 from shiftreset_ad.rules.numpy.shapes import astype

@@ -11,10 +11,12 @@ import pytest
 import three_ways
 
 import shiftreset_ad as sr
-from shiftreset_ad import forward, grad, operations
-from shiftreset_ad.forward import NumF
+from shiftreset_ad import grad
+from shiftreset_ad.modes.forward import number as forward
+from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.reverse import elementwise as operations
+from shiftreset_ad.modes.reverse.backpropagation import NumR
 from shiftreset_ad.numbers.dispatch import name_of
-from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 
 FAMILIES = (

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from three_ways import differentiable, examples, generators
 
 import shiftreset_ad as sr
-from shiftreset_ad.forward import NumF
+from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.numbers.dispatch import Number, name_of
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED

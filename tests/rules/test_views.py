@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad
-from shiftreset_ad.forward import NumF
+from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.table import functions_of
 

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import NUMERIC, without_level
 from shiftreset_ad.boundary.notes import call_site
@@ -24,9 +23,10 @@ from shiftreset_ad.checkpointing.calls import (
     recorded,
     require_known_levels,
 )
+from shiftreset_ad.modes.reverse.adjoints import ZERO
+from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.reverse import NumR, jointly
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import optree
 
-from shiftreset_ad.adjoints import ZERO, accumulate
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
@@ -33,8 +32,9 @@ from shiftreset_ad.checkpointing.calls import (
 from shiftreset_ad.checkpointing.checkpoint import Operands, checkpointed
 from shiftreset_ad.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate
+from shiftreset_ad.modes.reverse.backpropagation import NumR
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.formulations.structures import Structure
+from shiftreset_ad.modes.reverse.adjoints import ZERO
+from shiftreset_ad.modes.reverse.backpropagation import NumR
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.reverse import NumR
 
 
 class Costs(NamedTuple):

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.adjoints import ZERO
 from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.torch import of_numbers
-from shiftreset_ad.memory import require_last_value
+from shiftreset_ad.modes.reverse.adjoints import ZERO
+from shiftreset_ad.modes.reverse.memory import require_last_value
 from shiftreset_ad.numbers.dispatch import (
     KINDS,
     SEQUENCES,

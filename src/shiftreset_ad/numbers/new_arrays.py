@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.adjoints import ZERO
+from shiftreset_ad.modes.reverse.adjoints import ZERO
+from shiftreset_ad.modes.reverse.backpropagation import NumR
 from shiftreset_ad.numbers.dispatch import ON_ARRAYS, Number, innermost, levels_of, name_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import Tag, open_tags
 from shiftreset_ad.numbers.writing import write
-from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order_like

@@ -13,20 +13,20 @@ from typing import Any, cast
 
 import numpy as np
 
-import shiftreset_ad.series.operations  # noqa: F401 (gives Series its operators)
+import shiftreset_ad.modes.series.elementwise  # noqa: F401 (gives Series its operators)
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.forward import own
-from shiftreset_ad.memory import protect
+from shiftreset_ad.modes.forward.number import own
+from shiftreset_ad.modes.reverse.memory import protect
+from shiftreset_ad.modes.series.number import Expansion, Series, belongs
 from shiftreset_ad.numbers.dispatch import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.rules.table import is_staged
-from shiftreset_ad.series.numbers import Expansion, Series, belongs
 
 LARGEST = 170  # the largest number whose factorial is a float
 

@@ -33,8 +33,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
-from shiftreset_ad.constants import is_read_only
 from shiftreset_ad.control.frames import PACKAGE
+from shiftreset_ad.modes.reverse.kept import is_read_only
 from shiftreset_ad.staging.parts import (
     FOUNDATIONS,
     NOT_THERE,

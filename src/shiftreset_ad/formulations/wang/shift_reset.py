@@ -14,9 +14,9 @@ The program stays in direct style, and an operation captures the rest of it as i
       val z = new NumR(x, 0.0);  reset { f(z).d = 1.0 };  z.d
     }
 
-The same steps here, and in the library's own `shiftreset_ad.reverse`, which is this made fast:
+The same steps here, and in the library's own `shiftreset_ad.modes.reverse.backpropagation`, which is this made fast:
 
-    Fig. 8                   here                        shiftreset_ad.reverse
+    Fig. 8                   here                        shiftreset_ad.modes.reverse.backpropagation
     x * that.x               1. before the `shift`       1. `operation`, or one of `operations`: in the program's frame
     shift { k => ... }       2. `shift(handler)`         2. `capture`: it leaves a tuple, and no closure
     val y; k(y)              3. `k(y)`                   3. `run` keeps the tuple on `pending`, and goes on with y

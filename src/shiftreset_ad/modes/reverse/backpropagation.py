@@ -32,17 +32,23 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, finished, settle, summed
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
 from shiftreset_ad.boundary.notes import CallSite, add_note, site_of_structured
 from shiftreset_ad.boundary.tracebacks import trimmed
 from shiftreset_ad.boundary.trees import handed_back, returned
-from shiftreset_ad.collector import with_relaxed_collector
-from shiftreset_ad.constants import frozen, unchanged
 from shiftreset_ad.control import Operation, run
-from shiftreset_ad.memory import has_been_written, keeping_what_is_shown, protect, protect_shared, window_of
+from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, finished, settle, summed
+from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
+from shiftreset_ad.modes.reverse.kept import frozen, unchanged
+from shiftreset_ad.modes.reverse.memory import (
+    has_been_written,
+    keeping_what_is_shown,
+    protect,
+    protect_shared,
+    window_of,
+)
 from shiftreset_ad.numbers.dispatch import SEQUENCES, by_linear_maps
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.interface import ArrayNumber

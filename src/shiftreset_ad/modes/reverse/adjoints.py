@@ -22,7 +22,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import in_library_of
-from shiftreset_ad.memory import PLACES, Memory, add_at, has_been_written
+from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.numbers.dispatch import innermost, value
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast

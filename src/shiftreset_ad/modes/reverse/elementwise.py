@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 from numpy import float64, multiply, ndarray
 
-from shiftreset_ad.adjoints import ZERO, accumulate, accumulate_at, summed
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary.checks import is_inexact
 from shiftreset_ad.boundary.notes import FUNCTION_OF
-from shiftreset_ad.choices import pulls_of_choice
-from shiftreset_ad.constants import frozen
 from shiftreset_ad.control import GreenletError, Operation, here
-from shiftreset_ad.memory import window
+from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, summed
+from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.choices import pulls_of_choice
+from shiftreset_ad.modes.reverse.kept import frozen
+from shiftreset_ad.modes.reverse.memory import window
 from shiftreset_ad.numbers.dispatch import Number, is_double, taken, value
 from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.numbers.tags import capture
-from shiftreset_ad.reverse import NumR
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shiftreset_ad.adjoints import ZERO, accumulate, summed
 from shiftreset_ad.control import Operation
+from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, summed
 from shiftreset_ad.rules.masked import Choice
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.adjoints import accumulate
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import Operation
-from shiftreset_ad.memory import has_views, lacks_level, note_write, root_of, take_adjoint
+from shiftreset_ad.modes.reverse.adjoints import accumulate
+from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.memory import has_views, lacks_level, note_write, root_of, take_adjoint
 from shiftreset_ad.numbers.dispatch import put, taken, with_levels_of
 from shiftreset_ad.numbers.tags import capture
-from shiftreset_ad.reverse import NumR
 
 
 def write(x: NumR, index: Any, item: Any) -> None:

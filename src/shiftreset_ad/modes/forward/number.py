@@ -22,7 +22,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import is_inexact, require_all_usable, value_and_aux, without_level
 from shiftreset_ad.boundary.libraries import in_library_of
-from shiftreset_ad.memory import lacks_level, protect, put_all
+from shiftreset_ad.modes.reverse.memory import lacks_level, protect, put_all
 from shiftreset_ad.numbers.dispatch import (
     SEQUENCES,
     Number,

@@ -10,6 +10,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from shiftreset_ad.modes.series.number import (
+    FLOATS,
+    Expansion,
+    Series,
+    belongs,
+    coefficients_of,
+    identity,
+    memo_of,
+    series,
+    unfinished,
+)
 from shiftreset_ad.numbers.dispatch import newest, value
 from shiftreset_ad.numbers.interface import install_operators
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
@@ -26,17 +37,6 @@ from shiftreset_ad.rules.numpy.recurrences import (
     extend_rate,
 )
 from shiftreset_ad.rules.numpy.recurrences import power as power_recurrence
-from shiftreset_ad.series.numbers import (
-    FLOATS,
-    Expansion,
-    Series,
-    belongs,
-    coefficients_of,
-    identity,
-    memo_of,
-    series,
-    unfinished,
-)
 
 # `(tag, y, operands)` -> y_1, y_2 and so on
 Terms = Callable[[Tag, Series, Sequence[Any]], Iterator[Any]]

@@ -28,8 +28,8 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.checks import is_inexact
-from shiftreset_ad.forward import NumF, conform, lies_alike
-from shiftreset_ad.memory import lacks_level, put_all
+from shiftreset_ad.modes.forward.number import NumF, conform, lies_alike
+from shiftreset_ad.modes.reverse.memory import lacks_level, put_all
 from shiftreset_ad.numbers.dispatch import (
     SEQUENCES,
     by_linear_maps,

@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.control import ControlError, Operation
-from shiftreset_ad.memory import has_been_written
+from shiftreset_ad.modes.reverse.memory import has_been_written
 from shiftreset_ad.numbers.dispatch import Number, in_memory
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of

@@ -1,0 +1,1 @@
+"""Forward mode: numbers that carry a tangent."""

@@ -1,0 +1,1 @@
+"""Stacks: many tangents or cotangents at once, along a new first axis."""
