@@ -13,7 +13,7 @@ import pytest
 
 from shiftreset_ad import ControlError, EscapedNumberError, grad, jvp, value
 from shiftreset_ad.boundary.closed_over import Environment
-from shiftreset_ad.closures import grad_closure, value_and_grad_closure
+from shiftreset_ad.transforms.closures import grad_closure, value_and_grad_closure
 
 X = np.array([1.0, 2.0, 3.0])
 GLOBAL = 2.0

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import directions, grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian
-from shiftreset_ad.directions import along_units, count, from_columns, from_rows
+from shiftreset_ad import grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian
 from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.transforms import directions
+from shiftreset_ad.transforms.directions import along_units, count, from_columns, from_rows
 
 X = np.array([0.5, -1.5, 2.0])
 

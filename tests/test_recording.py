@@ -24,7 +24,6 @@ from shiftreset_ad import (
     jacobian,
     jvp,
     linearize,
-    transforms,
     value,
     value_and_grad,
     vjp,
@@ -32,6 +31,7 @@ from shiftreset_ad import (
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.modes.reverse import recording
 from shiftreset_ad.modes.reverse.recording import Recording
+from shiftreset_ad.transforms import products as transforms
 
 X = np.array([0.5, -1.5, 2.0])
 ONES = np.ones(3)

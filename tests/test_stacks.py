@@ -21,7 +21,6 @@ from three_ways import examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, jacfwd
-from shiftreset_ad.directions import along_units
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.stacks.number import AT_ONCE, Stack
 from shiftreset_ad.numbers.dispatch import is_double
@@ -31,6 +30,7 @@ from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
+from shiftreset_ad.transforms.directions import along_units
 
 ROWS = 3
 ASKED = r"[Aa] derivative is linear in it"

@@ -5,22 +5,21 @@
 29.0
 """
 
-from shiftreset_ad.checkpointing import checkpoint, checkpointed_loop, fuse
-from shiftreset_ad.closures import grad_closure, value_and_grad_closure
-from shiftreset_ad.constancy import is_differentiable, lift, stop_gradient, value, zeros_like
 from shiftreset_ad.control import Continuation, ContinuationUsedError, ControlError, Prompt, reset, shift
-from shiftreset_ad.custom import custom_derivative, custom_jvp, custom_vjp
 from shiftreset_ad.debugging.watching import debug
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as _operations  # gives NumR its operators
 from shiftreset_ad.modes.reverse import writing as _writes  # and has it written to
 from shiftreset_ad.modes.reverse.backpropagation import NumR, grad, value_and_grad
-from shiftreset_ad.modes.series import derivative, taylor
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.numbers.tags import EscapedNumberError, WrongThreadError
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
-from shiftreset_ad.transforms import (
+from shiftreset_ad.transforms.checkpointing import checkpoint, checkpointed_loop, fuse
+from shiftreset_ad.transforms.closures import grad_closure, value_and_grad_closure
+from shiftreset_ad.transforms.constants import is_differentiable, lift, stop_gradient, value, zeros_like
+from shiftreset_ad.transforms.custom import custom_derivative, custom_jvp, custom_vjp
+from shiftreset_ad.transforms.products import (
     elementwise_grad,
     hessian,
     hvp,
@@ -32,6 +31,7 @@ from shiftreset_ad.transforms import (
     value_and_jacobian,
     vjp,
 )
+from shiftreset_ad.transforms.taylor import derivative, taylor
 
 __version__ = "0.1.0"
 

@@ -32,7 +32,7 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.checkpointing.checkpoint import checkpoint
+from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint
 
 examples = settings(
     max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

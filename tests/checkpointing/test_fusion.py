@@ -26,7 +26,7 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.checkpointing.fusion import fuse
+from shiftreset_ad.transforms.checkpointing.fusion import fuse
 
 examples = settings(
     max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

@@ -26,11 +26,11 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.checkpointing.loops import checkpointed_loop, continued
-from shiftreset_ad.checkpointing.revolve import advances
-from shiftreset_ad.closures import grad_closure
 from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, settle
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.transforms.checkpointing.loops import checkpointed_loop, continued
+from shiftreset_ad.transforms.checkpointing.revolve import advances
+from shiftreset_ad.transforms.closures import grad_closure
 
 X = np.array([0.5, -1.0, 2.0])
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from shiftreset_ad.checkpointing.revolve import (
+from shiftreset_ad.transforms.checkpointing.revolve import (
     Advance,
     Free,
     Restore,

@@ -32,9 +32,9 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.checkpointing.checkpoint import checkpoint
-from shiftreset_ad.custom import custom_derivative, custom_jvp, custom_vjp
-from shiftreset_ad.series.taylor import taylor
+from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint
+from shiftreset_ad.transforms.custom import custom_derivative, custom_jvp, custom_vjp
+from shiftreset_ad.transforms.taylor import taylor
 
 examples = settings(
     max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

@@ -31,7 +31,7 @@ from shiftreset_ad.rules.numpy.elementwise import sign_of_complex
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
-from shiftreset_ad.series.taylor import taylor
+from shiftreset_ad.transforms.taylor import taylor
 
 ORDER = 3
 few = settings(examples, max_examples=8)

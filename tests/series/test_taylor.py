@@ -22,7 +22,7 @@ from shiftreset_ad.modes.series.number import Series, unfinished
 from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED, Elementwise
-from shiftreset_ad.series.taylor import derivative, taylor
+from shiftreset_ad.transforms.taylor import derivative, taylor
 
 ORDER = 20
 

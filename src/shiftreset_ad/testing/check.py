@@ -13,7 +13,7 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.testing.comparisons import Comparison
 from shiftreset_ad.testing.points import Point, Tolerance
-from shiftreset_ad.transforms import jvp, vjp
+from shiftreset_ad.transforms.products import jvp, vjp
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 

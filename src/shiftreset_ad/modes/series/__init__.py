@@ -1,9 +1,12 @@
-"""Truncated power series: Taylor coefficients, and derivatives of any order, in one pass.
+"""Truncated power series: numbers that carry their Taylor coefficients along, to any order in one pass.
 
-`numbers` has the number that carries its coefficients along, `operations` gives it its elementwise operations, by the
-recurrences of `rules.recurrences`, and `taylor` the operators.
+`number` has the number, `elementwise` its operations, by the recurrences of `rules.numpy.recurrences`.
 """
 
-from shiftreset_ad.series.taylor import derivative, taylor
+from shiftreset_ad.modes.series.elementwise import operation
+from shiftreset_ad.modes.series.number import Series
+from shiftreset_ad.numbers.interface import install_operators
 
-__all__ = ["derivative", "taylor"]
+__all__ = ["Series"]
+
+install_operators(Series, operation)

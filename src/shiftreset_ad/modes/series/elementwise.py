@@ -22,7 +22,6 @@ from shiftreset_ad.modes.series.number import (
     unfinished,
 )
 from shiftreset_ad.numbers.dispatch import newest, value
-from shiftreset_ad.numbers.interface import install_operators
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import ieee, times
 from shiftreset_ad.numbers.tags import Tag, attended
@@ -202,6 +201,3 @@ def of_numpy(tag: Tag, y: Any, operands: Sequence[Any]) -> tuple[Any, Sequence[A
         Series([first, *x.coefficients[1:]], tag) if belongs(x, tag) else first
         for x, first in zip(operands, firsts, strict=True)
     ]
-
-
-install_operators(Series, operation)

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.boundary.arguments import all_of
-from shiftreset_ad.directions import Linear
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.modes.stacks.number import OF_THE_SHAPE
 from shiftreset_ad.numbers.dispatch import SEQUENCES, Number, map_numbers, name_of, newest, tags_of
@@ -25,6 +24,7 @@ from shiftreset_ad.numbers.operands import as_operand
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.directions import Linear
 
 
 def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> Linear:

@@ -4,8 +4,8 @@
 them by the schedule of `revolve`; `fusion` goes back through a function at once, and keeps its partial derivatives.
 """
 
-from shiftreset_ad.checkpointing.checkpoint import checkpoint
-from shiftreset_ad.checkpointing.fusion import fuse
-from shiftreset_ad.checkpointing.loops import checkpointed_loop
+from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint
+from shiftreset_ad.transforms.checkpointing.fusion import fuse
+from shiftreset_ad.transforms.checkpointing.loops import checkpointed_loop
 
 __all__ = ["checkpoint", "checkpointed_loop", "fuse"]

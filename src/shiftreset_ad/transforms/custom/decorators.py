@@ -14,8 +14,8 @@ from types import MethodType
 from typing import Any, TypeVar
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.custom.calls import call
-from shiftreset_ad.custom.rules import Application, Rules, name_of
+from shiftreset_ad.transforms.custom.calls import call
+from shiftreset_ad.transforms.custom.rules import Application, Rules, name_of
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 

@@ -18,7 +18,12 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.checkpointing.calls import (
+from shiftreset_ad.control import ControlError
+from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate
+from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.checkpointing.calls import (
     adjoint,
     agree,
     below,
@@ -29,13 +34,8 @@ from shiftreset_ad.checkpointing.calls import (
     require_known_levels,
     unrecorded,
 )
-from shiftreset_ad.checkpointing.checkpoint import Operands, checkpointed
-from shiftreset_ad.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
-from shiftreset_ad.control import ControlError
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate
-from shiftreset_ad.modes.reverse.backpropagation import NumR
-from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.checkpointing.checkpoint import Operands, checkpointed
+from shiftreset_ad.transforms.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
 
 
 @trimming

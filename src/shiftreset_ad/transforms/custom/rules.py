@@ -11,12 +11,12 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.directions import Linear
 from shiftreset_ad.modes.forward.number import own
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.dispatch import newest
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.directions import Linear
 
 
 @dataclass(slots=True)

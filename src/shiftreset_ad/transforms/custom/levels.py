@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from shiftreset_ad.directions import Linear
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.dispatch import Number, levels_of
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.transforms.directions import Linear
 
 IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
 

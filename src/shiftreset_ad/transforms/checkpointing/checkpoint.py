@@ -13,7 +13,12 @@ from typing import Any
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import call_site
-from shiftreset_ad.checkpointing.calls import (
+from shiftreset_ad.modes.reverse.adjoints import ZERO, settle
+from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
+from shiftreset_ad.modes.reverse.kept import frozen
+from shiftreset_ad.numbers.dispatch import value
+from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.transforms.checkpointing.calls import (
     Call,
     adjoint,
     agree,
@@ -26,11 +31,6 @@ from shiftreset_ad.checkpointing.calls import (
     recorded,
     unrecorded,
 )
-from shiftreset_ad.modes.reverse.adjoints import ZERO, settle
-from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
-from shiftreset_ad.modes.reverse.kept import frozen
-from shiftreset_ad.numbers.dispatch import value
-from shiftreset_ad.numbers.tags import Tag
 
 # The cotangents of the operands, from the leaves, the cotangents of the answers, and the answers' plain values.
 Pullback = Callable[[list[Any], list[Any], list[Any]], list[Any]]

@@ -17,10 +17,6 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import CallSite, call_site
-from shiftreset_ad.custom.levels import Level, lowered, with_constants
-from shiftreset_ad.custom.rules import Application, name_of
-from shiftreset_ad.custom.transposition import NoValue, transpose
-from shiftreset_ad.directions import Linear
 from shiftreset_ad.modes.forward.number import NumF, number, own
 from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
 from shiftreset_ad.modes.reverse.kept import frozen
@@ -29,6 +25,10 @@ from shiftreset_ad.modes.series.number import Series, identity, integrated, memo
 from shiftreset_ad.numbers.dispatch import Number, newest, value
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.custom.levels import Level, lowered, with_constants
+from shiftreset_ad.transforms.custom.rules import Application, name_of
+from shiftreset_ad.transforms.custom.transposition import NoValue, transpose
+from shiftreset_ad.transforms.directions import Linear
 
 
 def call(function: Callable[..., Any], plain: Callable[..., Any], application: Application) -> Any:

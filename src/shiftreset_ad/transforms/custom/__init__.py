@@ -4,6 +4,6 @@
 them; `levels` is about numbers that a function closes over; `transposition` derives one mode's rule from the other's.
 """
 
-from shiftreset_ad.custom.decorators import custom_derivative, custom_jvp, custom_vjp
+from shiftreset_ad.transforms.custom.decorators import custom_derivative, custom_jvp, custom_vjp
 
 __all__ = ["custom_derivative", "custom_jvp", "custom_vjp"]

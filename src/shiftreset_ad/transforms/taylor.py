@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 
-import shiftreset_ad.modes.series.elementwise  # noqa: F401 (gives Series its operators)
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable

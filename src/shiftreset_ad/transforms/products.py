@@ -16,12 +16,12 @@ from shiftreset_ad.boundary.arguments import Arguments, all_of
 from shiftreset_ad.boundary.checks import named, require_complex, require_derivative, require_real, require_shape
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.modes.forward.number import own, push
 from shiftreset_ad.modes.reverse.backpropagation import differentiate
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
 
 Argnums = int | tuple[int, ...]
 MIXED_AT_MOST = 4096  # elements of which any two are told apart

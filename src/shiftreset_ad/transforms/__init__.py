@@ -1,0 +1,1 @@
+"""The operators: each makes a function of a function."""
