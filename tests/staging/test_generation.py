@@ -10,10 +10,10 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, staged
 from shiftreset_ad.rules.indexing import scatter
-from shiftreset_ad.staging.generation import generated, option
-from shiftreset_ad.staging.lowering import scattered
-from shiftreset_ad.staging.trace import NOTHING, Trace, UnstageableError
-from shiftreset_ad.staging.values import Staged, call
+from shiftreset_ad.staging.python.generation import generated, option
+from shiftreset_ad.staging.python.lowering import scattered
+from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged, call
 
 V = np.array([2.0, -0.5, 4.0])
 M = np.arange(6.0).reshape(2, 3) + 0.5

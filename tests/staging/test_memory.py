@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import StagingWarning, grad, hvp, jvp, staged, zeros
-from shiftreset_ad.staging.trace import Trace, UnstageableError
-from shiftreset_ad.staging.values import Staged
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
 
 V = np.array([1.0, 2.0, 3.0])
 READ_ONLY = np.array([4.0, 5.0, 6.0])

@@ -26,7 +26,7 @@ import pytest
 
 from shiftreset_ad import grad
 from shiftreset_ad.staging import StagingWarning, staged
-from shiftreset_ad.staging.surroundings import Surroundings
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 
 SCALE = 1.0
 

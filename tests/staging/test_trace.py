@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.staging.trace import NOTHING, Trace, UnstageableError, identical
-from shiftreset_ad.staging.values import Staged
+from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError, identical
+from shiftreset_ad.staging.steps.values import Staged
 
 
 def test_identical_values_have_the_same_bits():

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import StagingWarning, staged
-from shiftreset_ad.staging.interface import METHODS, OF_THE_LAYOUT, PARTS, QUESTIONS
-from shiftreset_ad.staging.trace import Trace, UnstageableError
-from shiftreset_ad.staging.values import Staged
+from shiftreset_ad.staging.steps.interface import METHODS, OF_THE_LAYOUT, PARTS, QUESTIONS
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
 
 A = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, -1.0]])
 V = np.array([2.0, -0.5, 4.0])

@@ -11,7 +11,7 @@
 *   `staged`: the operator.
 """
 
-from shiftreset_ad.staging import interface  # noqa: F401  (which adds to the values what arrays have)
 from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
+from shiftreset_ad.staging.steps import interface  # noqa: F401  (which adds to the values what arrays have)
 
 __all__ = ["StagedFunction", "StagingWarning", "staged"]

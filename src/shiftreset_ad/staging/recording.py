@@ -12,9 +12,9 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
-from shiftreset_ad.staging.keys import Call, is_input
-from shiftreset_ad.staging.trace import Trace, UnstageableError, owners_of
-from shiftreset_ad.staging.values import Staged, adopted
+from shiftreset_ad.staging.seen.keys import Call, is_input
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
 DIFFERS = (

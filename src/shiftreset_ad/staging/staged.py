@@ -17,10 +17,10 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
-from shiftreset_ad.staging.keys import Call, is_dead
-from shiftreset_ad.staging.parts import RANDOM
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
-from shiftreset_ad.staging.surroundings import Surroundings, are_same_states
+from shiftreset_ad.staging.seen.keys import Call, is_dead
+from shiftreset_ad.staging.seen.parts import RANDOM
+from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
 MOST_IN_VAIN = 16  # runs that are written down one after another, with none that could be used again

@@ -6,9 +6,9 @@ from typing import Any
 
 import optree
 
-from shiftreset_ad.staging.generation import generated, is_same
-from shiftreset_ad.staging.surroundings import Surroundings
-from shiftreset_ad.staging.trace import Trace
+from shiftreset_ad.staging.python.generation import generated, is_same
+from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.steps.trace import Trace
 
 MOST_WAYS = 32  # of a signature
 

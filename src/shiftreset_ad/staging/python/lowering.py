@@ -15,9 +15,9 @@ from numpy import ndarray
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import BASIC, scatter
-from shiftreset_ad.staging.functions import method
-from shiftreset_ad.staging.trace import NOTHING, Step, Trace
-from shiftreset_ad.staging.values import Staged, is_staged, plain
+from shiftreset_ad.staging.steps.functions import method
+from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
+from shiftreset_ad.staging.steps.values import Staged, is_staged, plain
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
 

@@ -24,7 +24,7 @@ from shiftreset_ad.numbers.dispatch import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.table import StagedValue
-from shiftreset_ad.staging.functions import (
+from shiftreset_ad.staging.steps.functions import (
     OF_THE_SHAPE,
     TO_FILES,
     WRITING,
@@ -34,7 +34,7 @@ from shiftreset_ad.staging.functions import (
     name_in_program,
     written_by,
 )
-from shiftreset_ad.staging.trace import NOTHING, Step, Trace
+from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
 
 IS_SCALAR = np.isscalar.__code__
 OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # which looks at `isinstance` of abstract classes

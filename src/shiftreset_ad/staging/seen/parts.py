@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.array_api import is_foreign
-from shiftreset_ad.staging.trace import UnstageableError
+from shiftreset_ad.staging.steps.trace import UnstageableError
 
 NOT_THERE = object()
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"

@@ -18,8 +18,8 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.dispatch import Number, has_number
-from shiftreset_ad.staging.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
-from shiftreset_ad.staging.values import SCALARS, Staged, as_it_is, call, write, write_into
+from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
+from shiftreset_ad.staging.steps.values import SCALARS, Staged, as_it_is, call, write, write_into
 
 OF_THE_LAYOUT = ("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "device")
 PARTS = ("T", "mT", "real", "imag", "numerator", "denominator")

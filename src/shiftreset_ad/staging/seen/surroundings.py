@@ -35,7 +35,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.control.frames import PACKAGE
 from shiftreset_ad.modes.reverse.kept import is_read_only
-from shiftreset_ad.staging.parts import (
+from shiftreset_ad.staging.seen.parts import (
     FOUNDATIONS,
     NOT_THERE,
     attributes_of,
@@ -48,7 +48,7 @@ from shiftreset_ad.staging.parts import (
     slots_of,
     state_of,
 )
-from shiftreset_ad.staging.trace import UnstageableError, identical
+from shiftreset_ad.staging.steps.trace import UnstageableError, identical
 
 MOST = 20_000  # things that are looked at
 PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)

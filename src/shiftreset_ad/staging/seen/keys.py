@@ -19,7 +19,7 @@ import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.trace import UnstageableError, identical
+from shiftreset_ad.staging.steps.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)
 BY_VALUE = (bool, str, bytes)

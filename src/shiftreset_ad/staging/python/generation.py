@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.elimination import Eliminated, constants_in, like
-from shiftreset_ad.staging.functions import INFIX, PREFIX, Attribute, Method
-from shiftreset_ad.staging.lowering import lowered
-from shiftreset_ad.staging.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
-from shiftreset_ad.staging.values import Staged, is_staged
+from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
+from shiftreset_ad.staging.python.lowering import lowered
+from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
+from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
+from shiftreset_ad.staging.steps.values import Staged, is_staged
 
 LARGEST = 2**63  # of the integers that are written as they are
 LONGEST_PART = 60  # characters, of an expression within another

@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.functions import may_raise
-from shiftreset_ad.staging.trace import Step, Trace, owners_of
-from shiftreset_ad.staging.values import Staged, plain, staged_in
+from shiftreset_ad.staging.steps.functions import may_raise
+from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.values import Staged, plain, staged_in
 
 NOT_RAISING = {"ignore", "warn"}
 

@@ -1,0 +1,1 @@
+"""What a staged function sees beside its arguments, and has to find as it was."""

@@ -1,0 +1,1 @@
+"""Values that write down, as steps, what is computed with them."""
