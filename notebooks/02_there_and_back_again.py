@@ -622,9 +622,9 @@ assert [kept[t.name].primal for t in log.trips] == [t.value for t in log.trips]
 assert [kept[t.name].adjoint for t in log.trips] == [t.adjoint for t in log.trips]
 
 # %% [markdown]
-# They are the numbers of the picture. The module `shiftreset_ad.modes.reverse.backpropagation` tells the story from top to bottom. There,
-# an operation leaves its program with a tuple that says how to go back, which is cheaper than a generator, and one
-# list holds them all:
+# They are the numbers of the picture. The module `shiftreset_ad.modes.reverse.backpropagation` tells the story from
+# top to bottom. There, an operation leaves its program with a tuple that says how to go back, which is cheaper than a
+# generator, and one list holds them all:
 
 # %%
 print(inspect.getsource(reverse.backward))
