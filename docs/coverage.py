@@ -24,7 +24,8 @@ import numpy as np
 
 from shiftreset_ad import grad, jvp
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.numbers.dispatch import Number, has_rule_by_now
+from shiftreset_ad.numbers.dispatch import has_rule_by_now
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules import CONSTANT
 from shiftreset_ad.testing import check_grads
 

@@ -10,7 +10,7 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp, value_and_grad
 from shiftreset_ad.numbers import writing as in_place
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.testing import check_grads
 
 X = np.array([[0.3, -0.6, 1.1], [0.9, 0.2, -1.4]])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, grad
-from shiftreset_ad.modes.reverse.kept import SMALL, is_read_only
+from shiftreset_ad.modes.reverse.kept import SMALL
+from shiftreset_ad.numbers.plain_arrays import is_read_only
 
 CHANGES = {
     "multiply": lambda x, buffer: np.sum(x * buffer),

@@ -14,7 +14,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import NumF, NumR, grad, jacfwd, jacobian, value
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.object_arrays import OF_OBJECTS
 
 X = np.array([0.62, 0.28, 0.47])

@@ -22,8 +22,9 @@ from three_ways import examples, generators
 import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, jacfwd
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.modes.stacks.number import AT_ONCE, Stack
-from shiftreset_ad.numbers.dispatch import is_double
+from shiftreset_ad.modes.stacks.at_once import AT_ONCE
+from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.numbers.number import is_double
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter

@@ -10,7 +10,7 @@ from shiftreset_ad.debugging.watching import debug
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as _operations  # gives NumR its operators
 from shiftreset_ad.modes.reverse import writing as _writes  # and has it written to
-from shiftreset_ad.modes.reverse.backpropagation import NumR, grad, value_and_grad
+from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.numbers.tags import EscapedNumberError, WrongThreadError
 from shiftreset_ad.rules.building import array
@@ -19,18 +19,17 @@ from shiftreset_ad.transforms.checkpointing import checkpoint, checkpointed_loop
 from shiftreset_ad.transforms.closures import grad_closure, value_and_grad_closure
 from shiftreset_ad.transforms.constants import is_differentiable, lift, stop_gradient, value, zeros_like
 from shiftreset_ad.transforms.custom import custom_derivative, custom_jvp, custom_vjp
-from shiftreset_ad.transforms.products import (
+from shiftreset_ad.transforms.gradient import grad, value_and_grad
+from shiftreset_ad.transforms.jacobians import (
     elementwise_grad,
     hessian,
     hvp,
     jacfwd,
     jacobian,
     jacrev,
-    jvp,
-    linearize,
     value_and_jacobian,
-    vjp,
 )
+from shiftreset_ad.transforms.products import jvp, linearize, vjp
 from shiftreset_ad.transforms.taylor import derivative, taylor
 
 __version__ = "0.1.0"

@@ -26,7 +26,8 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, settle
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, settle
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.transforms.checkpointing.loops import checkpointed_loop, continued
 from shiftreset_ad.transforms.checkpointing.revolve import advances

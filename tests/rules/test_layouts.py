@@ -20,7 +20,7 @@ from three_ways import examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jvp
-from shiftreset_ad.numbers.dispatch import innermost
+from shiftreset_ad.numbers.number import innermost
 from shiftreset_ad.rules.layouts import in_order, in_order_like
 
 DOCS = str(Path(__file__).parent.parent.parent / "docs")

@@ -15,7 +15,7 @@ from shiftreset_ad import grad
 from shiftreset_ad.modes.forward import number as forward
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as operations
-from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 

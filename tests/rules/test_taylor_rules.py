@@ -21,7 +21,8 @@ from three_ways import differentiable, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.numbers.dispatch import Number, name_of
+from shiftreset_ad.numbers.dispatch import name_of
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of

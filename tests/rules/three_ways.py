@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 

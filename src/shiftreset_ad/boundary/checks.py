@@ -12,7 +12,7 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.numbers.dispatch import Number, is_double
+from shiftreset_ad.numbers.number import Number, is_double
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 
@@ -43,43 +43,6 @@ def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any
     if len(set(found)) < len(found):
         raise TypeError(f"{operator}: argnums={tuple(positions)} names an argument twice")
     return found
-
-
-def is_inexact(answer: Any) -> bool:
-    """Whether the answer of an operation is real or complex floating-point, and so differentiable; integers are not.
-
-    Raises TypeError for anything else.
-    """
-    kind = type(answer)
-    if kind is np.float64 or kind is float:
-        return True
-    if kind is np.ndarray:
-        kind = answer.dtype.kind
-    else:
-        if not issubclass(kind, Number):
-            require_plain(answer)
-        kind = dtype_of(answer).kind
-    if kind == "O":
-        raise TypeError(
-            "the result of an operation is an array of objects, which cannot be differentiated; "
-            "build an array of numbers by numpy.stack([x, y])"
-        )
-    if kind not in "fciub":
-        raise TypeError(
-            f"the result of an operation has dtype {dtype_of(answer)}, and only floating-point numbers, real or "
-            "complex, can be differentiated"
-        )
-    return kind in "fc"
-
-
-def require_plain(array: Any) -> None:
-    """Raise TypeError for a matrix or a masked array, which compute otherwise than arrays do."""
-    kind = type(array)
-    if issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap) and kind is not np.ndarray:
-        raise TypeError(
-            f"a {type(array).__name__} cannot take part in an operation with a number that is being differentiated; "
-            "convert it: numpy.asarray(x) for a matrix, numpy.where(x.mask, 0.0, x.data) for a masked array"
-        )
 
 
 def require_complex(operator: str, numbers: Sequence[Any]) -> None:

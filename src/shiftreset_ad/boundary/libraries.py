@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.promotion import in_dtype
 from shiftreset_ad.array_api.standard import Standard
-from shiftreset_ad.numbers.dispatch import Number, innermost
+from shiftreset_ad.numbers.number import Number, innermost
 from shiftreset_ad.rules.broadcasting import dtype_of
 
 

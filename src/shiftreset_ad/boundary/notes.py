@@ -15,10 +15,10 @@ from typing import Any
 from shiftreset_ad.boundary.places import Line, line_text, name_of
 from shiftreset_ad.control import Operation
 from shiftreset_ad.control.frames import is_of_a_library, outwards
-from shiftreset_ad.debugging.finite import described
 from shiftreset_ad.numbers import dispatch
-from shiftreset_ad.numbers.dispatch import numbers_in
+from shiftreset_ad.numbers.number import numbers_in
 from shiftreset_ad.rules import COMPOSITE
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 # What was called, a function or a name, and where; a function alone where that is not known.
 CallSite = tuple[Any, CodeType, int] | Callable[..., Any]
@@ -78,3 +78,8 @@ def _note(operation: Operation) -> str | None:
 
 def _through(name: str, line: Line) -> str:
     return f"on the way back through {name or 'an operation'}:\n{line_text(line)}"
+
+
+def described(x: Any) -> str:
+    """The type and shape of a number."""
+    return f"{dtype_of(x)} of shape {shape_of(x)}" if shape_of(x) else f"{dtype_of(x)}"

@@ -19,7 +19,7 @@ import optree
 from shiftreset_ad.array_api import MET, Standard, Wrapped, is_foreign
 from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.boundary.libraries import in_library_of
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import innermost_tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import gathered, is_of_objects

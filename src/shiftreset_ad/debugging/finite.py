@@ -13,8 +13,7 @@ from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import Held, Partial
 from shiftreset_ad.modes.reverse.memory import PLACES, has_been_written, part_of_adjoint
-from shiftreset_ad.numbers.dispatch import Number
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.numbers.number import Number
 
 INEXACT = (float, complex, np.inexact, np.ndarray)
 
@@ -104,8 +103,3 @@ def element(x: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         return str(np.broadcast_to(plain, shape)[index])
     except (ValueError, IndexError):
         return ""
-
-
-def described(x: Any) -> str:
-    """The type and shape of a number."""
-    return f"{dtype_of(x)} of shape {shape_of(x)}" if shape_of(x) else f"{dtype_of(x)}"

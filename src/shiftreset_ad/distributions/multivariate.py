@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.distributions.of_scipy import operand, require_real, stats
-from shiftreset_ad.numbers.dispatch import has_number
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of, diagonal_of, with_diagonal
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.special.table import special
-from shiftreset_ad.rules.table import carried_out
+from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.scipy.linalg import solve_triangular
 
 LOG_2PI = math.log(2.0 * math.pi)

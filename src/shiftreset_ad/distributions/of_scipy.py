@@ -7,7 +7,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from shiftreset_ad.numbers.dispatch import has_number
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.building import gathered
 from shiftreset_ad.rules.linalg.matrices import array_of

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.distributions.of_scipy import Distribution, operand, require_real, stats
-from shiftreset_ad.numbers.dispatch import call, has_number
+from shiftreset_ad.numbers.dispatch import call
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.special.table import rule
-from shiftreset_ad.rules.table import carried_out, is_staged
+from shiftreset_ad.rules.stand_ins import carried_out, is_staged
 
 
 def standard(name: str, method: str, parameters: tuple[str, ...], **partials: Any) -> Callable[..., Any]:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.formulations.structures import Structure
-from shiftreset_ad.modes.reverse.adjoints import ZERO
-from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftreset_ad.boundary.trees import flatten, unflatten
 from shiftreset_ad.formulations.overloading import Overloaded
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 
 NUMBERS = (float, np.floating, Overloaded, Number)
 

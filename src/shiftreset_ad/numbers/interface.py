@@ -17,19 +17,9 @@ import numpy as np
 
 from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.torch import of_numbers
-from shiftreset_ad.modes.reverse.adjoints import ZERO
-from shiftreset_ad.modes.reverse.memory import require_last_value
-from shiftreset_ad.numbers.dispatch import (
-    KINDS,
-    SEQUENCES,
-    Number,
-    call,
-    call_ufunc,
-    call_with,
-    is_open,
-    name_of,
-    value,
-)
+from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, name_of
+from shiftreset_ad.numbers.memory import require_last_value
+from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     OF_OBJECTS,
@@ -46,26 +36,11 @@ from shiftreset_ad.numbers.object_arrays import (
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import BUILD
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
-from shiftreset_ad.rules import ELEMENTWISE, STRUCTURED, Elementwise
+from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
 from shiftreset_ad.rules.numpy.shapes import astype
 
-# Python's operators, as the elementwise function that has the rule and the one that computes the value: the latter
-# keeps Python's own behaviour for floats, such as ZeroDivisionError.
-BINARY_OPERATORS: dict[str, tuple[str, np.ufunc, Callable[[Any, Any], Any]]] = {
-    "add": ("+", np.add, operator.add),
-    "sub": ("-", np.subtract, operator.sub),
-    "mul": ("*", np.multiply, operator.mul),
-    "truediv": ("/", np.divide, operator.truediv),
-    "mod": ("%", np.remainder, operator.mod),
-    "pow": ("**", np.power, operator.pow),
-}
-UNARY_OPERATORS: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
-    "neg": (np.negative, operator.neg),
-    "pos": (np.positive, operator.pos),
-    "abs": (np.absolute, operator.abs),
-}
 METHODS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(np, name)
@@ -364,34 +339,6 @@ def _is_array(x: Any) -> bool:
 
 def _as_array(x: Any) -> Any:
     return array(x) if type(x) in SEQUENCES else gathered(x)
-
-
-def install_operators(
-    kind: type[Number], operation: Callable[[Elementwise, Callable[..., Any]], Callable[..., Any]]
-) -> None:
-    """Give a class of numbers its operations: `operation(rule, function)` makes one from the rule's partials.
-
-    They become the methods themselves, so that an operator costs one Python frame.
-    """
-
-    def reflected(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        return lambda self, other: operate(other, self)
-
-    KINDS[kind] = operation
-    kind.operations = {function: operation(rule, function) for function, rule in ELEMENTWISE.items()}
-    for name, (symbol, ufunc, python_operator) in BINARY_OPERATORS.items():
-        operate = operation(ELEMENTWISE[ufunc], python_operator)
-        setattr(kind, f"__{name}__", operate)
-        setattr(kind, f"__r{name}__", reflected(operate))
-        setattr(kind, f"__i{name}__", in_place(operate, symbol))
-
-    def added_to(self: Number, other: Any) -> Any:
-        return self if other is ZERO else operate_sum(other, self)  # the first contribution to an adjoint
-
-    operate_sum = operation(ELEMENTWISE[np.add], operator.add)
-    kind.__radd__ = added_to  # type: ignore[attr-defined]
-    for name, (ufunc, python_function) in UNARY_OPERATORS.items():
-        setattr(kind, f"__{name}__", operation(ELEMENTWISE[ufunc], python_function))
 
 
 @cache

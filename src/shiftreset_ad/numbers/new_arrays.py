@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.modes.reverse.adjoints import ZERO
-from shiftreset_ad.modes.reverse.backpropagation import NumR
-from shiftreset_ad.numbers.dispatch import ON_ARRAYS, Number, innermost, levels_of, name_of, value
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.dispatch import ON_ARRAYS, name_of
+from shiftreset_ad.numbers.number import ZERO, Number, innermost, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import Tag, open_tags
 from shiftreset_ad.numbers.writing import write

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.building import OBJECT, gathered, is_of_objects
 from shiftreset_ad.rules.table import functions_of

@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.boundary.checks import require_plain
-from shiftreset_ad.numbers.dispatch import Number, has_number, value
+from shiftreset_ad.numbers.number import Number, has_number, value
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
 from shiftreset_ad.rules.stand_ins import Wrapped
 
@@ -59,3 +59,40 @@ def with_parts_gathered(function: Callable[[Any, Any], Any], a: Any, b: Any) -> 
 def is_in_parts(x: Any, other: Any, function: Callable[..., Any]) -> bool:
     """Whether `x`, which stands beside `other`, is to be put together as one array."""
     return is_of_objects(x) or (isinstance(x, (list, tuple)) and has_number(x) and takes_lists(other, function))
+
+
+def is_inexact(answer: Any) -> bool:
+    """Whether the answer of an operation is real or complex floating-point, and so differentiable; integers are not.
+
+    Raises TypeError for anything else.
+    """
+    kind = type(answer)
+    if kind is np.float64 or kind is float:
+        return True
+    if kind is np.ndarray:
+        kind = answer.dtype.kind
+    else:
+        if not issubclass(kind, Number):
+            require_plain(answer)
+        kind = dtype_of(answer).kind
+    if kind == "O":
+        raise TypeError(
+            "the result of an operation is an array of objects, which cannot be differentiated; "
+            "build an array of numbers by numpy.stack([x, y])"
+        )
+    if kind not in "fciub":
+        raise TypeError(
+            f"the result of an operation has dtype {dtype_of(answer)}, and only floating-point numbers, real or "
+            "complex, can be differentiated"
+        )
+    return kind in "fc"
+
+
+def require_plain(array: Any) -> None:
+    """Raise TypeError for a matrix or a masked array, which compute otherwise than arrays do."""
+    kind = type(array)
+    if issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap) and kind is not np.ndarray:
+        raise TypeError(
+            f"a {type(array).__name__} cannot take part in an operation with a number that is being differentiated; "
+            "convert it: numpy.asarray(x) for a matrix, numpy.where(x.mask, 0.0, x.data) for a masked array"
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import complex128, float64
 
-from shiftreset_ad.numbers.dispatch import value
+from shiftreset_ad.numbers.number import value
 from shiftreset_ad.rules.numpy.shapes import astype
 
 PYTHON = (float, int, complex)

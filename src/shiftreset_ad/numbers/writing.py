@@ -15,8 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.modes.reverse.memory import block_of, is_selected
-from shiftreset_ad.numbers.dispatch import Number, has_number, in_memory, innermost, is_view, levels_of, name_of, value
+from shiftreset_ad.numbers.dispatch import name_of
+from shiftreset_ad.numbers.memory import block_of, is_selected
+from shiftreset_ad.numbers.number import Number, has_number, in_memory, innermost, is_view, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import innermost_tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.rules.table import LinearMap, ask, dispatched, is_staged, linear, staged_among, structured
+from shiftreset_ad.rules.stand_ins import ask, is_staged, staged_among
+from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
 BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
 PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # in which nothing is staged

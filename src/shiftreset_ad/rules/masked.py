@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 

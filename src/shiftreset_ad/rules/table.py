@@ -137,33 +137,6 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     return dispatch
 
 
-def carried_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The answer of one of SciPy's functions; with a staged value among the arguments the call is one step."""
-    staged = staged_among(*args, *kwargs.values())
-    return function(*args, **kwargs) if staged is None else ask(staged, function, args, kwargs)
-
-
-def ask(staged: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a staged value answers for a function, by NumPy's protocol."""
-    return staged.__array_function__(function, (type(staged),), args, kwargs)
-
-
-def staged_among(*values: Any) -> Any:
-    """The first value that is staged, if there is one."""
-    return next(filter(is_staged, values), None)
-
-
-class StagedValue:
-    """What staging has in place of NumPy's arrays and scalars: each call with it is written down."""
-
-    __slots__ = ()
-
-
-def is_staged(x: Any) -> bool:
-    """Whether a value is one of NumPy's that is being written down."""
-    return issubclass(type(x), StagedValue)
-
-
 def functions_of(*names: str) -> list[Callable[..., Any]]:
     """The functions of these dotted names in numpy, as far as the installed version has them."""
     found = []

@@ -17,7 +17,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.distributions.of_scipy import operand
-from shiftreset_ad.numbers.dispatch import Number, has_number
+from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of

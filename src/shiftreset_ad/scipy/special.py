@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.numbers.dispatch import SEQUENCES, has_number
+from shiftreset_ad.numbers.number import SEQUENCES, has_number
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
@@ -25,7 +25,8 @@ from shiftreset_ad.rules.special.definitions import elementwise, taking_numbers
 from shiftreset_ad.rules.special.dirichlet import slope_of_diric
 from shiftreset_ad.rules.special.spherical import SPHERICAL
 from shiftreset_ad.rules.special.table import special as _scipy
-from shiftreset_ad.rules.table import LinearMap, carried_out, structured
+from shiftreset_ad.rules.stand_ins import carried_out
+from shiftreset_ad.rules.table import LinearMap, structured
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.seen.keys import Call, is_dead

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.testing.comparisons import Comparison
 from shiftreset_ad.testing.points import Point, Tolerance
 from shiftreset_ad.transforms.products import jvp, vjp

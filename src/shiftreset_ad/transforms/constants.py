@@ -8,12 +8,12 @@ import numpy as np
 
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.modes.forward.number import own
-from shiftreset_ad.modes.reverse.memory import require_last_value, show
+from shiftreset_ad.boundary.results import own
 from shiftreset_ad.numbers import dispatch
-from shiftreset_ad.numbers.dispatch import Number, is_open
+from shiftreset_ad.numbers.memory import require_last_value, show
+from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def value(x: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 

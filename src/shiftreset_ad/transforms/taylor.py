@@ -17,15 +17,15 @@ from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable
 from shiftreset_ad.boundary.libraries import in_library_of
+from shiftreset_ad.boundary.results import own
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.modes.forward.number import own
-from shiftreset_ad.modes.reverse.memory import protect
 from shiftreset_ad.modes.series.number import Expansion, Series, belongs
-from shiftreset_ad.numbers.dispatch import Number, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 LARGEST = 170  # the largest number whose factorial is a float
 

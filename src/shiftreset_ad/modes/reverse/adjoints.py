@@ -23,17 +23,13 @@ from numpy import float64, ndarray
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
-from shiftreset_ad.numbers.dispatch import innermost, value
 from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.number import ZERO, innermost, value
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Masked, marked, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.table import is_staged
-
-# A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
-# matters where zero times an infinite partial would give a NaN for a result that nobody used.
-ZERO: float = float("0")
+from shiftreset_ad.rules.stand_ins import is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
 

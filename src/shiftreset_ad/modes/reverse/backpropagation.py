@@ -24,7 +24,6 @@ it consists of operations of the outer program (section 3.7; Pearlmutter and Sis
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -32,62 +31,25 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import Arguments
-from shiftreset_ad.boundary.checks import is_inexact, named, require_complex, scalar_and_aux, without_level
-from shiftreset_ad.boundary.notes import CallSite, add_note, site_of_structured
-from shiftreset_ad.boundary.tracebacks import trimmed
-from shiftreset_ad.boundary.trees import handed_back, returned
+from shiftreset_ad.boundary.checks import require_complex, scalar_and_aux, without_level
+from shiftreset_ad.boundary.notes import CallSite, add_note
+from shiftreset_ad.boundary.trees import returned
 from shiftreset_ad.control import Operation, run
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, finished, settle, summed
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, finished, summed
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
-from shiftreset_ad.modes.reverse.kept import frozen, unchanged
-from shiftreset_ad.modes.reverse.memory import (
-    has_been_written,
-    keeping_what_is_shown,
-    protect,
-    protect_shared,
-    window_of,
-)
-from shiftreset_ad.numbers.dispatch import SEQUENCES, by_linear_maps
+from shiftreset_ad.modes.reverse.kept import unchanged
+from shiftreset_ad.modes.reverse.memory import has_been_written, keeping_what_is_shown, window_of
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.several import several_answers
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.number import SEQUENCES, ZERO
+from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture, watcher
-from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.indexing import At
 from shiftreset_ad.rules.masked import Masked, through
-
-
-class NumR(ArrayNumber):
-    """A value in a derivative: its `primal`, the `adjoint` that the way back fills in, the `tag` of its `grad`."""
-
-    __slots__ = ("adjoint", "owns", "primal", "tag")
-    owns: bool  # of an array adjoint: nothing else sees it
-
-    def __init__(self, primal: Any, adjoint: Any, tag: Tag) -> None:
-        self.primal = primal
-        self.adjoint = adjoint
-        self.tag = tag
-
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        # What an error on the way back names. To ask for the line takes 0.2 us: much, for a cheap linear function.
-        self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(4))
-        return by_linear_maps(self, rule, args, kwargs)
-
-    @staticmethod
-    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
-        site, tag.site = tag.site, None
-        return operation(tag, answer, active, site)
-
-    @staticmethod
-    def frozen(constant: Any, tag: Tag) -> Any:
-        return frozen(constant, tag)
-
-    def lifted(self, constant: Any) -> NumR:
-        return NumR(constant, ZERO, self.tag)
-
-
-NumR.inside = NumR.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
 
 # One operation. The elementwise ones go the same steps, specialised in `operations`, as they decide the speed.
 
@@ -125,35 +87,6 @@ def pull(operation: Operation) -> None:
                 accumulate_at(x, x_bar.index, part)
         else:
             accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
-
-
-def several_answers(tag: Tag, answers: Any, active: list[tuple[NumR, LinearMap]], site: CallSite | None) -> Any:
-    """An operation with a list or a tuple of answers, of which some may be constants."""
-    operands = [x for x, _ in active]
-    ys = jointly(tag, answers, operands, lambda y_bars: [linear_map.pullback(y_bars) for _, linear_map in active], site)
-    return type(answers)(ys)
-
-
-def jointly(
-    tag: Tag, answers: Any, operands: list[NumR], pullback: Callable[[list[Any]], Any], site: CallSite | None = None
-) -> list[Any]:
-    """One operation with these answers and operands: `pullback` takes the cotangent of each answer, None for that of a
-    constant, and returns the cotangent of each operand, None for zero.
-    """
-    ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
-    protect_shared(tag, answers, [x.primal for x in operands])
-    capture(tag, (pull_jointly, ys, operands, pullback, site))
-    return ys
-
-
-def pull_jointly(operation: Operation) -> None:
-    _, ys, operands, pullback, _ = operation
-    if all(settle(y) is ZERO for y in ys if type(y) is NumR):
-        return
-    y_bars = [finished(y) if type(y) is NumR else None for y in ys]
-    for x, x_bar in zip(operands, pullback(y_bars), strict=True):
-        if x_bar is not None:
-            accumulate(x, x_bar)
 
 
 # The derivative: forward under a `reset`, then back.
@@ -214,57 +147,3 @@ def backward(pending: list[Operation]) -> None:
     except Exception as error:
         add_note(error, operation)
         raise
-
-
-def value_and_grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The function that returns the value of `f` and its gradient, `(value, gradient)`.
-
-    `f: (..., tree of floats and arrays, ...) -> ()`; the gradient has the structure, shapes and dtypes of the argument
-    that `argnums` names, with None for an integer, a string and the like in it; it is a tuple of such if `argnums` is a
-    tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so is the value.
-
-    Of a real `f` of z = x + iy it is df/dx - i df/dy. With `holomorphic`, arguments and result are complex, and it is
-    the complex derivative. Raises TypeError for arguments without floating-point numbers and for a result that is not
-    a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
-
-    >>> value_and_grad(lambda x: x * x)(3.0)
-    (9.0, 6.0)
-    """
-    name = named("value_and_grad", f)
-
-    def f_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        try:
-            value, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
-        except BaseException as error:
-            raise trimmed(error)  # noqa: B904 (the same error)
-        answer = ((value, aux) if has_aux else value), gradient
-        return handed_back(answer, args) if MET else answer
-
-    f_and_gradient.__name__ = f_and_gradient.__qualname__ = name
-    return f_and_gradient
-
-
-def grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The function that returns the gradient of `f`: `value_and_grad` without the value.
-
-    Shapes, structures and errors are as there. With `has_aux`, it returns `(gradient, aux)`.
-
-    >>> grad(lambda x: x * x)(3.0)
-    6.0
-    """
-    name = named("grad", f)
-
-    def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
-        try:
-            _, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
-        except BaseException as error:
-            raise trimmed(error)  # noqa: B904 (the same error)
-        answer = (gradient, aux) if has_aux else gradient
-        return handed_back(answer, args) if MET else answer
-
-    gradient_of_f.__name__ = gradient_of_f.__qualname__ = name
-    return gradient_of_f

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftreset_ad.control import Operation
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, summed
+from shiftreset_ad.modes.reverse.adjoints import accumulate, summed
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.masked import Choice
 
 

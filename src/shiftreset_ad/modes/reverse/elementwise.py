@@ -16,17 +16,17 @@ import numpy as np
 from numpy import float64, multiply, ndarray
 
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.boundary.checks import is_inexact
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import GreenletError, Operation, here
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, accumulate_at, summed
-from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, summed
 from shiftreset_ad.modes.reverse.choices import pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import window
-from shiftreset_ad.numbers.dispatch import Number, is_double, taken, value
-from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
-from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.installing import install_operators
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.number import ZERO, Number, is_double, taken, value
+from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.rules import Elementwise

@@ -18,13 +18,13 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.modes.reverse.memory import has_been_written
-from shiftreset_ad.numbers.dispatch import Number, in_memory
+from shiftreset_ad.numbers.number import Number, in_memory
+from shiftreset_ad.numbers.plain_arrays import is_read_only, same
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 SMALL = 4096  # elements; to copy these takes about as long as an operation on them, and to compare is no quicker
-UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def frozen(constant: Any, tag: Tag) -> Any:
@@ -70,23 +70,6 @@ def may_change(x: Any) -> bool:
     The program cannot write to it meanwhile, but a way back can, that undoes a write.
     """
     return has_been_written(x) if hasattr(x, "adjoint") else True
-
-
-def is_read_only(array: Any) -> bool:
-    """Whether nobody can write to the memory of an array, not even through the array that it is a view of."""
-    while isinstance(array, ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return array is None or isinstance(array, bytes)
-
-
-def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
-    """Whether an array still has the very bits of its copy."""
-    kind = UNSIGNED.get(array.dtype.itemsize)
-    if kind is None:  # a complex or an extended number
-        return array.shape == copy.shape and np.array_equal(array, copy, equal_nan=True)
-    return array.shape == copy.shape and bool((array.view(kind) == copy.view(kind)).all())
 
 
 def unchanged(array: ndarray[Any, Any]) -> Operation:

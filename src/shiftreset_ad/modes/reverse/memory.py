@@ -27,22 +27,14 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.numbers.dispatch import (
-    Number,
-    in_memory,
-    is_view,
-    levels_of,
-    put,
-    taken,
-    with_levels_of,
-    zeros_alike,
-)
-from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
+from shiftreset_ad.numbers.memory import block_of, is_selected
+from shiftreset_ad.numbers.number import Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Mask, Masked, marked, through
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 
 class Viewed:
@@ -139,35 +131,6 @@ PLACES = frozenset((Viewed, Memory, Window))
 WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window))
 
 
-def block_of(x: Any) -> Any:
-    """The array that owns the memory of the one that `x` is or holds; None if it is or holds none."""
-    array = in_memory(x)
-    if not isinstance(array, ndarray):
-        return None
-    while array.base is not None and isinstance(array.base, ndarray):
-        array = array.base
-    return array  # what is a part of a buffer, such as a file, counts as the owner
-
-
-def protect(tag: Tag, x: Any, reason: str) -> None:
-    """Have it an error that numbers of this tag write to the memory of `x`."""
-    block = block_of(x) if type(x) is not float else None
-    if block is not None:
-        tag.protected[id(block)] = block, reason
-
-
-def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> None:
-    """Have it an error to write to the answers of a function with a rule of its own that share memory with one another,
-    or with what the function was given: of what a rule computes nobody knows the views.
-    """
-    blocks = [block for block in map(block_of, answers) if block is not None]
-    known = {id(block) for block in map(block_of, given) if block is not None}
-    for i, block in enumerate(blocks):
-        if id(block) in known or any(block is other for other in blocks[:i]):
-            reason = "is that of an argument, or of another result, of a function with a rule of its own"
-            tag.protected[id(block)] = block, reason
-
-
 def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> Window | None:
     """The window for an answer with the value `y`, if that is a view of the value of the number `of`."""
     # An input that goes on with an adjoint from before can never be written to.
@@ -217,13 +180,6 @@ def note_write(x: Any) -> None:
 # Plain arrays that the program has got by `value`, and numbers that it keeps
 
 
-def show(x: Number) -> None:
-    """Note that the program has the plain array of `x`, and so sees what becomes of its memory."""
-    for number in levels_of(x):
-        if hasattr(number, "adjoint") and number.tag.is_open:
-            number.tag.shown[id(block_of(number))] = root_of(number)
-
-
 def keeping_what_is_shown(tag: Tag, go_back: Callable[[], None]) -> None:
     """Go back, and then let the plain arrays that the program has be what they were at its end, as NumPy's are."""
     last = [(root, taken(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
@@ -235,50 +191,7 @@ def keeping_what_is_shown(tag: Tag, go_back: Callable[[], None]) -> None:
             put(root.primal, ..., elements)
 
 
-def require_last_value(x: Number) -> None:
-    """Raise EscapedNumberError if the array of `x` has old elements again, as the way back has put them there."""
-    block = block_of(x)
-    for number in levels_of(x):
-        tag = number.tag
-        written = tag.written.get(id(block)) if tag.is_undone and id(block) not in tag.shown else None
-        if written is not None and written() is block:
-            raise EscapedNumberError(
-                "the value of a number was asked for after its derivative has finished, and the program had written to "
-                "its array: the way back has put old elements there. Return it from the differentiated function "
-                "(has_aux=True for more than the result), or keep its plain value with shiftreset_ad.value(x)"
-            )
-
-
 # Writing
-
-
-def put_all(tag: Tag, arrays: Sequence[Any], index: Any, items: Sequence[Any]) -> None:
-    """Write each item to its array: all or none, as the call of `tag` is over after an interrupt between two."""
-    try:
-        for array, item in zip(arrays, items, strict=True):
-            put(array, index, item)
-    except BaseException as error:
-        if not isinstance(error, Exception):  # which only the first can raise, and it has written nothing
-            tag.finish()
-        raise
-
-
-def lacks_level() -> TypeError:
-    """The error for an array with views, which can be given no more levels, as these would not have them."""
-    return TypeError(
-        "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
-        "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
-    )
-
-
-def is_selected(x: Any) -> bool:
-    """Whether the array of `x` is a whole memory, or has the very elements of a part of one."""
-    place = getattr(x, "adjoint", None)  # modes without adjoints have none
-    while type(place) is Window:
-        if not place.selects:
-            return False
-        place = place.of.adjoint
-    return True
 
 
 def part_of_adjoint(x: Any) -> Any:

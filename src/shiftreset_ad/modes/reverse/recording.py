@@ -20,17 +20,18 @@ from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import ControlError, Operation, run
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, finished
-from shiftreset_ad.modes.reverse.backpropagation import NumR, inputs
+from shiftreset_ad.modes.reverse.adjoints import accumulate, finished
+from shiftreset_ad.modes.reverse.backpropagation import inputs
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
 from shiftreset_ad.modes.reverse.memory import PLACES, keeping_what_is_shown
+from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
-from shiftreset_ad.numbers.dispatch import Number
 from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.table import is_staged
+from shiftreset_ad.rules.stand_ins import is_staged
 
 
 class Recording:

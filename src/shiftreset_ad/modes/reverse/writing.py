@@ -17,9 +17,10 @@ from numpy import ndarray
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate
-from shiftreset_ad.modes.reverse.backpropagation import NumR
-from shiftreset_ad.modes.reverse.memory import has_views, lacks_level, note_write, root_of, take_adjoint
-from shiftreset_ad.numbers.dispatch import put, taken, with_levels_of
+from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.memory import lacks_level
+from shiftreset_ad.numbers.number import put, taken, with_levels_of
 from shiftreset_ad.numbers.tags import capture
 
 

@@ -5,7 +5,7 @@
 
 from shiftreset_ad.modes.series.elementwise import operation
 from shiftreset_ad.modes.series.number import Series
-from shiftreset_ad.numbers.interface import install_operators
+from shiftreset_ad.numbers.installing import install_operators
 
 __all__ = ["Series"]
 

@@ -21,7 +21,7 @@ from shiftreset_ad.modes.series.number import (
     series,
     unfinished,
 )
-from shiftreset_ad.numbers.dispatch import newest, value
+from shiftreset_ad.numbers.number import newest, value
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import ieee, times
 from shiftreset_ad.numbers.tags import Tag, attended

@@ -27,14 +27,15 @@ from typing import Any, cast
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.boundary.checks import is_inexact
-from shiftreset_ad.modes.forward.number import NumF, conform, lies_alike
-from shiftreset_ad.modes.reverse.memory import lacks_level, put_all
-from shiftreset_ad.numbers.dispatch import (
+from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.tangents import conform, lies_alike
+from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
+from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.memory import lacks_level, put_all
+from shiftreset_ad.numbers.number import (
     SEQUENCES,
-    by_linear_maps,
     in_memory,
-    is_linear_in_list,
     is_view,
     map_numbers,
     newest,
@@ -46,8 +47,7 @@ from shiftreset_ad.numbers.dispatch import (
     with_levels_of,
     zeros_alike,
 )
-from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import shape_of

@@ -11,16 +11,8 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, shape_of, total
 from shiftreset_ad.rules.masked import Choice, where_chosen
-from shiftreset_ad.rules.table import (
-    CONSTANT,
-    LinearMap,
-    composite,
-    functions_of,
-    is_staged,
-    linear,
-    require_order,
-    structured,
-)
+from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
 
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 

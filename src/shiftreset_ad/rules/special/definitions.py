@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from shiftreset_ad.numbers.dispatch import call, has_number
+from shiftreset_ad.numbers.dispatch import call
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.special.table import rule
-from shiftreset_ad.rules.table import ask, staged_among
+from shiftreset_ad.rules.stand_ins import ask, staged_among
 
 
 def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:

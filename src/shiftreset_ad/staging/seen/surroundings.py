@@ -34,7 +34,7 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.control.frames import PACKAGE
-from shiftreset_ad.modes.reverse.kept import is_read_only
+from shiftreset_ad.numbers.plain_arrays import is_read_only
 from shiftreset_ad.staging.seen.parts import (
     FOUNDATIONS,
     NOT_THERE,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.numbers.dispatch import Number, has_number
+from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
 from shiftreset_ad.staging.steps.values import SCALARS, Staged, as_it_is, call, write, write_into
 

@@ -20,7 +20,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.modes.reverse.kept import UNSIGNED, is_read_only, same
+from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
 NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -20,10 +20,10 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.control.frames import is_of_a_library
-from shiftreset_ad.numbers.dispatch import has_number
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.rules.table import StagedValue
+from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
     OF_THE_SHAPE,
     TO_FILES,

@@ -17,12 +17,14 @@ from shiftreset_ad.boundary.checks import named, require_all_usable, without_lev
 from shiftreset_ad.boundary.closed_over import Environment, Instance
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError, Operation, run
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate, finished, settle
-from shiftreset_ad.modes.reverse.backpropagation import NumR, backward
+from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
+from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
-from shiftreset_ad.modes.reverse.memory import keeping_what_is_shown, protect
-from shiftreset_ad.numbers.dispatch import Number, levels_of, newest, one_level_below, value
+from shiftreset_ad.modes.reverse.memory import keeping_what_is_shown
+from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, value
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 

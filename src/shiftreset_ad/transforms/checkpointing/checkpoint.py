@@ -13,10 +13,11 @@ from typing import Any
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import call_site
-from shiftreset_ad.modes.reverse.adjoints import ZERO, settle
-from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
+from shiftreset_ad.modes.reverse.adjoints import settle
 from shiftreset_ad.modes.reverse.kept import frozen
-from shiftreset_ad.numbers.dispatch import value
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.several import jointly
+from shiftreset_ad.numbers.number import ZERO, value
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.transforms.checkpointing.calls import (
     Call,

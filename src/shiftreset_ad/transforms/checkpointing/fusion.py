@@ -13,9 +13,9 @@ from typing import Any
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import NUMERIC, without_level
 from shiftreset_ad.boundary.notes import call_site
-from shiftreset_ad.modes.reverse.adjoints import ZERO
-from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
-from shiftreset_ad.numbers.dispatch import Number
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.several import jointly
+from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (

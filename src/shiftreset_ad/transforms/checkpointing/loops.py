@@ -19,8 +19,9 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.modes.reverse.adjoints import ZERO, accumulate
-from shiftreset_ad.modes.reverse.backpropagation import NumR
+from shiftreset_ad.modes.reverse.adjoints import accumulate
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (

@@ -17,12 +17,14 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import CallSite, call_site
-from shiftreset_ad.modes.forward.number import NumF, number, own
-from shiftreset_ad.modes.reverse.backpropagation import NumR, jointly
+from shiftreset_ad.boundary.results import own
+from shiftreset_ad.modes.forward.number import NumF, number
 from shiftreset_ad.modes.reverse.kept import frozen
-from shiftreset_ad.modes.reverse.memory import protect_shared
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.modes.series.number import Series, identity, integrated, memo_of, rate, series, unfinished
-from shiftreset_ad.numbers.dispatch import Number, newest, value
+from shiftreset_ad.numbers.memory import protect_shared
+from shiftreset_ad.numbers.number import Number, newest, value
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.levels import Level, lowered, with_constants

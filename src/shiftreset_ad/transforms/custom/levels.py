@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.dispatch import Number, levels_of
+from shiftreset_ad.numbers.number import Number, levels_of
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.transforms.directions import Linear

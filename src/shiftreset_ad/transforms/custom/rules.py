@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.modes.forward.number import own
+from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.dispatch import newest
+from shiftreset_ad.numbers.number import newest
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.directions import Linear

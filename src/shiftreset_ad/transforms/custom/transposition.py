@@ -16,10 +16,12 @@ import numpy as np
 
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.modes.reverse.recording import Recording
-from shiftreset_ad.modes.stacks.number import OF_THE_SHAPE
-from shiftreset_ad.numbers.dispatch import SEQUENCES, Number, map_numbers, name_of, newest, tags_of
+from shiftreset_ad.modes.stacks.at_once import OF_THE_SHAPE
+from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.interface import ArrayNumber, install_operators
+from shiftreset_ad.numbers.installing import install_operators
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.number import SEQUENCES, Number, map_numbers, newest, tags_of
 from shiftreset_ad.numbers.operands import as_operand
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Elementwise, Structured

@@ -1,0 +1,39 @@
+"""A derivative as the caller gets it: of the type of the value, and in memory of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.array_api import MET, Wrapped
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.libraries import in_library_of
+from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.number import innermost, value
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.stand_ins import is_staged
+
+
+def own(y_dot: Any, y: Any) -> Any:
+    """A tangent as the user gets it: of the type of its value, and the user's to keep."""
+    shape = shape_of(y)
+    if isinstance(plain := innermost(y), Wrapped):
+        return plain.own(y_dot)
+    if MET:
+        y_dot = in_library_of(y, y_dot)
+    if isinstance(y_dot, ArrayNumber):
+        return np.positive(y_dot) if shape else y_dot
+    if is_staged(y_dot):
+        return y_dot.of_type_of(value(y))
+    if isinstance(value(y), ndarray):
+        return np.zeros(shape, dtype_of(y)) if y_dot is None else np.array(y_dot)
+    kind: Any = type(value(y))
+    return kind(0.0 if y_dot is None else y_dot)
+
+
+def tangent_of(value: Any, y_dots: list[Any]) -> Any:
+    """The tangent of a value, from those of the numbers in it, None for zero."""
+    answers = trees.Parts(value)
+    return answers.derivative([own(y_dot, y) for y_dot, y in zip(y_dots, answers.numbers, strict=True)])

@@ -1,0 +1,81 @@
+"""Elementwise operations of forward mode: tangents, times the partial derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.modes.forward.number import NumF, number
+from shiftreset_ad.numbers.number import is_double
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.numbers.partials import times
+from shiftreset_ad.numbers.tags import attended, nothing_to_capture
+from shiftreset_ad.rules import Elementwise
+
+
+def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
+    """The operation for y = function(x) of a `NumF`."""
+    (times_partial,) = map(times, partials)
+
+    def operate(x: Any) -> Any:
+        tag, primal = x.tag, x.primal
+        y = function(primal)
+        y_dot = times_partial(x.tangent, y, primal)
+        # Of the operand, as the absolute value of a complex number is a float, and its tangent must become one.
+        answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, y_dot, tag, x.tangent)
+        if tag.capture is not nothing_to_capture:
+            tag.capture(None, answer)  # looks at it, or raises, as the call is over
+        return answer
+
+    return operate
+
+
+def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
+    """The operation for y = function(a, b), of which one operand at least is a `NumF`."""
+    times_a, times_b = (partial and times(partial) for partial in partials)
+
+    def operate(a: Any, b: Any) -> Any:
+        newest = a
+        if type(a) is not NumF or (type(b) is NumF and b.tag.serial > a.tag.serial):
+            newest = b
+        tag = newest.tag
+        p, q = a, b
+        a_dot = b_dot = None
+        if type(a) is NumF and a.tag is tag:
+            p, a_dot = a.primal, a.tangent if times_a else None
+        elif type(a) is not float and type(a) is not int:
+            p = as_operand(a, newest, function)
+            if p is NotImplemented:
+                return with_parts_gathered(function, a, b)
+        if type(b) is NumF and b.tag is tag:
+            q, b_dot = b.primal, b.tangent if times_b else None
+        elif type(b) is not float and type(b) is not int:
+            q = as_operand(b, newest, function)
+            if q is NotImplemented:
+                return with_parts_gathered(function, a, b)
+        y = function(p, q)
+        if b_dot is None:
+            if a_dot is None:
+                return attended(y, tag)
+            y_dot = times_a(a_dot, y, p, q)
+        elif a_dot is None:
+            y_dot = times_b(b_dot, y, p, q)
+        else:
+            y_dot = times_a(a_dot, y, p, q) + times_b(b_dot, y, p, q)
+        if type(y) is not ndarray and is_double(y) and is_double(y_dot):
+            answer = NumF(y, y_dot, tag)
+        else:
+            answer = number(y, y_dot, tag, b_dot if a_dot is None else a_dot)
+        if tag.capture is not nothing_to_capture:
+            tag.capture(None, answer)  # looks at it, or raises, as the call is over
+        return answer
+
+    return operate
+
+
+def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation that computes `function`, and its tangent by the partial derivatives of `rule`."""
+    make: Any = unary if len(rule.partials) == 1 else binary
+    return make(function, rule.partials)  # type: ignore[no-any-return]

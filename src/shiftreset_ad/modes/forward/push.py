@@ -1,0 +1,45 @@
+"""One pass of forward mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux, without_level
+from shiftreset_ad.modes.forward.number import NumF, constant
+from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.numbers.tags import Tag
+
+
+def push(
+    operator: str,
+    f: Callable[..., Any],
+    arguments: Arguments,
+    tangents: list[Any],
+    has_aux: bool = False,
+    kwargs: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Any, list[Any], Any]:
+    """The value of `f`, the tangents of the numbers in it, and what `f` returned beside it.
+
+    `tangents` belong to the numbers in the arguments; here and in the answer, None stands for zero.
+    """
+    levels = (x.tag.level for x in (*arguments.numbers, *tangents) if isinstance(x, Number))
+    tag = Tag.around(levels, partial(constant, tangents))
+    for x in arguments.numbers:
+        protect(tag, x, "is an argument")
+    xs = [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(arguments.numbers, tangents, strict=True)]
+    program = partial(f, *arguments.with_numbers(xs), **kwargs)
+    try:
+        value, aux = value_and_aux(operator, trees.returned(program), has_aux)
+        trees.require_known(value, operator)
+        ys = trees.Parts(value).numbers
+        require_all_usable(operator, ys, tag)
+    finally:
+        tag.finish()
+    y_dots = [y.tangent if type(y) is NumF and y.tag is tag else None for y in ys]
+    return without_level(value, tag), y_dots, without_level(aux, tag) if has_aux else None

@@ -1,0 +1,45 @@
+"""One operation with several answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.boundary.notes import CallSite
+from shiftreset_ad.control import Operation
+from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.memory import protect_shared
+from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.operands import is_inexact
+from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.rules import LinearMap
+
+
+def several_answers(tag: Tag, answers: Any, active: list[tuple[NumR, LinearMap]], site: CallSite | None) -> Any:
+    """An operation with a list or a tuple of answers, of which some may be constants."""
+    operands = [x for x, _ in active]
+    ys = jointly(tag, answers, operands, lambda y_bars: [linear_map.pullback(y_bars) for _, linear_map in active], site)
+    return type(answers)(ys)
+
+
+def jointly(
+    tag: Tag, answers: Any, operands: list[NumR], pullback: Callable[[list[Any]], Any], site: CallSite | None = None
+) -> list[Any]:
+    """One operation with these answers and operands: `pullback` takes the cotangent of each answer, None for that of a
+    constant, and returns the cotangent of each operand, None for zero.
+    """
+    ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
+    protect_shared(tag, answers, [x.primal for x in operands])
+    capture(tag, (pull_jointly, ys, operands, pullback, site))
+    return ys
+
+
+def pull_jointly(operation: Operation) -> None:
+    _, ys, operands, pullback, _ = operation
+    if all(settle(y) is ZERO for y in ys if type(y) is NumR):
+        return
+    y_bars = [finished(y) if type(y) is NumR else None for y in ys]
+    for x, x_bar in zip(operands, pullback(y_bars), strict=True):
+        if x_bar is not None:
+            accumulate(x, x_bar)

@@ -1,0 +1,39 @@
+"""Elementwise operations on stacks: all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.numbers.number import newest
+from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
+from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.broadcasting import shape_of
+
+
+def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
+
+    def operate(*operands: Any) -> Any:
+        stack: Any = newest([x for x in operands if type(x) is Stack])
+        tag = stack.tag
+        tag.require_open()
+        values, ndims = [], []
+        for x in operands:
+            if type(x) is Stack and x.tag is tag:
+                values.append(x.rows)
+                ndims.append(len(shape_of(x.rows)) - 1)
+                continue
+            if type(x) is not float and type(x) is not int:
+                x = as_operand(x, stack, function)
+                if x is NotImplemented:
+                    return with_parts_gathered(function, *operands)
+                ndims.append(len(shape_of(x)))
+            values.append(x)
+        ndim = max(ndims)
+        if min(ndims) < ndim:
+            values = [stack.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)]
+        return Stack(function(*values), tag)
+
+    return operate

@@ -1,0 +1,67 @@
+"""`grad` and `value_and_grad`: the gradient of a scalar function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.array_api import MET
+from shiftreset_ad.boundary.arguments import Arguments
+from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.boundary.tracebacks import trimmed
+from shiftreset_ad.boundary.trees import handed_back
+from shiftreset_ad.modes.reverse.backpropagation import differentiate
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the value of `f` and its gradient, `(value, gradient)`.
+
+    `f: (..., tree of floats and arrays, ...) -> ()`; the gradient has the structure, shapes and dtypes of the argument
+    that `argnums` names, with None for an integer, a string and the like in it; it is a tuple of such if `argnums` is a
+    tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so is the value.
+
+    Of a real `f` of z = x + iy it is df/dx - i df/dy. With `holomorphic`, arguments and result are complex, and it is
+    the complex derivative. Raises TypeError for arguments without floating-point numbers and for a result that is not
+    a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    name = named("value_and_grad", f)
+
+    def f_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        try:
+            value, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
+        except BaseException as error:
+            raise trimmed(error)  # noqa: B904 (the same error)
+        answer = ((value, aux) if has_aux else value), gradient
+        return handed_back(answer, args) if MET else answer
+
+    f_and_gradient.__name__ = f_and_gradient.__qualname__ = name
+    return f_and_gradient
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the gradient of `f`: `value_and_grad` without the value.
+
+    Shapes, structures and errors are as there. With `has_aux`, it returns `(gradient, aux)`.
+
+    >>> grad(lambda x: x * x)(3.0)
+    6.0
+    """
+    name = named("grad", f)
+
+    def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
+        try:
+            _, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
+        except BaseException as error:
+            raise trimmed(error)  # noqa: B904 (the same error)
+        answer = (gradient, aux) if has_aux else gradient
+        return handed_back(answer, args) if MET else answer
+
+    gradient_of_f.__name__ = gradient_of_f.__qualname__ = name
+    return gradient_of_f

@@ -1,0 +1,253 @@
+"""Jacobians, Hessians and their kin: along all directions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import Arguments, all_of
+from shiftreset_ad.boundary.checks import named, require_complex, require_derivative, require_real, require_shape
+from shiftreset_ad.boundary.results import tangent_of
+from shiftreset_ad.boundary.tracebacks import trimming
+from shiftreset_ad.modes.forward.push import push
+from shiftreset_ad.modes.reverse.backpropagation import differentiate
+from shiftreset_ad.modes.reverse.recording import Recording
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
+from shiftreset_ad.transforms.products import Argnums, transpose
+
+MIXED_AT_MOST = 4096  # elements of which any two are told apart
+
+
+def value_and_jacobian(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the value of `f` and its `jacobian`; with `has_aux`, `((value, aux), jacobian)`.
+
+    >>> value_and_jacobian(lambda x: x * x)(np.array([3.0, 4.0]))
+    (array([ 9., 16.]), array([[6., 0.],
+           [0., 8.]]))
+    """
+    name = named("value_and_jacobian", f)
+
+    def value_and_jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        value, derivative, aux = _jacobian(name, f, argnums, has_aux, holomorphic, args, kwargs)
+        return ((value, aux) if has_aux else value), derivative
+
+    return trimming(value_and_jacobian_of_f, name)
+
+
+def jacobian(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the Jacobian of `f`, of shape `(*shape of f(x), *shape of x)`.
+
+    `f` runs once. The rows come from one way back with all cotangents; where the value is larger than the argument,
+    the columns come from one pass over that way back with all tangents. Both may be structures: the Jacobian has the
+    structure of the value, and in it for each number that of the argument. `argnums`, `has_aux` and `holomorphic` are
+    as in `grad`, and so are the errors.
+
+    >>> jacobian(lambda x: x * x)(np.array([3.0, 4.0]))
+    array([[6., 0.],
+           [0., 8.]])
+    """
+    name = named("jacobian", f)
+
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        _, derivative, aux = _jacobian(name, f, argnums, has_aux, holomorphic, args, kwargs)
+        return (derivative, aux) if has_aux else derivative
+
+    return trimming(jacobian_of_f, name)
+
+
+def jacrev(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The `jacobian` by reverse mode, all rows in one way back.
+
+    >>> jacrev(lambda x: np.sum(x) * x)(np.array([1.0, 2.0]))
+    array([[4., 1.],
+           [2., 5.]])
+    """
+    return _by_reverse_mode(named("jacrev", f), f, argnums, has_aux, holomorphic)
+
+
+def jacfwd(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The `jacobian` by forward mode, all columns in one pass. The arguments are real, unless `holomorphic`.
+
+    >>> jacfwd(lambda x: np.sum(x) * x)(np.array([1.0, 2.0]))
+    array([[4., 1.],
+           [2., 5.]])
+    """
+    return _by_forward_mode(named("jacfwd", f), f, argnums, has_aux, holomorphic)
+
+
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """The function that returns the second derivatives of `f`, `(*shape of f(x), *shape of x, *shape of x)`.
+
+    Forward over reverse: one gradient, along all directions at once. Structures, options and errors are as of
+    `jacobian`, which this is, applied twice. Pearlmutter and Siskind 2008, section 5.
+
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 4.0]))
+    array([[8., 6.],
+           [6., 0.]])
+    """
+    name = named("hessian", f)
+    gradient = _by_reverse_mode(name, f, argnums, has_aux, holomorphic)
+    return _by_forward_mode(name, gradient, argnums, has_aux, holomorphic)
+
+
+@trimming
+def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """The product of the Hessian of a scalar `f` with a direction: forward over reverse, the Hessian is never built.
+
+    `primals` and `tangents` are as in `jvp`. The answer has the structure of the argument where there is one, and is
+    a tuple of such where there are several. Raises the errors of `jvp` and of `grad`. Pearlmutter and Siskind 2008,
+    section 5.
+
+    >>> hvp(lambda x: x[0] ** 2 * x[1], (np.array([3.0, 4.0]),), (np.array([1.0, 0.0]),))
+    array([8., 6.])
+    """
+    name = named("hvp", f)
+    arguments = all_of(name, primals)
+
+    def gradient(*xs: Any) -> Any:
+        return differentiate(name, f, all_of(name, xs), has_aux=False, holomorphic=False, kwargs={})[1]
+
+    value, y_dots, _ = push(name, gradient, arguments, arguments.derivatives_in(tangents, name, "tangents"))
+    products = tangent_of(value, y_dots)
+    return products[0] if len(products) == 1 else products
+
+
+def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that returns the derivative of a function that works element by element, in the shape of its value.
+
+    Each argument that `argnums` names has the shape of the value. Raises ValueError if it has not, or if an element of
+    the value depends on another element of it, and so `f` is no such function (looked at in the outermost derivative).
+
+    >>> elementwise_grad(np.tanh)(np.array([0.0, 0.0]))
+    array([1., 1.])
+    """
+    name = named("elementwise_grad", f)
+
+    def derivative_of_f(*args: Any, **kwargs: Any) -> Any:
+        recording = Recording(name, f, Arguments(name, argnums, args), False, kwargs)
+        ys, xs = recording.answers, recording.arguments.numbers
+        require_derivative(name, ys)
+        for x in xs:
+            require_shape(name, ys, shape_of(x))
+        derivatives = recording.pull([np.ones(shape_of(y), dtype_of(y)) for y in ys])
+        if not any(isinstance(number, Number) for number in (*ys, *xs)):
+            _require_elementwise(name, recording, derivatives)
+        return recording.arguments.derivative(derivatives)
+
+    return trimming(derivative_of_f, name)
+
+
+def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]) -> None:
+    """Raise ValueError if elements mix: without the cotangents of some, the derivatives of the others would change.
+
+    The masks are the binary digits of the places, so that any two elements differ in one; for a large array one digit
+    has to do, the parity of a random number.
+    """
+    (y,) = recording.answers
+    size = count([y])
+    if size <= 1:
+        return
+    if size <= MIXED_AT_MOST:
+        masks = (np.arange(size) >> np.arange(size.bit_length())[:, None]) & 1
+    else:
+        masks = np.random.default_rng(0).integers(0, 2, (1, size))
+    masks = np.reshape(masks, (-1, *shape_of(y))).astype(dtype_of(y))
+    for derivative, masked in zip(derivatives, at_once(recording.pull, [masks]), strict=True):
+        with np.errstate(invalid="ignore"):
+            expected = masks.astype(dtype_of(derivative)) * derivative
+        if not np.array_equal(masked, expected, equal_nan=True):
+            raise ValueError(
+                f"{name}: the function does not work element by element: an element of its value depends on "
+                "another element of the argument; use jacobian, or vjp"
+            )
+
+
+def _by_reverse_mode(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
+        derivative = _by_rows(recording)
+        return (derivative, recording.aux) if has_aux else derivative
+
+    return trimming(jacobian_of_f, name)
+
+
+def _by_forward_mode(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
+) -> Callable[..., Any]:
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        arguments = Arguments(name, argnums, args)
+        if holomorphic:
+            require_complex(name, arguments.numbers)
+        else:
+            require_real(name, "the argument", arguments.numbers)
+        value: Any = None
+        aux: Any = None
+
+        def along(x_dots: list[Any]) -> list[Any]:
+            nonlocal value, aux
+            value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
+            return y_dots
+
+        columns = along_units(arguments.numbers, along)
+        answers = trees.Parts(value)
+        require_derivative(name, answers.numbers)
+        if holomorphic:
+            require_complex(name, answers.numbers)
+        derivative = _assembled(arguments, answers, from_columns(columns, arguments.numbers, answers.numbers))
+        return (derivative, aux) if has_aux else derivative
+
+    return trimming(jacobian_of_f, name)
+
+
+def _record(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, args: Any, kwargs: Any
+) -> Recording:
+    arguments = Arguments(name, argnums, args)
+    if holomorphic:
+        require_complex(name, arguments.numbers)
+    recording = Recording(name, f, arguments, has_aux, kwargs)
+    require_derivative(name, recording.answers)
+    if holomorphic:
+        require_complex(name, recording.answers)
+    else:
+        require_real(name, "the result", recording.answers)
+    return recording
+
+
+def _jacobian(
+    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, args: Any, kwargs: Any
+) -> tuple[Any, Any, Any]:
+    recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
+    xs, ys = recording.arguments.numbers, recording.answers
+    if count(ys) <= count(xs) or (not holomorphic and any(map(is_complex, xs))):
+        return recording.value, _by_rows(recording), recording.aux
+    columns = along_units(xs, transpose(name, recording).pull)
+    derivative = _assembled(recording.arguments, recording.structure, from_columns(columns, xs, ys))
+    return recording.value, derivative, recording.aux
+
+
+def _by_rows(recording: Recording) -> Any:
+    xs, ys = recording.arguments.numbers, recording.answers
+    return _assembled(recording.arguments, recording.structure, from_rows(along_units(ys, recording.pull), xs, ys))
+
+
+def _assembled(arguments: Arguments, answers: trees.Parts, blocks: list[list[Any]]) -> Any:
+    """The structure of the answer, and in it for each number that of the argument, from a block for each pair."""
+    return answers.derivative([arguments.derivative(of_one_answer) for of_one_answer in blocks])
