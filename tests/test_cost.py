@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hvp, jacrev, jvp, vjp
+from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.operands import as_operand
@@ -24,6 +25,9 @@ class Counted(ArrayNumber):
 
     def __init__(self, primal, tag):
         self.primal, self.tag = primal, tag
+
+    def structured(self, rule, args, kwargs):
+        return by_linear_maps(self, rule, args, kwargs)
 
     @staticmethod
     def linearized(tag, answer, active):

@@ -35,6 +35,7 @@ from shiftreset_ad import (
     value,
     vjp,
 )
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.debugging import watching
 from shiftreset_ad.modes.reverse.elementwise import NumR
@@ -129,7 +130,7 @@ def test_what_is_finite_is_as_without(mode):
     expected = EVERY_MODE[mode](f)
     with debug():
         found = EVERY_MODE[mode](f)
-    for a, b in zip(sr.trees.flatten(found)[0], sr.trees.flatten(expected)[0], strict=True):
+    for a, b in zip(trees.flatten(found)[0], trees.flatten(expected)[0], strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -31,7 +31,7 @@ from shiftreset_ad import (
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.modes.reverse import recording
 from shiftreset_ad.modes.reverse.recording import Recording
-from shiftreset_ad.transforms import products as transforms
+from shiftreset_ad.transforms import jacobians
 
 X = np.array([0.5, -1.5, 2.0])
 ONES = np.ones(3)
@@ -642,13 +642,13 @@ def test_the_derivative_of_elements_that_are_not_numbers_any_more() -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 5), (5, 2), (3, 3)])
 def test_a_jacobian_goes_along_the_fewer_directions(rows: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    along_units, seen = transforms.along_units, []
+    along_units, seen = jacobians.along_units, []
 
     def watched(numbers: Any, linear: Any) -> Any:
-        seen.append(transforms.count(numbers))
+        seen.append(jacobians.count(numbers))
         return along_units(numbers, linear)
 
-    monkeypatch.setattr(transforms, "along_units", watched)
+    monkeypatch.setattr(jacobians, "along_units", watched)
     matrix = np.random.default_rng(0).normal(size=(rows, columns))
     np.testing.assert_allclose(jacobian(lambda x: matrix @ x)(np.ones(columns)), matrix)
     assert seen == [min(rows, columns)]

@@ -10,8 +10,8 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, grad, jacrev, jvp, taylor, value_and_grad, vjp
-from shiftreset_ad.modes.reverse import memory
 from shiftreset_ad.modes.reverse import writing as writes
+from shiftreset_ad.numbers import memory
 from shiftreset_ad.testing import check_grads
 
 X = np.array([1.5, 0.5, 2.0, -0.7])

@@ -22,7 +22,7 @@ from three_ways import examples, generators
 import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, jacfwd
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.modes.stacks.at_once import AT_ONCE
+from shiftreset_ad.modes.stacks.at_once import WAYS
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import is_double
 from shiftreset_ad.numbers.tags import Tag
@@ -461,4 +461,4 @@ def test_after_the_call_a_stack_is_no_number_any_more() -> None:
 
 
 def test_every_function_at_once_has_a_rule() -> None:
-    assert set(AT_ONCE) <= set(STRUCTURED)
+    assert set(WAYS) <= set(STRUCTURED)

@@ -8,8 +8,6 @@
 from shiftreset_ad.control import Continuation, ContinuationUsedError, ControlError, Prompt, reset, shift
 from shiftreset_ad.debugging.watching import debug
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.modes.reverse import elementwise as _operations  # gives NumR its operators
-from shiftreset_ad.modes.reverse import writing as _writes  # and has it written to
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.numbers.tags import EscapedNumberError, WrongThreadError
@@ -79,5 +77,3 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-del _operations, _writes

@@ -12,7 +12,7 @@ import three_ways
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
-from shiftreset_ad.modes.forward import number as forward
+from shiftreset_ad.modes.forward import elementwise as forward
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as operations
 from shiftreset_ad.modes.reverse.number import NumR

@@ -19,6 +19,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, grad
 from shiftreset_ad.modes.series import elementwise as series_operations
 from shiftreset_ad.modes.series.number import Series, unfinished
+from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.tags import Tag
@@ -252,6 +253,9 @@ class Counted(ArrayNumber):
 
     def __init__(self, primal, tag):
         self.primal, self.tag = primal, tag
+
+    def structured(self, rule, args, kwargs):
+        return by_linear_maps(self, rule, args, kwargs)
 
     @staticmethod
     def linearized(tag, answer, active):

@@ -6,6 +6,7 @@ NumPy says which elements of the flat array an index means, and `take` gets them
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from shiftreset_ad.rules.indexing import scatter
 INTEGERS = (int, np.integer)
 
 
+@entered(operator.getitem)
 def part(x: Standard, index: Any) -> Standard:
     """`x[index]`."""
     shape = x.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -126,9 +127,9 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from shiftreset_ad.array_api.torch import of_constants
-
-        return of_constants(function, args, kwargs or {})
+        """A function of PyTorch's own, of constants."""
+        given = {name: _unwrapped(arg) for name, arg in (kwargs or {}).items()}
+        return _wrapped(function(*map(_unwrapped, args), **given))
 
     # Arrays from this one
 
@@ -183,9 +184,8 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     device = "cpu"  # of the namespace, which is NumPy's: what it makes goes where the array lies when they meet
 
     def __getitem__(self, index: Any) -> Standard:
-        from shiftreset_ad.array_api.indexing import part
-
-        return part(self, index)
+        part: Standard = FUNCTIONS[operator.getitem](self, index)
+        return part
 
     def refuse_writing(self, statement: str) -> NoReturn:
         raise TypeError(
@@ -195,11 +195,6 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, item: Any) -> NoReturn:
         self.refuse_writing("x[i] = v")
-
-    def own(self, derivative: Any) -> Any:
-        from shiftreset_ad.boundary.libraries import in_library_of
-
-        return in_library_of(self, np.zeros(self.shape, self.dtype) if derivative is None else +derivative)
 
     def reshape(self, *shape: Any) -> Any:
         """`numpy.reshape(x, shape)`; the sizes may be given one by one."""
@@ -302,6 +297,18 @@ def adopted(x: Any) -> Any:
     if is_foreign(x):
         return standard(x)
     return type(x)(map(adopted, x)) if has_foreign(x) else x
+
+
+def _unwrapped(arg: Any) -> Any:
+    if isinstance(arg, list | tuple):
+        return type(arg)(map(_unwrapped, arg))
+    return arg.array if isinstance(arg, Standard) else arg
+
+
+def _wrapped(answer: Any) -> Any:
+    if isinstance(answer, tuple | list):
+        return tuple(map(_wrapped, answer))
+    return Standard(answer, namespace_of(answer)) if is_foreign(answer) else answer
 
 
 def _is_known(x: Any) -> bool:

@@ -1,7 +1,7 @@
-"""PyTorch's own functions, `torch.sin(x)`, of a number or of a constant inside a derivative.
+"""PyTorch's own functions, `torch.sin(x)`, of a number.
 
-Of a number, those that NumPy has under the same name, or another, with the same meaning; any other is an error. Of
-constants alone, all of them.
+Those that NumPy has under the same name, or another, with the same meaning; any other is an error. `Standard` takes all
+of them, of constants alone.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from shiftreset_ad.array_api.libraries import is_foreign, namespace_of
-from shiftreset_ad.array_api.standard import Standard
 
 ELEMENTWISE = {
     **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "sqrt", "square")},
@@ -64,21 +61,3 @@ def of_numbers(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def _numpy(name: str) -> Callable[..., Any]:
     found: Callable[..., Any] = getattr(np, name)
     return found
-
-
-def of_constants(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call a function of PyTorch on the tensors themselves, and wrap the answer."""
-    answer = function(*map(_unwrapped, args), **{name: _unwrapped(arg) for name, arg in kwargs.items()})
-    return _wrapped(answer)
-
-
-def _unwrapped(arg: Any) -> Any:
-    if isinstance(arg, list | tuple):
-        return type(arg)(map(_unwrapped, arg))
-    return arg.array if isinstance(arg, Standard) else arg
-
-
-def _wrapped(answer: Any) -> Any:
-    if isinstance(answer, tuple | list):
-        return tuple(map(_wrapped, answer))
-    return Standard(answer, namespace_of(answer)) if is_foreign(answer) else answer

@@ -16,6 +16,13 @@ from shiftreset_ad.numbers.number import Number, innermost
 from shiftreset_ad.rules.broadcasting import dtype_of
 
 
+def as_the_users(x: Any, derivative: Any) -> Any:
+    """A derivative of the value `x`, which stands for an array of NumPy's, as the user gets it; None is zero."""
+    if isinstance(x, Standard):
+        return in_library_of(x, np.zeros(x.shape, x.dtype) if derivative is None else +derivative)
+    return x.own(derivative)
+
+
 def in_library_of(x: Any, derivative: Any) -> Any:
     """A derivative of the value `x`, or a part of one, as an array of the library that `x` belongs to."""
     here, there = innermost(derivative), innermost(x)

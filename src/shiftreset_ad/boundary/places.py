@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.control.frames import PACKAGE, is_of_a_library, outwards
 from shiftreset_ad.numbers import dispatch
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules import ELEMENTWISE
 
-_REGIONS = os.path.join(PACKAGE, "checkpointing", "")
+_REGIONS = os.path.join(PACKAGE, "transforms", "checkpointing", "")
 # Where the library calls a function of the user's, which may be one of NumPy's, as in grad(np.sin).
 _CALLS_OF_THE_USERS = {"_guarded", "push", "expanded"}
 
@@ -105,7 +106,7 @@ class Visit:
         ]  # one of which turns operands round
         for frame in reversed(named):
             found = trees.flatten(arguments_of(frame))[0]
-            if any(isinstance(x, dispatch.Number) for x in found):
+            if any(isinstance(x, Number) for x in found):
                 return [x for x in found if trees.is_number(x) or isinstance(x, int) or hasattr(x, "__dlpack__")]
         return []
 

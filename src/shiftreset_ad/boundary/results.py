@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import MET, Wrapped
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.boundary.libraries import in_library_of
+from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import innermost, value
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -20,7 +20,7 @@ def own(y_dot: Any, y: Any) -> Any:
     """A tangent as the user gets it: of the type of its value, and the user's to keep."""
     shape = shape_of(y)
     if isinstance(plain := innermost(y), Wrapped):
-        return plain.own(y_dot)
+        return as_the_users(plain, y_dot)
     if MET:
         y_dot = in_library_of(y, y_dot)
     if isinstance(y_dot, ArrayNumber):

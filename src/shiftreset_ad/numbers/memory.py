@@ -7,7 +7,6 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.modes.reverse.memory import Window, root_of
 from shiftreset_ad.numbers.number import Number, in_memory, levels_of, put
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
 
@@ -44,8 +43,7 @@ def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> No
 def show(x: Number) -> None:
     """Note that the program has the plain array of `x`, and so sees what becomes of its memory."""
     for number in levels_of(x):
-        if hasattr(number, "adjoint") and number.tag.is_open:
-            number.tag.shown[id(block_of(number))] = root_of(number)
+        number.show()
 
 
 def require_last_value(x: Number) -> None:
@@ -79,13 +77,3 @@ def lacks_level() -> TypeError:
         "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
         "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
     )
-
-
-def is_selected(x: Any) -> bool:
-    """Whether the array of `x` is a whole memory, or has the very elements of a part of one."""
-    place = getattr(x, "adjoint", None)  # modes without adjoints have none
-    while type(place) is Window:
-        if not place.selects:
-            return False
-        place = place.of.adjoint
-    return True

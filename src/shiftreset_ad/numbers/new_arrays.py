@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.dispatch import ON_ARRAYS, name_of
-from shiftreset_ad.numbers.number import ZERO, Number, innermost, levels_of, value
+from shiftreset_ad.numbers.number import Number, innermost, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
-from shiftreset_ad.numbers.tags import Tag, open_tags
+from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.numbers.writing import write
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -42,13 +41,8 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
         if recorder.adopt is not None:
             array = recorder.adopt(array)
         for tag in open_tags():
-            array = _lifted(array, tag)
+            array = tag.lift(array)
     return array
-
-
-def _lifted(array: Any, tag: Tag) -> Any:
-    """A constant array as a number of this tag."""
-    return NumR(array, ZERO, tag) if tag.lift is None else tag.lift(array, tag)
 
 
 def on_arrays(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -71,7 +65,7 @@ def _as_number(array: Any, like: Any) -> Any:
     levels = {number.tag: number for number in levels_of(like)}
     around = [tag for tag in open_tags() if tag.serial < like.tag.serial]
     for tag in sorted({*levels, *around}, key=lambda tag: tag.serial):
-        array = levels[tag].lifted(array) if tag in levels else _lifted(array, tag)
+        array = levels[tag].lifted(array) if tag in levels else tag.lift(array)
     return array
 
 

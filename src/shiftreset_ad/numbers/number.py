@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -46,7 +45,7 @@ class Number:
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Carry out a structured operation whose newest operand is this number."""
-        return by_linear_maps(self, rule, args, kwargs)
+        raise NotImplementedError
 
     def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function whose answer has no derivative; the newest number among the arguments is this one."""
@@ -58,6 +57,13 @@ class Number:
     def taken(self, index: Any) -> Any:
         """A copy of the part `index`."""
         raise NotImplementedError
+
+    def is_selected(self) -> bool:
+        """Whether the array is a whole memory, or has the very elements of a part of one."""
+        return True
+
+    def show(self) -> None:
+        """Note that the program has the plain array of this number, and so sees what becomes of its memory."""
 
     def write(self, index: Any, item: Any) -> None:
         """Have the value and the derivative of `item`, a number that is not newer or a constant, in the part `index`.

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from shiftreset_ad.control import ControlError, GreenletError, Operation, Prompt, enclosing, here
 
@@ -48,14 +48,13 @@ class Tag(Prompt):
     `recorded`, the operations stay after its end. `copies` are those of large constant arrays, and `protected` the
     arrays that its numbers hold and that cannot be written to, with the reason; `written` are those that have been
     written to, and `shown` the numbers of those that `value` has given to the program; all by the arrays' ids.
-    `is_undone` says that the way back has put the old elements of the written ones back. `lift` makes a number of a
-    constant array, in modes without control. `visible` are the older tags that numbers have in the run of a function
-    that sees only some, as it is one operation. `site` is the call of the structured operation that is being carried
-    out.
+    `is_undone` says that the way back has put the old elements of the written ones back. `visible` are the older tags
+    that numbers have in the run of a function that sees only some, as it is one operation. `site` is the call of the
+    structured operation that is being carried out.
     """
 
     __slots__ = (
-        *("copies", "is_undone", "level", "lift", "protected", "recorded", "serial", "shown", "site", "thread"),
+        *("_lift", "copies", "is_undone", "level", "protected", "recorded", "serial", "shown", "site", "thread"),
         *("visible", "written"),
     )
 
@@ -69,7 +68,7 @@ class Tag(Prompt):
         self.recorded = False
         self.site: Any = None
         self.visible: Collection[Tag] | None = None
-        self.lift: Callable[[Any, Tag], Any] | None = None
+        self._lift: Callable[[Any, Tag], Any] | None = None
         self.copies: dict[int, tuple[Any, Any]] = {}
         self.protected: dict[int, tuple[Any, str]] = {}
         self.written: dict[int, weakref.ref[Any]] = {}
@@ -82,13 +81,17 @@ class Tag(Prompt):
         """An open tag for a call without control, on values that have numbers of these levels in them."""
         tag = cls()
         if lift is not None:
-            tag.lift = lift
+            tag._lift = lift
             _without_control.tags.append(tag)
         tag.level = max(tag.level, 1 + max(levels, default=0))
         tag.closed = partial(_refuse_escaped, tag.level)
         watch = watcher.get()
         tag.capture = nothing_to_capture if watch is None else watch.attending(tag)
         return tag
+
+    def lift(self, array: Any) -> Any:
+        """A constant array as a number of this tag, to be written to."""
+        return cast(Callable[[Any, Tag], Any], self._lift)(array, self)
 
     def open(self, capture: Callable[[Any, Any], Any]) -> None:
         watch = watcher.get()
@@ -97,8 +100,8 @@ class Tag(Prompt):
     def finish(self) -> None:
         """End a call without control: every further use of its numbers is an error."""
         self.capture = self.closed
-        if self.lift is not None:
-            self.lift = None
+        if self._lift is not None:
+            self._lift = None
             _without_control.tags.remove(self)
 
     def require_open(self) -> None:

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.dispatch import name_of
-from shiftreset_ad.numbers.memory import block_of, is_selected
+from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import Number, has_number, in_memory, innermost, is_view, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import innermost_tag
@@ -244,7 +244,7 @@ def _require_own_memory(x: Number, statement: str) -> None:
                 f"{statement}: the memory of x {reason}, and is not for the function to write to. Write to a copy, "
                 "y = x.copy()"
             )
-        if not is_selected(number):
+        if not number.is_selected():
             raise TypeError(
                 f"{statement}: x is a view that cannot be written to: of the imaginary part, numpy.imag(z), or one "
                 "that repeats elements. Write to the array itself, z[i] = a + 1j * b"

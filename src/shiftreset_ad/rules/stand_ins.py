@@ -31,10 +31,6 @@ class Wrapped:
         """Raise TypeError for `statement`, which writes to the array."""
         raise NotImplementedError
 
-    def own(self, derivative: Any) -> Any:
-        """A derivative of this value, None for zero, as the user gets it: of the same kind, and the user's to keep."""
-        raise NotImplementedError
-
 
 def carried_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The answer of one of SciPy's functions; with a staged value among the arguments the call is one step."""
@@ -56,6 +52,10 @@ class StagedValue:
     """What staging has in place of NumPy's arrays and scalars: each call with it is written down."""
 
     __slots__ = ()
+
+    def own(self, derivative: Any) -> Any:
+        """A derivative of this value, None for zero, as the user gets it: of the same kind, and the user's to keep."""
+        raise NotImplementedError
 
 
 def is_staged(x: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
@@ -122,17 +122,27 @@ def linear(
 PLAIN = (np.ndarray, np.generic)
 
 
+def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[Any, ...]) -> Any:
+    """What the first operand that answers NumPy's functions itself says to a call of `function`, if there is one.
+
+    It may be in a list or a tuple. NotImplemented where all operands are plain.
+    """
+    for operand in operands:
+        for x in operand if isinstance(operand, list | tuple) else (operand,):
+            if hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
+                answer = x.__array_function__(function, (type(x),), args, {})
+                if answer is not NotImplemented:
+                    return answer
+    return NotImplemented
+
+
 def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function of ours take numbers in its first argument as NumPy's do, by `__array_function__`."""
 
     @wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
-        for x in first if isinstance(first, list) else (first,):
-            if hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
-                answer = x.__array_function__(dispatch, (type(x),), (first, *rest), {})
-                if answer is not NotImplemented:
-                    return answer
-        return function(first, *rest)
+        answer = answered(dispatch, (first,), (first, *rest))
+        return function(first, *rest) if answer is NotImplemented else answer
 
     return dispatch
 

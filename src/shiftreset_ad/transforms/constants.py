@@ -9,7 +9,7 @@ import numpy as np
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.results import own
-from shiftreset_ad.numbers import dispatch
+from shiftreset_ad.numbers import number
 from shiftreset_ad.numbers.memory import require_last_value, show
 from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.rules.broadcasting import shape_of
@@ -42,10 +42,10 @@ def stop_gradient(x: Any) -> Any:
 def _plain(leaf: Any) -> Any:
     if not isinstance(leaf, Number):
         return leaf.array if type(leaf) is Standard and leaf.shared else leaf
-    found = dispatch.value(leaf)
+    found = number.value(leaf)
     if type(found) is Standard and not is_open(leaf):
         return found.copied().array
-    if isinstance(dispatch.in_memory(found), np.ndarray):
+    if isinstance(number.in_memory(found), np.ndarray):
         require_last_value(leaf)
         show(leaf)
         if is_staged(found):

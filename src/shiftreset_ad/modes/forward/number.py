@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.modes.forward.elementwise import operation
 from shiftreset_ad.modes.tangents import conform, lies_alike, unshared
 from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
-from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import lacks_level, protect, put_all
 from shiftreset_ad.numbers.number import (
@@ -155,6 +153,3 @@ def number(y: Any, y_dot: Any, tag: Tag, x_dot: Any = None) -> Any:
             return y
         y_dot = conform(y_dot, y)
     return NumF(y, y_dot, tag)
-
-
-install_operators(NumF, operation)

@@ -1,1 +1,23 @@
-"""Reverse mode: numbers whose operations capture the rest of the program, and go back."""
+"""Reverse mode: numbers whose operations capture the rest of the program, and go back.
+
+*   `backpropagation`: the story, an operation, its capture, and the way back;
+*   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`; `several`: operations with several answers;
+*   `adjoints`: where contributions are added up; `choices`: maximum and its kin;
+*   `writing`: `x[i] = v`, and its undoing; `memory`: adjoints of numbers that share memory;
+*   `kept`: constants that the way back needs; `recording`: a way back that runs any number of times;
+*   `collector`: Python's collector, while many operations wait.
+
+Here the class is put together: what a number does in reverse mode is what these modules define.
+"""
+
+from shiftreset_ad.modes.reverse import backpropagation, elementwise, writing
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.installing import install_operators
+
+__all__ = ["NumR"]
+
+install_operators(NumR, elementwise.operation)
+NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
+NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
+NumR.write = writing.write  # type: ignore[method-assign,assignment]
+NumR.linearized = staticmethod(backpropagation.linearized)  # type: ignore[method-assign]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import MET, Standard, Wrapped
-from shiftreset_ad.boundary.libraries import in_library_of
+from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, innermost, value
@@ -336,7 +336,7 @@ def finished(x: Accumulator) -> Any:
         like: Any = type(primal)
         return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
     if isinstance(primal, Wrapped):
-        return primal.own(None if adjoint is ZERO else adjoint)
+        return as_the_users(primal, None if adjoint is ZERO else adjoint)
     # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
     shape = shape_of(primal)
     if adjoint is ZERO:

@@ -40,7 +40,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, fini
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import unchanged
 from shiftreset_ad.modes.reverse.memory import has_been_written, keeping_what_is_shown, window_of
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import several_answers
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
@@ -64,6 +64,12 @@ def operation(tag: Tag, answer: Any, active: list[tuple[NumR, LinearMap]], site:
     y = NumR(answer, window_of(answer, active) or ZERO, tag)
     capture(tag, (pull, y, active, site))  # 2, 3
     return y
+
+
+def linearized(tag: Tag, answer: Any, active: list[tuple[NumR, LinearMap]]) -> Any:
+    """`operation`, of the call that the tag has noted."""
+    site, tag.site = tag.site, None
+    return operation(tag, answer, active, site)
 
 
 def pull(operation: Operation) -> None:
@@ -99,7 +105,7 @@ def differentiate(
     numbers = arguments.numbers
     if holomorphic:
         require_complex(operator, numbers)
-    tag = Tag()
+    tag = ReverseTag()
     xs = inputs(numbers, tag)
     args = arguments.with_numbers(xs)
 

@@ -23,7 +23,6 @@ from shiftreset_ad.modes.reverse.choices import pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import window
 from shiftreset_ad.modes.reverse.number import NumR
-from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import ZERO, Number, is_double, taken, value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
@@ -339,6 +338,3 @@ def pull_item(operation: Operation) -> None:
 
 
 FUNCTION_OF[pull_item] = operator.getitem
-install_operators(NumR, operation)
-NumR.taken = taken_item  # type: ignore[method-assign,assignment]
-NumR.__getitem__ = getitem  # type: ignore[method-assign,assignment]

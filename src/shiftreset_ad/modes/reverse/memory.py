@@ -27,7 +27,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.numbers.memory import block_of, is_selected
+from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
@@ -156,6 +156,16 @@ def root_of(x: Any) -> Any:
     return x.adjoint.root if type(x.adjoint) is Window else x
 
 
+def is_selected(x: Any) -> bool:
+    """Whether the array of `x` is a whole memory, or has the very elements of a part of one."""
+    place = x.adjoint
+    while type(place) is Window:
+        if not place.selects:
+            return False
+        place = place.of.adjoint
+    return True
+
+
 def has_been_written(x: Any) -> bool:
     """Whether the program has written to the memory in which the array of `x` lies."""
     adjoint = x.adjoint
@@ -245,7 +255,7 @@ def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`, which lies in a memory
     that the program has written to.
     """
-    if not is_selected(x):
+    if not x.is_selected():
         if index is not ...:
             shape = shape_of(x.primal)
             y_bar, part_mask, mask = scatter([y_bar], [index], shape, dtype_of(x.primal)), mask, np.zeros(shape, bool)

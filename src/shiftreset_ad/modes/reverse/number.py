@@ -6,13 +6,14 @@ import sys
 from typing import Any
 
 from shiftreset_ad.boundary.notes import site_of_structured
-from shiftreset_ad.modes.reverse.backpropagation import operation
 from shiftreset_ad.modes.reverse.kept import frozen
+from shiftreset_ad.modes.reverse.memory import is_selected, root_of
 from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules import Structured
 
 
 class NumR(ArrayNumber):
@@ -32,16 +33,27 @@ class NumR(ArrayNumber):
         return by_linear_maps(self, rule, args, kwargs)
 
     @staticmethod
-    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
-        site, tag.site = tag.site, None
-        return operation(tag, answer, active, site)
-
-    @staticmethod
     def frozen(constant: Any, tag: Tag) -> Any:
         return frozen(constant, tag)
 
     def lifted(self, constant: Any) -> NumR:
         return NumR(constant, ZERO, self.tag)
 
+    def is_selected(self) -> bool:
+        return is_selected(self)
+
+    def show(self) -> None:
+        if self.tag.is_open:
+            self.tag.shown[id(block_of(self))] = root_of(self)
+
 
 NumR.inside = NumR.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
+
+
+class ReverseTag(Tag):
+    """The tag of one call of a derivative operator in reverse mode."""
+
+    __slots__ = ()
+
+    def lift(self, array: Any) -> NumR:
+        return NumR(array, ZERO, self)

@@ -25,7 +25,7 @@ from shiftreset_ad.modes.reverse.backpropagation import inputs
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
 from shiftreset_ad.modes.reverse.memory import PLACES, keeping_what_is_shown
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number
@@ -55,7 +55,7 @@ class Recording:
         self._lock = Lock()
         self._owner = 0
         self._cut_short = self._undone = False
-        tag = Tag()
+        tag = ReverseTag()
         tag.recorded = True
         self._tag = tag
         # Copies, as the caller may write to the arrays before the way back.

@@ -85,4 +85,3 @@ def written_number(operation: Operation) -> NumR:
 
 
 FUNCTION_OF[undo] = operator.setitem
-NumR.write = write  # type: ignore[method-assign,assignment]

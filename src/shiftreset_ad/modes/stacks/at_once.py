@@ -9,42 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.modes.stacks.number import Stack, after_rows
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import BASIC, read, scatter
+from shiftreset_ad.rules.indexing import read, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.products import LABELS, contract
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along
 from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, join, normalize_axes, normalize_axis, real_part
 
-AT_ONCE: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-
-OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type}
+# `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
+WAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def at_once(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter the decorated function as the way of each of `functions` to work on all rows."""
 
     def enter(on_all_rows: Callable[..., Any]) -> Callable[..., Any]:
-        AT_ONCE.update(dict.fromkeys(functions, on_all_rows))
+        WAYS.update(dict.fromkeys(functions, on_all_rows))
         return on_all_rows
 
     return enter
-
-
-def after_rows(index: Any) -> tuple[Any, ...] | None:
-    """An index of one value as an index of all rows; None where arrays in it are apart, which moves their axes.
-
-    `True` and `False` count as arrays: they are masks without dimensions.
-    """
-    parts = index if isinstance(index, tuple) else (index,)
-    sliced = [isinstance(part, slice | type(None) | type(Ellipsis)) for part in parts]
-    inner = sliced[sliced.index(False) : len(sliced) - sliced[::-1].index(False)] if False in sliced else []
-    if any(inner) and not all(isinstance(part, BASIC) and not isinstance(part, bool) for part in parts):
-        return None
-    return (slice(None), *parts)
 
 
 @at_once(operator.getitem)

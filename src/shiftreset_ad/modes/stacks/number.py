@@ -11,28 +11,25 @@ called row by row. As the values in a stack differ, a question about *the* value
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.modes.stacks.at_once import AT_ONCE, OF_THE_SHAPE, after_rows
-from shiftreset_ad.modes.stacks.elementwise import operation
 from shiftreset_ad.numbers.dispatch import name_of
-from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import map_numbers, put
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Structured
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.numpy.shapes import (
-    constant_of,
-)
+from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.indexing import BASIC
 
 
 class Stack(ArrayNumber):
     """Values of one shape, along the first axis of `rows`; `tag` is that of the call that stacked them."""
 
     __slots__ = ("rows", "tag")
+    at_once: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]  # how functions work on all rows
 
     def __init__(self, rows: Any, tag: Tag) -> None:
         self.rows = rows
@@ -66,8 +63,8 @@ class Stack(ArrayNumber):
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.tag.require_open()
-        if rule.function in AT_ONCE:
-            rows = AT_ONCE[rule.function](self, *args, **kwargs)
+        if rule.function in self.at_once:
+            rows = self.at_once[rule.function](self, *args, **kwargs)
             if rows is not None:
                 return Stack(rows, self.tag)
         return self.row_by_row(rule.function, *args, **kwargs)
@@ -137,7 +134,17 @@ class Stack(ArrayNumber):
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
 
 
-install_operators(Stack, operation)
+OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type}
 
 
-# The functions that linear maps are made of: `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
+def after_rows(index: Any) -> tuple[Any, ...] | None:
+    """An index of one value as an index of all rows; None where arrays in it are apart, which moves their axes.
+
+    `True` and `False` count as arrays: they are masks without dimensions.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    sliced = [isinstance(part, slice | type(None) | type(Ellipsis)) for part in parts]
+    inner = sliced[sliced.index(False) : len(sliced) - sliced[::-1].index(False)] if False in sliced else []
+    if any(inner) and not all(isinstance(part, BASIC) and not isinstance(part, bool) for part in parts):
+        return None
+    return (slice(None), *parts)

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from shiftreset_ad.numbers.dispatch import call
-from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.special.table import rule
-from shiftreset_ad.rules.stand_ins import ask, staged_among
+from shiftreset_ad.rules.table import answered
 
 
 def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,10 +20,8 @@ def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         values = tuple(bound.arguments.values())
-        if any(map(has_number, values)):
-            return call(ours, *values)
-        staged = staged_among(*values)
-        return function(*values) if staged is None else ask(staged, ours, values, {})
+        answer = answered(ours, values, values)
+        return function(*values) if answer is NotImplemented else answer
 
     return ours
 

@@ -21,7 +21,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.memory import keeping_what_is_shown
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, value
@@ -116,7 +116,7 @@ def unrecorded(
     Numbers, and not the values themselves, so that the function sees the same in every run, and none that it puts
     elsewhere can be used later: its derivative would be lost.
     """
-    tag = Tag()
+    tag = ReverseTag()
     tag.closed = tag.capture = partial(_refuse_left_behind, operator)
     inputs = [NumR(leaf, ZERO, tag) if i in lifted else leaf for i, leaf in enumerate(leaves)]
     tag.visible = levels(leaves)

@@ -15,7 +15,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.modes.reverse.adjoints import settle
 from shiftreset_ad.modes.reverse.kept import frozen
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, value
 from shiftreset_ad.numbers.tags import Tag
@@ -78,7 +78,7 @@ def checkpointed(
 
     def pullback(inputs: list[Any], y_bars: list[Any], first: list[Any]) -> list[Any]:
         def pulled_back(leaves: list[Any]) -> list[Any]:
-            tag = Tag()
+            tag = ReverseTag()
             xs = {i: NumR(leaves[i], ZERO, tag) for i in operands.places}
             again, pending = recorded(operator, region, leaves[: len(inputs)], xs, tag)
             answers = trees.Parts(again).numbers

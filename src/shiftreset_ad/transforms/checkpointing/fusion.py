@@ -13,7 +13,7 @@ from typing import Any
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import NUMERIC, without_level
 from shiftreset_ad.boundary.notes import call_site
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
@@ -54,7 +54,7 @@ def fused(operator: str, call: Call) -> Any:
     tag = newest.tag
     tag.require_open()
     operands = {i: x for i, x in enumerate(call.leaves) if type(x) is NumR and x.tag is tag}
-    inner = Tag()
+    inner = ReverseTag()
     leaves = below(call.leaves, tag)
     xs = {i: NumR(leaves[i], ZERO, inner) for i in operands}
     (answer, updates), pending = recorded(operator, call, leaves, xs, inner)

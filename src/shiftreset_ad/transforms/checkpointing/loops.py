@@ -20,7 +20,7 @@ from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import accumulate
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -247,7 +247,7 @@ class Reversal:
         size, leaves = self._loop.size, [*self._state, *self._environment]
 
         def through(inputs: list[Any], totals: dict[int, NumR]) -> dict[int, NumR]:
-            tag = Tag()
+            tag = ReverseTag()
             xs = {i: continued(totals.get(i), inputs[i], tag) for i in self._active}
             run = partial(self._loop.run, step, step + 1)
             state, pending = recorded(self._loop.operator, run, inputs[: len(leaves)], xs, tag)
@@ -267,7 +267,7 @@ class Reversal:
         x_bars = dict(zip(self._active, checkpointed(self._loop.operator, adjoints, [*leaves, *y_bars]), strict=True))
         for i in self._active:
             if i >= size and x_bars[i] is not None:
-                total = self._totals.setdefault(i, NumR(leaves[i], ZERO, Tag()))
+                total = self._totals.setdefault(i, NumR(leaves[i], ZERO, ReverseTag()))
                 accumulate(total, x_bars[i])
         return [x_bars.get(i) for i in range(size)]
 

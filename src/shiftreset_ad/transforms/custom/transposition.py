@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.modes.reverse.recording import Recording
-from shiftreset_ad.modes.stacks.at_once import OF_THE_SHAPE
+from shiftreset_ad.modes.stacks.number import OF_THE_SHAPE
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.installing import install_operators
