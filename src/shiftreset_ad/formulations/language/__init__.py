@@ -109,3 +109,6 @@ __all__ = [
     "with_children",
     "with_parts",
 ]
+
+# Terms are printed as they are parsed: here, where the language is put together.
+Term.__str__ = show  # type: ignore[assignment]

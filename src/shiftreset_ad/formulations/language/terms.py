@@ -47,11 +47,6 @@ class Term(Overloaded):
     def __bool__(self) -> bool:
         raise TypeError("a term has no truth value: write if_then_else(condition, then, otherwise), or parse it")
 
-    def __str__(self) -> str:
-        from shiftreset_ad.formulations.language.printer import show
-
-        return show(self)
-
     def __repr__(self) -> str:
         return f"parse({str(self)!r})"
 

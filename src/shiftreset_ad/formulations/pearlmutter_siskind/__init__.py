@@ -74,6 +74,10 @@ __all__ = [
     "zero",
 ]
 
+# `J` is a function of the language, and its transform is code of the language that uses `J`: the circle is closed here.
+Procedure.transform = lambda procedure: Transform(procedure).image()
+Closure.__call__ = call  # type: ignore[method-assign]
+
 
 def grad(f: Term | Closure | Gradient) -> Callable[[Any], Any]:
     """The gradient of a function of the language, whose argument is a number, or pairs and sums of numbers.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from shiftreset_ad.formulations.language.names import free_variables, with_children
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
@@ -42,6 +42,7 @@ class Procedure:
     origin: Procedure | None = None  # of which this is the reverse transform
     name: str = ""  # of a primitive
     free: tuple[str, ...] = field(init=False)
+    transform: ClassVar[Callable[[Procedure], Procedure]]  # the one of `reverse`: `J` and its transform need each other
 
     def __post_init__(self) -> None:
         bound = {self.parameter, *(name for name, _ in self.bindings)}
@@ -51,14 +52,12 @@ class Procedure:
     @cached_property
     def image(self) -> Procedure:
         """The reverse transform of this lambda term."""
-        from shiftreset_ad.formulations.pearlmutter_siskind.reverse import Transform
-
         inside = [self]
         for procedure in inside:
             inside += [b for _, b in procedure.bindings if isinstance(b, Procedure) and "image" not in vars(b)]
         for procedure in reversed(inside[1:]):  # the innermost first, so that this does not nest
             _ = procedure.image
-        return Transform(self).image()
+        return self.transform()
 
     @property
     def term(self) -> Lam:

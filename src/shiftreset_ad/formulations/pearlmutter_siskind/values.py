@@ -40,11 +40,6 @@ class Closure:
     values: tuple[Any, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)  # what an operation has answered for it
 
-    def __call__(self, argument: Any) -> Any:
-        from shiftreset_ad.formulations.pearlmutter_siskind.interpreter import call
-
-        return call(self, argument)
-
     def __repr__(self) -> str:
         return self.procedure.name or f"<fun {self.procedure.parameter}>"
 
