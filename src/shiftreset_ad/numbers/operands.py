@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import Number, has_number, value
+from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, value
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
 from shiftreset_ad.rules.stand_ins import Wrapped
@@ -62,9 +62,9 @@ def is_in_parts(x: Any, other: Any, function: Callable[..., Any]) -> bool:
 
 
 def is_inexact(answer: Any) -> bool:
-    """Whether the answer of an operation is real or complex floating-point, and so differentiable; integers are not.
+    """Whether the answer of an operation is real or complex floating-point, and so differentiable.
 
-    Raises TypeError for anything else.
+    Integers are not, nor is a list of answers. Raises TypeError for anything else.
     """
     kind = type(answer)
     if kind is np.float64 or kind is float:
@@ -72,6 +72,8 @@ def is_inexact(answer: Any) -> bool:
     if kind is np.ndarray:
         kind = answer.dtype.kind
     else:
+        if issubclass(kind, SEQUENCES):
+            return False
         if not issubclass(kind, Number):
             require_plain(answer)
         kind = dtype_of(answer).kind

@@ -15,7 +15,7 @@ from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.modes.reverse.backpropagation import differentiate
+from shiftreset_ad.transforms.gradient import differentiate
 
 
 def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Any]:

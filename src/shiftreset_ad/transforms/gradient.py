@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import Arguments
-from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.boundary.checks import named, require_complex, scalar_and_aux
 from shiftreset_ad.boundary.tracebacks import trimmed
-from shiftreset_ad.boundary.trees import handed_back
-from shiftreset_ad.modes.reverse.backpropagation import differentiate
+from shiftreset_ad.boundary.trees import handed_back, returned
+from shiftreset_ad.modes.reverse.backpropagation import there_and_back
+from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.tags import Tag
 
 
 def value_and_grad(
@@ -65,3 +69,21 @@ def grad(
 
     gradient_of_f.__name__ = gradient_of_f.__qualname__ = name
     return gradient_of_f
+
+
+def differentiate(
+    operator: str, f: Callable[..., Any], arguments: Arguments, has_aux: bool, holomorphic: bool, kwargs: Any
+) -> tuple[Any, Any, Any]:
+    """The value of `f`, its gradient, and what `f` returned beside the value."""
+    numbers = arguments.numbers
+    if holomorphic:
+        require_complex(operator, numbers)
+
+    def program(xs: list[NumR]) -> Callable[[], Any]:
+        return partial(returned, partial(f, *arguments.with_numbers(xs), **kwargs))
+
+    def scalar(result: Any, tag: Tag) -> tuple[Any, Any]:
+        return scalar_and_aux(operator, result, has_aux, holomorphic, tag)
+
+    value, derivatives, aux = with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
+    return value, arguments.derivative(derivatives), aux

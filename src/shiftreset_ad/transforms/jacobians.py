@@ -13,11 +13,11 @@ from shiftreset_ad.boundary.checks import named, require_complex, require_deriva
 from shiftreset_ad.boundary.results import tangent_of
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
-from shiftreset_ad.modes.reverse.backpropagation import differentiate
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
+from shiftreset_ad.transforms.gradient import differentiate
 from shiftreset_ad.transforms.products import Argnums, transpose
 
 MIXED_AT_MOST = 4096  # elements of which any two are told apart

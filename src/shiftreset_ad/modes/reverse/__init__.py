@@ -1,7 +1,8 @@
 """Reverse mode: numbers whose operations capture the rest of the program, and go back.
 
 *   `backpropagation`: the story, an operation, its capture, and the way back;
-*   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`; `several`: operations with several answers;
+*   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`;
+*   `borders`: where values enter a program, and leave it; `several`: operations with several answers;
 *   `adjoints`: where contributions are added up; `choices`: maximum and its kin;
 *   `writing`: `x[i] = v`, and its undoing; `memory`: adjoints of numbers that share memory;
 *   `kept`: constants that the way back needs; `recording`: a way back that runs any number of times;
@@ -20,4 +21,4 @@ install_operators(NumR, elementwise.operation)
 NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
 NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
 NumR.write = writing.write  # type: ignore[method-assign,assignment]
-NumR.linearized = staticmethod(backpropagation.linearized)  # type: ignore[method-assign]
+NumR.linearized = staticmethod(backpropagation.operation)  # type: ignore[method-assign]

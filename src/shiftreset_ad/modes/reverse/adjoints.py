@@ -15,6 +15,7 @@ An array that the program has written to has its adjoint in its `Memory`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,9 +26,10 @@ from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, innermost, value
+from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import scatter, scatter_into, staged_part
-from shiftreset_ad.rules.masked import Masked, marked, unbroadcast_mask
+from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
+from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.stand_ins import is_staged
 
@@ -70,6 +72,34 @@ class Accumulator(Protocol):
     primal: Any
     adjoint: Any
     owns: bool
+
+
+def cotangent(y: Accumulator, site: Any) -> Any:
+    """The adjoint of `y`, as linear maps take it; None if nothing that counts has used `y`.
+
+    It is `Masked` where only a part counts, if the function is linear: then its call `site` is the function.
+    """
+    y_bar = summed(y)
+    if y_bar is ZERO:
+        return None
+    if type(y_bar) is float:
+        return float64(y_bar)
+    return y_bar.values if type(y_bar) is Masked and not callable(site) else y_bar
+
+
+def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Any) -> None:
+    """Add to the adjoint of each active operand what its linear map makes of the adjoint of the answer."""
+    is_masked = type(y_bar) is Masked
+    for x, linear_map in active:
+        x_bar = through(linear_map.pullback, y_bar) if is_masked else linear_map.pullback(y_bar)
+        if type(x_bar) is At:
+            part = x_bar.y_bar
+            if type(part) is Masked:
+                accumulate_at(x, x_bar.index, part.values, part.mask)
+            else:
+                accumulate_at(x, x_bar.index, part)
+        else:
+            accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
 
 
 def accumulate(x: Accumulator, x_bar: Any, owned: bool = False) -> None:

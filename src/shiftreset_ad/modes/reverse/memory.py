@@ -27,8 +27,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import block_of
-from shiftreset_ad.numbers.number import Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.number import ZERO, Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
@@ -139,16 +140,18 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
     return None
 
 
-def window_of(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Window | None:
-    """The window for the answer with the value `y` of an operation on these numbers, if it is a view of one of them."""
+def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Any:
+    """The adjoint that the answer with the value `y` of an operation on these numbers begins with: ZERO, or a window if
+    it is a view of one of them.
+    """
     array = in_memory(y)
     if type(array) is not ndarray or array.base is None:
-        return None
+        return ZERO
     for x, linear_map in active:
         place = window(y, x, None, linear_map)
         if place is not None:
             return place
-    return None
+    return ZERO
 
 
 def root_of(x: Any) -> Any:
@@ -190,11 +193,13 @@ def note_write(x: Any) -> None:
 # Plain arrays that the program has got by `value`, and numbers that it keeps
 
 
-def keeping_what_is_shown(tag: Tag, go_back: Callable[[], None]) -> None:
-    """Go back, and then let the plain arrays that the program has be what they were at its end, as NumPy's are."""
+def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
+    """Go back, without warnings, and then let the plain arrays that the program has be what they were at its end, as
+    NumPy's are.
+    """
     last = [(root, taken(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
     try:
-        go_back()
+        without_warnings(go_back)
     finally:
         tag.is_undone = bool(tag.written)
         for root, elements in last:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from shiftreset_ad.boundary.notes import site_of_structured
 from shiftreset_ad.modes.reverse.kept import frozen
@@ -13,7 +14,7 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import Structured
+from shiftreset_ad.rules import LinearMap, Structured
 
 
 class NumR(ArrayNumber):
@@ -48,6 +49,10 @@ class NumR(ArrayNumber):
 
 
 NumR.inside = NumR.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
+
+
+# The active operands of an operation, each with its linear map
+Active: TypeAlias = "Sequence[tuple[NumR, LinearMap]]"
 
 
 class ReverseTag(Tag):

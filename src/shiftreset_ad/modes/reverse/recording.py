@@ -21,13 +21,12 @@ from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished
-from shiftreset_ad.modes.reverse.backpropagation import inputs
+from shiftreset_ad.modes.reverse.borders import arrived
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
-from shiftreset_ad.modes.reverse.memory import PLACES, keeping_what_is_shown
+from shiftreset_ad.modes.reverse.memory import PLACES, going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
-from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.broadcasting import shape_of
@@ -60,7 +59,7 @@ class Recording:
         self._tag = tag
         # Copies, as the caller may write to the arrays before the way back.
         copies = [_copy(x) for x in arguments.numbers]
-        self._xs = inputs(copies, tag)
+        self._xs = arrived(copies, tag)
         self._pending: list[Operation] = []
         args = arguments.with_numbers(self._xs)
         program = partial(trees.returned, partial(f, *args, **kwargs))
@@ -114,7 +113,7 @@ class Recording:
             for y, y_bar in zip(self._ys, y_bars, strict=True):
                 if y is not None and y_bar is not None:
                     accumulate(y, y_bar)
-            keeping_what_is_shown(self._tag, partial(without_warnings, self._backward))
+            going_back(self._tag, self._backward)
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)

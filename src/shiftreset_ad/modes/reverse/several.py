@@ -1,4 +1,4 @@
-"""One operation with several answers."""
+"""Operations whose answer is not one number: several answers, or a constant."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 from shiftreset_ad.boundary.notes import CallSite
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import Active, NumR
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.number import SEQUENCES, ZERO
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture
-from shiftreset_ad.rules import LinearMap
 
 
-def several_answers(tag: Tag, answers: Any, active: list[tuple[NumR, LinearMap]], site: CallSite | None) -> Any:
-    """An operation with a list or a tuple of answers, of which some may be constants."""
+def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:
+    """An operation with a list or a tuple of answers, of which some may be constants; or with a constant answer."""
+    if not issubclass(type(answers), SEQUENCES):
+        return answers
     operands = [x for x, _ in active]
     ys = jointly(tag, answers, operands, lambda y_bars: [linear_map.pullback(y_bars) for _, linear_map in active], site)
     return type(answers)(ys)

@@ -20,9 +20,8 @@ from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
-from shiftreset_ad.modes.reverse.memory import keeping_what_is_shown
+from shiftreset_ad.modes.reverse.memory import going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
-from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, value
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
@@ -160,7 +159,7 @@ def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any]
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
             accumulate(y, y_bar)
-    keeping_what_is_shown(tag, partial(without_warnings, backward, pending))
+    going_back(tag, partial(backward, pending))
 
 
 def adjoint(x: NumR) -> Any:

@@ -1,0 +1,41 @@
+"""Where values enter a program in reverse mode, and where they leave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.boundary.checks import without_level
+from shiftreset_ad.control import Operation
+from shiftreset_ad.modes.reverse.kept import unchanged
+from shiftreset_ad.modes.reverse.memory import has_been_written
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.tags import Tag
+
+
+def arrived(numbers: list[Any], tag: Tag) -> list[NumR]:
+    """The numbers that a program under this tag begins with. The program may not write to their arrays."""
+    for number in numbers:
+        protect(tag, number, "is an argument")
+    return [NumR(number, ZERO, tag) for number in numbers]
+
+
+def unchanged_inputs(numbers: list[Any]) -> list[Operation]:
+    """The operations that check on the way back that nobody has written to the arrays among the inputs."""
+    return [unchanged(number) for number in numbers if issubclass(type(number), ndarray)]
+
+
+def departed(answer: Any, aux: Any, tag: Tag) -> tuple[Any, Any]:
+    """What the program returned, as values one level below: the way back puts old elements into written arrays."""
+    tag.copies.clear()  # the operations have the copies, and are freed one by one
+    tag.protected.clear()
+    value = last_value(answer) if type(answer) is NumR and answer.tag is tag else answer
+    return value, None if aux is None else without_level(aux, tag, last_value)
+
+
+def last_value(x: NumR) -> Any:
+    """The value of a number before the way back: a copy, if the way back will change it."""
+    return +x.primal if has_been_written(x) else x.primal
