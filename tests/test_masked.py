@@ -100,6 +100,15 @@ def overwritten_complex(x: Any) -> Any:
     return np.real(y)
 
 
+def apart(x: Any) -> Any:
+    """Twice the roots: with zeros below, where they count, their deviation is half of the roots."""
+    return np.stack([np.sqrt(x), 0.0 * x])
+
+
+def counted(x: Any) -> Any:
+    return np.stack([x > 0, x > 0])
+
+
 CHOICES: dict[str, Callable[[Any], Any]] = {
     "where": lambda x: np.where(x > 0, np.sqrt(x), 0.0),
     "where_not": lambda x: np.where(x == 0, 0.0, np.sqrt(x)),
@@ -126,7 +135,21 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "sum_where": lambda x: np.sum(np.sqrt(x), where=x > 0),
     "mean_where": lambda x: np.mean(np.sqrt(x), where=x > 0),
     "prod_where": lambda x: np.prod(np.sqrt(x), where=x > 0),
+    "var_where": lambda x: np.var(apart(x), where=counted(x)) * 4 + np.sqrt(x[1]) - x[1],
+    "std_where": lambda x: (
+        np.std(apart(x).T.reshape(1, 4), axis=1, where=counted(x).T.reshape(1, 4), keepdims=True) * 2
+    ),
+    "std_where_mean": lambda x: np.std(np.sqrt(x), mean=0.0, where=x > 0),
+    "nanvar_where": lambda x: np.nanvar(apart(x), where=counted(x)) * 4 + np.sqrt(x[1]) - x[1],
+    "logaddexp_where": lambda x: np.logaddexp.reduce(np.sqrt(x), where=x > 0, initial=-np.inf),
+    "hypot_where": lambda x: np.hypot.reduce(np.sqrt(x), where=x > 0),
     "nansum": lambda x: np.nansum(x / np.sqrt(x)),
+    "nanmean": lambda x: np.nanmean(x / np.sqrt(x)),
+    "nanmax": lambda x: np.nanmax(x / np.sqrt(x)),
+    "nanmedian": lambda x: np.nanmedian(x / np.sqrt(x)),
+    "nanstd": lambda x: np.nanstd(np.concatenate([x / np.sqrt(x), [0.0]])) * 2,
+    "nancumsum": lambda x: np.nancumsum(x / np.sqrt(x))[1],
+    "nan_to_num": lambda x: np.nan_to_num(x / np.sqrt(x)),
     "sort": lambda x: np.sort(np.sqrt(x))[-1],
     "element": lambda x: np.sqrt(x)[1],
     "iterated": lambda x: list(np.sqrt(x))[1],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.reductions import (
     NOT_GIVEN,
     count_along,
@@ -88,8 +89,8 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return y, (
             LinearMap(
-                lambda x_dot: np.sum(slope() * x_dot, axis=axis, keepdims=keepdims),
-                lambda y_bar: slope() * spread(y_bar),
+                lambda x_dot: np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims),
+                lambda y_bar: where_chosen(where, slope() * spread(y_bar)),
             ),
             LinearMap(
                 lambda mean_dot: -np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims),
