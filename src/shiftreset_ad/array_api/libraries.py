@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,12 @@ def has_foreign(x: Any) -> bool:
     if type(x) in SEQUENCES:
         return not _others.issuperset(map(type, x)) and any(map(has_foreign, x))
     return is_foreign(x)
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether `x` is a sparse array or matrix of SciPy's, which is not imported for the question."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(x)
 
 
 def _follows_standard(kind: type) -> bool:

@@ -144,6 +144,8 @@ def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool,
 def _described(answer: Any) -> str:
     if answer is None:
         return "None (is a return statement missing?)"
+    if type(answer).__module__.partition(".")[0] == "xarray":
+        return f"a {type(answer).__name__}, of which y.data is the number"
     return f"a {type(answer).__name__}" + (f" of dtype {answer.dtype}" if isinstance(answer, np.ndarray) else "")
 
 

@@ -16,7 +16,7 @@ from greenlet import getcurrent as here
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
-LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas"}
+LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
 def is_ours(code: CodeType) -> bool:

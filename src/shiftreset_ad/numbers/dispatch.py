@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.array_api.libraries import has_foreign
+from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, newest, numbers_in, one_level_below
 from shiftreset_ad.numbers.tags import Tag, watcher
@@ -244,6 +244,11 @@ def _require_supported(
     function: Callable[..., Any], definition: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Raise TypeError if the rule of `function` does not take these arguments."""
+    if any(map(is_sparse, (*args, *kwargs.values()))):
+        raise TypeError(
+            f"{name_of(function)}: NumPy's functions take no sparse array of SciPy's. Use S @ x for numpy.dot(S, x), "
+            "and S.toarray() for the sparse S in any other"
+        )
     signature = inspect.signature(definition)
     try:
         signature.bind(*args, **kwargs)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.array_api import Wrapped, is_foreign
+from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, name_of
 from shiftreset_ad.numbers.memory import require_last_value
@@ -24,6 +25,7 @@ from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     OF_OBJECTS,
     POLYNOMIALS,
+    as_object,
     gathered_in,
     is_asked_by_concatenator,
     may_have_objects,
@@ -35,6 +37,7 @@ from shiftreset_ad.numbers.object_arrays import (
 )
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import BUILD
+from shiftreset_ad.numbers.sparse import LEAVING_IT_TO_US, asked_by_sparse, matmul
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -62,6 +65,7 @@ class ArrayNumber(Number):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    __pandas_priority__ = 10_000  # so that its objects leave operators to numbers
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -116,7 +120,12 @@ class ArrayNumber(Number):
         if copy is False:
             raise ValueError("numpy.asarray(x, copy=False): a number that is being differentiated has to be copied")
         require_unmasked()
-        if not self.shape or is_asked_by_concatenator() if dtype is None else np.dtype(dtype) is OBJECT:
+        if (asker := asked_by_sparse()) in LEAVING_IT_TO_US:
+            return as_object(self)
+        if asker == "dot" and self.shape:  # of a matrix of coordinates, which uses x itself if this is any array
+            return as_object(self)[None]
+        is_scalar = not self.shape and asker is None
+        if is_scalar or is_asked_by_concatenator() if dtype is None else np.dtype(dtype) is OBJECT:
             require_real(self)
             return of_elements(self)
         raise refuse("numpy.array, numpy.asarray, or a function that calls them,", _REMEDY_FOR_ARRAYS)
@@ -257,10 +266,14 @@ class ArrayNumber(Number):
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
 
     def __matmul__(self, other: Any) -> Any:
-        return call_with(np.matmul, (self, _as_array(other)), {}) if _is_array(other) else NotImplemented
+        if _is_array(other):
+            return call_with(np.matmul, (self, _as_array(other)), {})
+        return matmul(self, other) if is_sparse(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return call_with(np.matmul, (_as_array(other), self), {}) if _is_array(other) else NotImplemented
+        if _is_array(other):
+            return call_with(np.matmul, (_as_array(other), self), {})
+        return matmul(other, self) if is_sparse(other) else NotImplemented
 
     __imatmul__ = in_place(__matmul__, "@")
     __ifloordiv__ = in_place(__floordiv__, "//")

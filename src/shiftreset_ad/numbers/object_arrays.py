@@ -50,6 +50,13 @@ def of_elements(x: Any) -> Any:
     return elements
 
 
+def as_object(x: Any) -> Any:
+    """A number as the only element of an array of objects without dimensions."""
+    whole = np.empty((), OBJECT)
+    whole[()] = x
+    return whole
+
+
 def is_asked_by_concatenator() -> bool:
     """Whether the caller's caller is `numpy.r_` or `numpy.c_`, which join what they get, and ask for nothing else."""
     return sys._getframe(2).f_code is _CONCATENATOR

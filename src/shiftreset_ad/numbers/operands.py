@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, value
+from shiftreset_ad.numbers.refusals import refuse
+from shiftreset_ad.numbers.remedies import OF_MODULES
+from shiftreset_ad.numbers.sparse import elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
 from shiftreset_ad.rules.stand_ins import Wrapped
@@ -46,14 +50,23 @@ def takes_lists(x: Any, function: Callable[..., Any]) -> bool:
 
 
 def with_parts_gathered(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """`function(a, b)` where one is a list with numbers in it, or an array of objects: put together as one array;
-    NotImplemented if none is.
+    """`function(a, b)` where one is a list with numbers in it, or an array of objects: put together as one array; and
+    where one is sparse. NotImplemented if none is; TypeError for one of pandas.
     """
     if is_in_parts(a, b, function):
         return function(array(a), b)
     if is_in_parts(b, a, function):
         return function(a, array(b))
+    if is_sparse(a) or is_sparse(b):
+        return elementwise(function, a, b)
+    if is_of_pandas(a) or is_of_pandas(b):
+        raise refuse(f"{function.__name__} of an object of pandas and a number", OF_MODULES["pandas"])
     return NotImplemented
+
+
+def is_of_pandas(x: Any) -> bool:
+    """Whether this is a table of pandas, or a part of one."""
+    return type(x).__module__.partition(".")[0] == "pandas"
 
 
 def is_in_parts(x: Any, other: Any, function: Callable[..., Any]) -> bool:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.control.frames import is_the_users
-from shiftreset_ad.numbers.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, taking_numbers
+from shiftreset_ad.control.frames import is_ours, is_the_users
+from shiftreset_ad.numbers.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, of_library, taking_numbers
 
 LOST = "would turn a number that is being differentiated into a constant, and lose its derivative"
 # What libraries say where they have dropped our error.
@@ -65,7 +65,7 @@ def refuse(conversion: str, remedy: str) -> TypeError:
     function, method = _function(expression)
     name = f"{module_of(function)}.{getattr(function, '__name__', '')}".removeprefix("builtins.")
     subject = text if name.rpartition(".")[2] in text else f"{name}, here {text},"
-    return _refusal(subject, of_function(function, method) or remedy)
+    return _refusal(subject, of_function(function, method) or of_library(_library_in(frame)) or remedy)
 
 
 def _refusal_of_write(expression: Expression) -> TypeError:
@@ -147,6 +147,17 @@ def _remedy_of_scipy(error: BaseException) -> str | None:
     expression = None if place is None else _expression(place.tb_frame, place.tb_lasti)
     function = None if expression is None else _function(expression)[0]
     return of_function(function, None) if module_of(function).startswith("scipy.") else None
+
+
+def _library_in(program: FrameType | None) -> str:
+    """The module that the program has called to get here, by an operator maybe."""
+    frame: FrameType | None = sys._getframe(1)
+    module = ""
+    while frame is not None and frame is not program:
+        if not is_ours(frame.f_code):
+            module = frame.f_globals.get("__name__", "")
+        frame = frame.f_back
+    return module
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:

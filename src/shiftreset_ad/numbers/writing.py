@@ -220,7 +220,8 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
         return
     _require_older(item, x, statement)
     if not isinstance(item, (Number, Wrapped, ndarray, np.generic, int, float, complex)):
-        raise TypeError(f"{statement}: a {type(item).__name__} cannot be written to an array of numbers")
+        instead = "; write its array, numpy.asarray(v)" if hasattr(item, "__array__") else ""
+        raise TypeError(f"{statement}: a {type(item).__name__} cannot be written to an array of numbers{instead}")
     if is_complex(item) and not is_complex(x):
         raise TypeError(
             f"{statement}: the value is complex, and x is an array of real numbers. Write its real part, numpy.real(v)"

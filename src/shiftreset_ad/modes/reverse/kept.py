@@ -16,10 +16,12 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api import Standard
+from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.modes.reverse.memory import has_been_written
 from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.numbers.plain_arrays import is_read_only, same
+from shiftreset_ad.numbers.sparse import parts
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -40,6 +42,8 @@ def frozen(constant: Any, tag: Tag) -> Any:
         return frozen_of_other_library(constant, tag) if constant.shared else constant
     if is_staged(constant):
         return constant.frozen()
+    if is_sparse(constant):
+        return frozen_sparse(constant, tag)
     if type(constant) is not ndarray or constant.dtype.hasobject:
         return constant
     if is_read_only(constant):
@@ -61,6 +65,17 @@ def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
         return known[1]  # type: ignore[no-any-return]
     copy = constant.unshared()
     tag.copies[id(constant.array)] = constant.array, copy
+    return copy
+
+
+def frozen_sparse(constant: Any, tag: Tag) -> Any:
+    """A sparse matrix as it is now."""
+    now = parts(constant)
+    known = tag.copies.get(id(constant))
+    if known is not None and all(map(same, now, parts(known[1]))):
+        return known[1]
+    copy = constant.copy()
+    tag.copies[id(constant)] = constant, copy
     return copy
 
 

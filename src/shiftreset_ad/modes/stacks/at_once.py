@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.modes.stacks.number import Stack, after_rows
+from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import read, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
@@ -176,6 +177,15 @@ def _matmul(stack: Stack, a: Any, b: Any) -> Any:
         rows = rows[..., 0, :] if len(shape_a) == 1 else rows
         return rows[..., 0] if len(shape_b) == 1 else rows
     return _tensordot(stack, a, b, ([len(shape_a) - 1], [max(len(shape_b) - 2, 0)]))
+
+
+@at_once(times)
+def _times(stack: Stack, a: Any, x: Any, transposed: bool = False) -> Any:
+    columns = np.moveaxis(x.rows, 0, -1)
+    sizes = shape_of(columns)
+    products = times(a, np.reshape(columns, (sizes[0], math.prod(sizes[1:]))), transposed)
+    rows = np.reshape(products, (shape_of(products)[0], *sizes[1:]))
+    return np.moveaxis(rows, -1, 0)
 
 
 @at_once(np.dot)
