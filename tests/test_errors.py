@@ -81,7 +81,7 @@ RNG = np.random.default_rng(0)
 BUILD = r"Use numpy\.stack\(\[x, y\]\) or shiftreset_ad\.array to build an array from numbers"
 WRITTEN = r"^cells\[place\] = x, a number that is written into a plain array, would .*" + BUILD
 INTEGERS = WRITTEN.replace("array,", "array of integers,")
-RANDOM = r"compute with the number that they give: x \+ s \* rng\.normal\(\) for rng\.normal\(x, s\)"
+RANDOM = r"Use x \+ s \* rng\.normal\(size=n\) for rng\.normal\(x, s\)"
 LOSSES = {
     "float": (lambda x: float(x), r"^float\(x\) would .*Use NumPy's functions"),
     "by another name": (lambda x: REAL(x), r"^float, here REAL\(x\), would .*Use NumPy's functions"),

@@ -21,7 +21,7 @@ C = np.array([1.0, 2.0, 3.0])
 M = np.eye(3)
 LOST = "would turn a number that is being differentiated into a constant"
 METHOD = ", as a method of a plain array cannot take a number"
-DRAWN = "x + s * rng.normal() for rng.normal(x, s)"
+DRAWN = "x + s * rng.normal(size=n) for rng.normal(x, s)"
 
 
 def written(cells: Any, index: Any, x: Any) -> Any:

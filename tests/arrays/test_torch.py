@@ -168,3 +168,36 @@ def test_tensors_stay_on_their_device():
     ):
         assert found.device == x.device
         torch.testing.assert_close(found.cpu(), expected)
+
+
+DTYPES = ("float16", "float32", "float64", "complex64", "complex128", "int32", "int64", "uint8", "bool")
+BINARY = {
+    "*": lambda a, b: a * b,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "/": lambda a, b: a / b,
+}
+
+
+@pytest.mark.parametrize("of_constant", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_values_have_the_dtype_that_pytorch_gives(dtype, of_constant):
+    """Beside tensors with dimensions, scalars of Python and of NumPy, and NumPy's arrays of floating-point numbers, on
+    either side and in both modes; beside a tensor without dimensions, that of tensors. The gradient keeps its own.
+    """
+    x = (X[0] + 0.5).to(getattr(torch, dtype))
+    plain = np.ones(3, of_constant)
+    tensor = torch.tensor(plain)
+    cases = [(tensor, tensor), (plain[0].item(), plain[0].item()), (tensor[0], tensor)]
+    cases += [(plain, tensor)] if plain.dtype.kind in "fc" else []
+    cases += [(plain[0], plain[0].item())]
+    for constant, for_torch in cases:
+        for symbol, operate in BINARY.items():
+            if (symbol, of_constant) == ("-", "bool"):  # which PyTorch refuses
+                continue
+            for ours, theirs in (
+                (lambda x, c=constant, f=operate: f(x, c), operate(x, for_torch)),
+                (lambda x, c=constant, f=operate: f(c, x), operate(for_torch, x)),
+            ):
+                assert sr.vjp(ours, x)[0].dtype == sr.jvp(ours, (x,), (x,))[0].dtype == theirs.dtype
+                assert sr.grad(lambda x, f=ours: np.sum(np.real(f(x))))(x).dtype == x.dtype

@@ -2,7 +2,8 @@
 
 Python's numbers, and NumPy's scalars, take the dtype of the arrays, if it is of a kind that can hold them. Among
 arrays, those of floating-point numbers decide, and not the integers and booleans: float32 with int64 is float32, as in
-PyTorch and JAX. A fraction of integers is float64, as in NumPy, so that no rule loses precision by one.
+PyTorch and JAX. An array without dimensions is one of them, as in the standard and in NumPy; PyTorch alone lets it give
+way. A fraction of integers is float64, as in NumPy, so that no rule loses precision by one.
 """
 
 from __future__ import annotations

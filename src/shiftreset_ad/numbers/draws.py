@@ -50,7 +50,6 @@ OF_ELEMENTS = {
     "choice": ("rng.choice(x)", "x[rng.choice(len(x))]"),
     "permutation": ("rng.permutation(x)", "x[rng.permutation(len(x))]"),
     "permuted": ("rng.permuted(x)", "x.ravel()[rng.permutation(x.size)].reshape(x.shape)"),
-    "shuffle": ("rng.shuffle(x)", "x = x[rng.permutation(len(x))]"),
 }
 OF_TWO_STEPS = {
     "dirichlet": ("rng.dirichlet(a)", f"g = {_gamma('a').replace('n)', 'len(a))')}, and then g / numpy.sum(g)"),

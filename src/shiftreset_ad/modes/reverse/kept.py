@@ -42,10 +42,8 @@ def frozen(constant: Any, tag: Tag) -> Any:
         return frozen_of_other_library(constant, tag) if constant.shared else constant
     if is_staged(constant):
         return constant.frozen()
-    if is_sparse(constant):
-        return frozen_sparse(constant, tag)
     if type(constant) is not ndarray or constant.dtype.hasobject:
-        return constant
+        return frozen_sparse(constant, tag) if is_sparse(constant) else constant
     if is_read_only(constant):
         return constant
     known = tag.copies.get(id(constant))
