@@ -98,6 +98,21 @@ STATEMENTS: dict[str, Any] = {
     "multiply.at repeated": lambda y, x: np.multiply.at(y, ([0, 1, 0], [1, 1, 1]), x[0]),
     "multiply.at often": many_factors,
     "maximum.at": lambda y, x: np.maximum.at(y, [0, 1, 1], x[0]),
+    "add.at of itself": lambda y, x: np.add.at(y, [0, 1, 0], y[0]),
+    "add.at of a row of itself": lambda y, x: np.add.at(y[0], [1, 2, 1], y[0]),
+    "add.at of itself reversed": lambda y, x: np.add.at(y[0], [1, 2, 1], y[0, ::-1]),
+    "add.at of an element of itself": lambda y, x: np.add.at(y[0], [1, 2, 1], y[0, 1, ...]),
+    "multiply.at of itself": lambda y, x: np.multiply.at(y[1], [0, 2, 0, 0], y[1, :1]),
+    "subtract.at of a part of itself": lambda y, x: np.subtract.at(y, ([0, 0, 1], [1, 1, 2]), y[0]),
+    "add.at of itself, often": lambda y, x: np.add.at(y[0], np.zeros(6, int), np.broadcast_to(y[0, 0, ...], 6)),
+    "copyto where, of integers": lambda y, x: np.copyto(y, x**2, where=[[1, 0, 1], [0, 0, 1]]),
+    "put of itself": lambda y, x: np.put(y[0], [1, 2, 0], y[0, :2]),
+    "place of itself reversed": lambda y, x: np.place(y, MASK, y[0, ::-1]),
+    "putmask of itself": lambda y, x: np.putmask(y[0], MASK[0], y[0, :2]),
+    "copyto of itself": lambda y, x: np.copyto(y[:, 1:], y[:, :-1]),
+    "put in what has no dimensions": lambda y, x: np.put(y[0, 1, ...], [0, 0], x[0, :2] ** 2),
+    "nan_to_num": lambda y, x: np.nan_to_num(y, copy=False),
+    "nan_to_num of a view": lambda y, x: np.multiply(np.nan_to_num(y[0], False), x[0], out=y[1]),
     "negative.at": lambda y, x: np.negative.at(y, [0, 0, 1]),
 }
 
@@ -243,3 +258,17 @@ def test_errors_of_numpys_own(statement: Any, kind: Any) -> None:
 
     assert f(X) == value_and_grad(f)(X)[0]
     np.testing.assert_array_equal(grad(f)(X), 2.0 * np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("values", [lambda y: y[:2], lambda y: y[1:], lambda y: y[1, ...]])
+def test_values_that_numpy_overwrites_before_it_has_read_them(values: Any) -> None:
+    def f(x: Any, copies: bool) -> Any:
+        y = x * 2.0
+        v = values(np.ravel(y))
+        np.place(y, MASK, v.copy() if copies else v)
+        return np.sum(y**2)
+
+    check_grads(lambda x: f(x, True), (X,), order=1)
+    for derivative in (grad, lambda f: lambda x: jvp(f, (x,), (x,))):
+        with pytest.raises(ValueError, match=r"numpy\.place: the values have memory .*numpy\.place\(x, mask, v\.copy"):
+            derivative(lambda x: f(x, False))(X)

@@ -173,6 +173,12 @@ def test_nan_to_num_replaces_values_and_derivatives():
     np.testing.assert_array_equal(z, [0, 1])
 
 
-def test_nan_to_num_does_not_write():
-    with pytest.raises(TypeError, match=r"numpy\.nan_to_num: copy=False writes into x"):
+def test_nan_to_num_writes_where_it_is_told_to():
+    def f(x):
+        y = x * x
+        z = np.nan_to_num(y[:2], copy=False, nan=7.0)
+        return np.sum(y) + z[0]
+
+    np.testing.assert_array_equal(grad(f)(np.array([np.nan, 2.0, 3.0])), [0.0, 4.0, 6.0])
+    with pytest.raises(TypeError, match=r"numpy\.nan_to_num\(x, copy=False\): the memory of x is an argument"):
         grad(lambda x: np.sum(np.nan_to_num(x, copy=False)))(np.ones(2))

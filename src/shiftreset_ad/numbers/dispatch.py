@@ -24,7 +24,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, newest, numbers_in, one_level_below
+from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, in_memory, newest, numbers_in, one_level_below
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
 from shiftreset_ad.rules.building import OF_LISTS, array
@@ -35,6 +35,11 @@ from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
 ON_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 WITHOUT_NUMBERS = {np.ndarray, int, float, bool, str, slice, type(None)}
+
+
+def has_array(x: Any) -> bool:
+    """Whether a number has an array of NumPy's in memory, which can be written to: no scalar."""
+    return isinstance(in_memory(x), np.ndarray)
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

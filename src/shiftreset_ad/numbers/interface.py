@@ -18,8 +18,8 @@ import numpy as np
 from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
-from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, name_of
-from shiftreset_ad.numbers.memory import require_last_value
+from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array, name_of
+from shiftreset_ad.numbers.memory import protect, require_last_value
 from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
@@ -40,8 +40,9 @@ from shiftreset_ad.numbers.remedies import BUILD
 from shiftreset_ad.numbers.sparse import LEAVING_IT_TO_US, asked_by_sparse, matmul
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.rules import STRUCTURED
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
+from shiftreset_ad.rules.layouts import lies_in
 from shiftreset_ad.rules.numpy.shapes import astype
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -127,6 +128,8 @@ class ArrayNumber(Number):
         is_scalar = not self.shape and asker is None
         if is_scalar or is_asked_by_concatenator() if dtype is None else np.dtype(dtype) is OBJECT:
             require_real(self)
+            if not self.shape and has_array(self):  # in a list, NumPy takes the number itself, and no copy of it
+                protect(self.tag, self, "is in an array of objects too, that numpy.array made (numpy.stack copies)")
             return of_elements(self)
         raise refuse("numpy.array, numpy.asarray, or a function that calls them,", _REMEDY_FOR_ARRAYS)
 
@@ -165,7 +168,9 @@ class ArrayNumber(Number):
         )
 
     def __copy__(self: Any) -> Any:
-        return +self if self.tag.is_open else self
+        if not self.tag.is_open:
+            return self
+        return np.copy(self) if has_array(self) else +self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.__copy__()
@@ -294,14 +299,15 @@ class ArrayNumber(Number):
         return (self[i] for i in range(len(self)))
 
     def conjugate(self) -> Any:
-        """`numpy.conjugate(x)`."""
-        return np.conjugate(self)
+        """`numpy.conjugate(x)`; unlike that, it gives an array of real numbers itself."""
+        return np.conjugate(self) if is_complex(self) else self
 
     conj = conjugate
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """`numpy.reshape(x, shape)`; the sizes may be given one by one."""
-        return call(np.reshape, self, shape[0] if len(shape) == 1 else shape, order=order)
+        options = {} if copy is None else {"copy": copy}
+        return call(np.reshape, self, shape[0] if len(shape) == 1 else shape, order=order, **options)
 
     def transpose(self, *axes: Any) -> Any:
         """`numpy.transpose(x, axes)`; the axes may be given one by one."""
@@ -317,7 +323,7 @@ class ArrayNumber(Number):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"
             )
-        if not copy and self.dtype == dtype and order in "KA":
+        if not copy and self.dtype == dtype and (order == "K" or lies_in(self, order)):
             return self
         converted = astype(self, dtype)
         return call(np.copy, converted, order=order) if order in "CF" else converted

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.numbers.dispatch import ON_ARRAYS, name_of
+from shiftreset_ad.numbers.dispatch import ON_ARRAYS, has_array, name_of
 from shiftreset_ad.numbers.number import Number, innermost, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import open_tags
-from shiftreset_ad.numbers.writing import write
+from shiftreset_ad.numbers.writing import shares_memory, write
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.layouts import in_order_like
+from shiftreset_ad.rules.layouts import in_order_like, lies_in
 from shiftreset_ad.rules.stand_ins import recorder
 
 
@@ -130,8 +130,17 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
         raise TypeError(
             f"Cannot cast array data from {dtype_of(src)!r} to {dtype_of(dst)!r} according to the rule {casting!r}"
         )
-    mask = ... if where is True else np.broadcast_to(where, shape_of(dst))
+    mask = ... if where is True else np.broadcast_to(np.asarray(where, bool), shape_of(dst))
     write(dst, mask, src if mask is ... else np.broadcast_to(src, shape_of(dst))[mask], "numpy.copyto(x, v)")
+
+
+@on_arrays(np.nan_to_num)
+def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    y = COMPOSITE[np.nan_to_num](x, nan=nan, posinf=posinf, neginf=neginf)
+    if copy or not has_array(x):
+        return y
+    write(x, ..., y, "numpy.nan_to_num(x, copy=False)")
+    return x if shape_of(x) else x[()]
 
 
 @writes(np.put)
@@ -143,9 +152,9 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     elif mode == "wrap":
         positions = positions % a.size
     if len(positions):
-        write(
-            a, np.unravel_index(_in_range(positions, a.size), a.shape), _cycled(v, len(positions)), "numpy.put(x, i, v)"
-        )
+        array = a if a.shape else np.reshape(a, 1)
+        index = np.unravel_index(_in_range(positions, a.size), array.shape)
+        write(array, index, _cycled(v, len(positions)), "numpy.put(x, i, v)")
 
 
 def _in_range(positions: Any, size: int) -> Any:
@@ -161,6 +170,11 @@ def _cycled(values: Any, count: int) -> Any:
 
 @writes(np.place)
 def _place(arr: Any, mask: Any, vals: Any) -> None:
+    if shares_memory(vals, arr) and lies_in(vals, "C"):  # else NumPy takes a copy
+        raise ValueError(
+            "numpy.place: the values have memory in common with the array, and NumPy writes there before it has read "
+            "all of them. Give it a copy of the values, numpy.place(x, mask, v.copy())"
+        )
     chosen = np.reshape(np.asarray(mask, bool), shape_of(arr))
     count = int(np.count_nonzero(chosen))
     if count and not np.size(vals):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.numbers.dispatch import has_array
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.building import OBJECT, gathered, is_of_objects
@@ -40,13 +41,13 @@ _CONCATENATOR = type(np.r_).__getitem__.__code__
 
 
 def of_elements(x: Any) -> Any:
-    """The elements of a number as an array of objects; anything else as it is."""
+    """The elements of a number as an array of objects, each a scalar; anything else as it is."""
     if not isinstance(x, Number):
         return x
     shape: tuple[int, ...] = x.shape  # type: ignore[attr-defined]
     elements = np.empty(shape, OBJECT)
     for place in np.ndindex(shape):
-        elements[place] = x[place] if shape else x  # type: ignore[index]
+        elements[place] = x[place] if has_array(x) else x  # type: ignore[index]
     return elements
 
 

@@ -77,7 +77,7 @@ def function_into(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     out = options.pop("out")
     if function in WRITES_BEFORE_IT_HAS_READ:
         parts = args[0] if isinstance(args[0], list | tuple) else ()
-        if any(_shares_memory(x, out) for x in (*args, *parts)):
+        if any(shares_memory(x, out) for x in (*args, *parts)):
             raise ValueError(
                 f"{name_of(function)}: out= has memory in common with an argument, and NumPy's function writes there "
                 "before it has read everything. Write its result by x[...] = f(y)"
@@ -88,7 +88,8 @@ def function_into(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 WRITES_BEFORE_IT_HAS_READ = {np.concatenate, np.stack, np.einsum}
 
 
-def _shares_memory(x: Any, out: Any) -> bool:
+def shares_memory(x: Any, out: Any) -> bool:
+    """Whether two arrays, or numbers that have one, may have elements in common."""
     x, out = in_memory(x), in_memory(out)
     return isinstance(x, ndarray) and isinstance(out, ndarray) and np.may_share_memory(x, out)
 
@@ -150,7 +151,8 @@ def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
         return
     index, places = without_repeats(index, shape_of(x))
     rounds = _rounds(places)
-    spread = [np.broadcast_to(v, places.shape + shape_of(x)[len(index) :]) for v in operand]
+    unchanged = [np.copy(v) if shares_memory(v, x) else v for v in operand]
+    spread = [np.broadcast_to(v, places.shape + shape_of(x)[len(index) :]) for v in unchanged]
     if len(rounds) > MANY and ufunc in (np.add, np.subtract):
         part, (v,) = x[index], spread
         total = scatter([v], [places], shape_of(part), np.result_type(dtype_of(v), dtype_of(x)))

@@ -30,7 +30,8 @@ CONSTANT.add(constant_of)
 @dispatched
 def astype(x: Any, dtype: Any) -> Any:
     """The same values in another precision, always a copy (`np.astype`, which NumPy 2.0 does not have)."""
-    return np.asarray(x).astype(dtype)[()]
+    y = np.asarray(x).astype(dtype)
+    return y if isinstance(x, np.ndarray) else y[()]
 
 
 def in_precision(x: Any, dtype: Any) -> Any:

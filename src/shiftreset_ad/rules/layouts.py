@@ -27,6 +27,18 @@ def order_of(x: Any) -> Literal["C", "F"]:
     return "C" if array is None or not array.flags.fnc else "F"
 
 
+def lies_in(x: Any, order: str) -> bool:
+    """Whether the elements of an array follow one another in this order: "C", "F", or "A", which is either."""
+    array = array_of(x)
+    if array is None:
+        return True
+    return (
+        array.flags.forc
+        if order == "A"
+        else bool(array.flags.c_contiguous if order == "C" else array.flags.f_contiguous)
+    )
+
+
 def in_order(y: Any, order: Literal["C", "F"]) -> Any:
     """`y`, which is no view, or a copy of it that lies in this order, "C" or "F"."""
     array = array_of(y)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from shiftreset_ad.modes.stacks.number import Stack, after_rows
 from shiftreset_ad.numbers.sparse import times
@@ -16,7 +17,7 @@ from shiftreset_ad.rules.indexing import read, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.products import LABELS, contract
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
-from shiftreset_ad.rules.numpy.selection import elements_along
+from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, join, normalize_axes, normalize_axis, real_part
 
 # `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
@@ -94,6 +95,16 @@ def _real_part(stack: Stack, z: Any) -> Any:
 @at_once(imaginary_part)
 def _imaginary_part(stack: Stack, z: Any) -> Any:
     return imaginary_part(z.rows)
+
+
+@at_once(sliding_window_view)
+def _sliding_window_view(
+    stack: Stack, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    if writeable:
+        return None
+    axes = range(len(x.shape)) if axis is None else normalize_axes(axis, len(x.shape), allow_duplicate=True)
+    return windows(x.rows, window_shape, tuple(i + 1 for i in axes))
 
 
 @at_once(np.transpose)

@@ -96,12 +96,7 @@ for _name in ("var", "std"):
 
 
 @composite(np.nan_to_num)
-def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    if not copy:
-        raise TypeError(
-            "numpy.nan_to_num: copy=False writes into x, which is a number that is being differentiated. "
-            "Leave it out, and go on with the answer: x = numpy.nan_to_num(x)"
-        )
+def _nan_to_num(x: Any, *, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     limits = np.finfo(dtype_of(x))
     posinf = limits.max if posinf is None else posinf
     neginf = limits.min if neginf is None else neginf
@@ -113,4 +108,5 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
         return np.where(infinite & (part < 0), neginf, finite)
 
     y = replaced(np.real(x)) + 1j * replaced(np.imag(x)) if is_complex(x) else replaced(x)
+    y = y if shape_of(x) else y[()]
     return y if dtype_of(y) == dtype_of(x) else astype(y, dtype_of(x))

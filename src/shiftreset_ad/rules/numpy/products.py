@@ -157,7 +157,7 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
 
 @composite(*functions_of("vecdot"))
 def _vecdot(x1: Any, x2: Any) -> Any:
-    return np.matmul(np.expand_dims(conjugated(x1), -2), np.expand_dims(x2, -1))[..., 0, 0]
+    return np.matmul(np.expand_dims(conjugated(x1), -2), np.expand_dims(x2, -1))[..., 0, 0][()]
 
 
 @composite(*functions_of("matvec"))
@@ -195,7 +195,7 @@ def _einsum(*args: Any, optimize: Any = False) -> Any:
                 operands[place] = np.diagonal(operands[place], 0, first, second)
                 labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
         inputs[place] = labels
-    if len(inputs) == 1 and sorted(inputs[0]) == sorted(output):  # a view, as it is NumPy's, too
+    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as it is NumPy's, too
         return np.transpose(operands[0], [inputs[0].index(label) for label in output])
     return contract(operands, inputs, output, optimize)
 

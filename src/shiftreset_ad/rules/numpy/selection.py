@@ -203,21 +203,23 @@ def _sliding_window_view(
         )
     shape = shape_of(x)
 
-    def windows(x: Any) -> Any:
-        y = sliding_window_view(x, window_shape, axis)
-        return with_owner(y, x) if type(x) is type(y) is np.ndarray else y
-
     def transpose(y_bar: Any) -> Any:
         axes = range(len(shape)) if axis is None else normalize_axes(axis, len(shape), allow_duplicate=True)
         for window_axis in reversed(axes):
             y_bar = sum_of_windows(y_bar, window_axis)
         return y_bar
 
-    return linear(x, windows, transpose)
+    return linear(x, lambda x: windows(x, window_shape, axis), transpose)
 
 
-def with_owner(y: Any, x: Any) -> Any:
-    """The view `y` of `x` with the same base as a slice has: what is written to `x` is looked for in views of it."""
+def windows(x: Any, window_shape: Any, axis: Any) -> Any:
+    """`sliding_window_view`, with the same base as a slice has: what is written to `x` is looked for in views of it."""
+    y = sliding_window_view(x, window_shape, axis)
+    return _with_owner(y, x) if type(x) is type(y) is np.ndarray else y
+
+
+def _with_owner(y: Any, x: Any) -> Any:
+    """The view `y` of `x` with the array that owns the memory for its base."""
     owner = x
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -265,7 +267,7 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     copies = np.broadcast_to(interleaved, [n for count, size in pairs for n in (count, size)])
     tiled = np.reshape(copies, [count * size for count, size in pairs])
     # Unless there are several copies of several elements, that is a view still.
-    if any(count > 1 and size > 1 for count, size in pairs):
+    if any(count > 1 and size > 1 for count, size in pairs) and all(shape):
         return tiled
     return np.copy(tiled, order="K" if all(count == 1 for count in counts) else "C")
 

@@ -73,22 +73,28 @@ def reduce(
         y = _by_halves(ufunc, line)
     else:
         counted = in_line(np.broadcast_to(mask_of(where), shape), axes)
-        columns = [line[..., k] for k in range(steps)]
+        columns = [_column(line, k) for k in range(steps)]
         if initial is not NOT_GIVEN:
             columns.insert(0, np.broadcast_to(np.asarray(initial, dtype_of(line)), shape_of(line)[:-1]))
-        y = columns[0]
+        y = columns[0] if len(columns) > 1 else np.positive(columns[0])  # of one element, it is no view either
         for column, counts in zip(columns[1:], np.moveaxis(counted, -1, 0)[steps + 1 - len(columns) :], strict=True):
-            y = ufunc(y, column) if where is True else np.where(counts, ufunc(y, column), y)
+            y = ufunc(y, column) if where is True else np.where(counts, ufunc(y, column), y)[()]
     return np.reshape(y, shape_of(whole)) if keepdims else y
 
 
 def _by_halves(ufunc: np.ufunc, line: Any) -> Any:
     """The reduction along the last axis, in as many steps as the length has digits in base two."""
+    whole = line
     while (size := shape_of(line)[-1]) > 1:
         half = size // 2
         joined = ufunc(line[..., :half], line[..., half : 2 * half])
         line = joined if size % 2 == 0 else np.concatenate([joined, line[..., -1:]], axis=-1)
-    return line[..., 0]
+    return np.positive(_column(line, 0)) if whole is line else _column(line, 0)
+
+
+def _column(line: Any, k: int) -> Any:
+    """What is at place `k` along the last axis: an element of a vector, as a scalar, or a view."""
+    return line[(slice(None),) * (len(shape_of(line)) - 1) + (k,)]
 
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None) -> Any:
