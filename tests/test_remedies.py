@@ -378,10 +378,10 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
     ),
     "shape": (shaped, "Write x = x.reshape(shape)", lambda x: x.reshape(3, 1)),
     "flat": (lambda x: sum(x.flat), "x.ravel() has the same elements", lambda x: sum(x.ravel())),
-    "nan_to_num": (
+    "nan_to_num of an argument": (
         lambda x: np.nan_to_num(x, copy=False),
-        "Leave it out, and go on with the answer: x = numpy.nan_to_num(x)",
-        lambda x: np.nan_to_num(x),
+        "Write to a copy, y = x.copy()",
+        lambda x: np.nan_to_num(x.copy(), copy=False),
     ),
     "insert": (
         lambda x: np.insert(np.arange(3), 0, x[0]),
