@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import optree
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control import ControlError
 
 Holder: TypeAlias = FunctionType | MethodType | partial[Any]
@@ -142,6 +143,8 @@ class Environment:
 
 def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
     """What a function holds: name, content and, of a variable, its cell."""
+    if isinstance(holder, Derived):
+        return [("f", holder.__wrapped__, None)]
     if isinstance(holder, partial):
         return [(name, getattr(holder, name), None) for name in ("func", "args", "keywords")]
     if isinstance(holder, MethodType):
@@ -202,6 +205,8 @@ class Instance:
             held = {name: self._content(p) for name, p in self._environment._by_holder[id(holder)][1].items()}
             if isinstance(holder, MethodType):
                 self._functions[id(holder)] = MethodType(held["__func__"], held["__self__"])
+            elif isinstance(holder, Derived):
+                self._functions[id(holder)] = holder.of(held["f"])
             else:
                 self._functions[id(holder)] = type(holder)(held["func"], *held["args"], **held["keywords"])
         return self._functions[id(holder)]

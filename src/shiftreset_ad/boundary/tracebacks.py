@@ -31,9 +31,9 @@ def trimmed(error: BaseException) -> BaseException:
     return error.with_traceback(kept) if kept is not None else error
 
 
-def trimming(function: Callable[Parameters, Answer], name: str | None = None) -> Callable[Parameters, Answer]:
+def trimming(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """`function`, whose errors have a traceback of the user's frames only, and which answers with the user's kinds of
-    arrays; with another name, if one is given.
+    arrays.
     """
 
     @wraps(function)
@@ -44,7 +44,4 @@ def trimming(function: Callable[Parameters, Answer], name: str | None = None) ->
             raise trimmed(error)  # noqa: B904 (the same error)
         return handed_back(answer, (args, kwargs)) if MET else answer
 
-    if name is not None:
-        trimmed_function.__name__ = trimmed_function.__qualname__ = name
-        del trimmed_function.__wrapped__
     return trimmed_function

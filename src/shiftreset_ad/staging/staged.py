@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import update_wrapper
-from operator import attrgetter
 from threading import local
 from types import MethodType
 from typing import Any, Self
@@ -14,6 +13,7 @@ from typing import Any, Self
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.boundary.derived import name_in_module
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
@@ -97,12 +97,7 @@ class StagedFunction:
 
     def __reduce__(self) -> Any:
         """By its name, as a function, if it is what has that name, and otherwise by the function alone."""
-        name = getattr(self, "__qualname__", "")
-        try:
-            found = attrgetter(name)(sys.modules[self.__module__])
-        except (AttributeError, KeyError):
-            found = None
-        return name if found is self else (type(self), (self.__wrapped__,))
+        return name_in_module(self) or (type(self), (self.__wrapped__,))
 
     @property
     def sources(self) -> list[str]:

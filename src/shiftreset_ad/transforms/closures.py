@@ -14,6 +14,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
+from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.transforms.gradient import differentiate
 
@@ -56,12 +57,13 @@ def value_and_grad_closure(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> value_and_grad_closure(of(3.0))(2.0)
     (18.0, {'w': 12.0})
     """
-    name = _named("value_and_grad_closure", f)
+    return Derived(_value_and_sensitivity, _named("value_and_grad_closure", f), f)
 
-    def f_and_sensitivity(*args: Any, **kwargs: Any) -> Any:
-        return _differentiated(name, f, args, kwargs)
 
-    return trimming(f_and_sensitivity, name)
+@trimming
+def _value_and_sensitivity(name: str, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """The value of a function and the sensitivity of what it closes over."""
+    return _differentiated(name, f, args, kwargs)
 
 
 def grad_closure(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,17 +84,18 @@ def grad_closure(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> grad_closure(of(3.0))(2.0)
     {'w': 12.0}
     """
-    name = _named("grad_closure", f)
+    return Derived(_sensitivity, _named("grad_closure", f), f)
 
-    def sensitivity_of_f(*args: Any, **kwargs: Any) -> Any:
-        return _differentiated(name, f, args, kwargs)[1]
 
-    return trimming(sensitivity_of_f, name)
+@trimming
+def _sensitivity(name: str, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """The sensitivity of what a function closes over."""
+    return _differentiated(name, f, args, kwargs)[1]
 
 
 def _named(operator: str, f: Any) -> str:
     name = named(operator, f)
-    if not isinstance(f, FunctionType):
+    if not isinstance(f, FunctionType | Derived):
         raise TypeError(
             f"{operator}: a Python function has free variables, and this is {f!r:.60}; "
             f"write {operator}(lambda x: f(x)), for which f is one"

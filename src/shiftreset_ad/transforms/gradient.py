@@ -9,6 +9,7 @@ from typing import Any
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import named, require_complex, scalar_and_aux
+from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimmed
 from shiftreset_ad.boundary.trees import handed_back, returned
 from shiftreset_ad.modes.reverse.backpropagation import there_and_back
@@ -33,18 +34,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    name = named("value_and_grad", f)
-
-    def f_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        try:
-            value, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
-        except BaseException as error:
-            raise trimmed(error)  # noqa: B904 (the same error)
-        answer = ((value, aux) if has_aux else value), gradient
-        return handed_back(answer, args) if MET else answer
-
-    f_and_gradient.__name__ = f_and_gradient.__qualname__ = name
-    return f_and_gradient
+    return Derived(value_and_gradient_of_f, named("value_and_grad", f), f, argnums, has_aux, holomorphic)
 
 
 def grad(
@@ -57,18 +47,31 @@ def grad(
     >>> grad(lambda x: x * x)(3.0)
     6.0
     """
-    name = named("grad", f)
+    return Derived(gradient_of_f, named("grad", f), f, argnums, has_aux, holomorphic)
 
-    def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
-        try:
-            _, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
-        except BaseException as error:
-            raise trimmed(error)  # noqa: B904 (the same error)
-        answer = (gradient, aux) if has_aux else gradient
-        return handed_back(answer, args) if MET else answer
 
-    gradient_of_f.__name__ = gradient_of_f.__qualname__ = name
-    return gradient_of_f
+def value_and_gradient_of_f(
+    name: str, f: Any, argnums: Any, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The value of a function and its gradient."""
+    try:
+        value, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
+    except BaseException as error:
+        raise trimmed(error)  # noqa: B904 (the same error)
+    answer = ((value, aux) if has_aux else value), gradient
+    return handed_back(answer, args) if MET else answer
+
+
+def gradient_of_f(
+    name: str, f: Any, argnums: Any, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The gradient of a function."""
+    try:
+        _, gradient, aux = differentiate(name, f, Arguments(name, argnums, args), has_aux, holomorphic, kwargs)
+    except BaseException as error:
+        raise trimmed(error)  # noqa: B904 (the same error)
+    answer = (gradient, aux) if has_aux else gradient
+    return handed_back(answer, args) if MET else answer
 
 
 def differentiate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments, all_of
 from shiftreset_ad.boundary.checks import named, require_complex, require_derivative, require_real, require_shape
+from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.results import tangent_of
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
@@ -32,13 +34,7 @@ def value_and_jacobian(
     (array([ 9., 16.]), array([[6., 0.],
            [0., 8.]]))
     """
-    name = named("value_and_jacobian", f)
-
-    def value_and_jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        value, derivative, aux = _jacobian(name, f, argnums, has_aux, holomorphic, args, kwargs)
-        return ((value, aux) if has_aux else value), derivative
-
-    return trimming(value_and_jacobian_of_f, name)
+    return Derived(_value_and_jacobian, named("value_and_jacobian", f), f, argnums, has_aux, holomorphic)
 
 
 def jacobian(
@@ -55,13 +51,16 @@ def jacobian(
     array([[6., 0.],
            [0., 8.]])
     """
-    name = named("jacobian", f)
+    return Derived(_jacobian, named("jacobian", f), f, argnums, has_aux, holomorphic)
 
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        _, derivative, aux = _jacobian(name, f, argnums, has_aux, holomorphic, args, kwargs)
-        return (derivative, aux) if has_aux else derivative
 
-    return trimming(jacobian_of_f, name)
+@trimming
+def _jacobian(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The Jacobian of a function."""
+    _, derivative, aux = _by_either_mode(name, f, argnums, has_aux, holomorphic, args, kwargs)
+    return (derivative, aux) if has_aux else derivative
 
 
 def jacrev(
@@ -73,7 +72,17 @@ def jacrev(
     array([[4., 1.],
            [2., 5.]])
     """
-    return _by_reverse_mode(named("jacrev", f), f, argnums, has_aux, holomorphic)
+    return Derived(_by_reverse_mode, named("jacrev", f), f, argnums, has_aux, holomorphic)
+
+
+@trimming
+def _by_reverse_mode(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The Jacobian of a function, by reverse mode."""
+    recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
+    derivative = _by_rows(recording)
+    return (derivative, recording.aux) if has_aux else derivative
 
 
 def jacfwd(
@@ -85,7 +94,34 @@ def jacfwd(
     array([[4., 1.],
            [2., 5.]])
     """
-    return _by_forward_mode(named("jacfwd", f), f, argnums, has_aux, holomorphic)
+    return Derived(_by_forward_mode, named("jacfwd", f), f, argnums, has_aux, holomorphic)
+
+
+@trimming
+def _by_forward_mode(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The Jacobian of a function, by forward mode."""
+    arguments = Arguments(name, argnums, args)
+    if holomorphic:
+        require_complex(name, arguments.numbers)
+    else:
+        require_real(name, "the argument", arguments.numbers)
+    value: Any = None
+    aux: Any = None
+
+    def along(x_dots: list[Any]) -> list[Any]:
+        nonlocal value, aux
+        value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
+        return y_dots
+
+    columns = along_units(arguments.numbers, along)
+    answers = trees.Parts(value)
+    require_derivative(name, answers.numbers)
+    if holomorphic:
+        require_complex(name, answers.numbers)
+    derivative = _assembled(arguments, answers, from_columns(columns, arguments.numbers, answers.numbers))
+    return (derivative, aux) if has_aux else derivative
 
 
 def hessian(
@@ -100,9 +136,7 @@ def hessian(
     array([[8., 6.],
            [6., 0.]])
     """
-    name = named("hessian", f)
-    gradient = _by_reverse_mode(name, f, argnums, has_aux, holomorphic)
-    return _by_forward_mode(name, gradient, argnums, has_aux, holomorphic)
+    return Derived(_hessian, named("hessian", f), f, argnums, has_aux, holomorphic)
 
 
 @trimming
@@ -136,20 +170,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
     >>> elementwise_grad(np.tanh)(np.array([0.0, 0.0]))
     array([1., 1.])
     """
-    name = named("elementwise_grad", f)
-
-    def derivative_of_f(*args: Any, **kwargs: Any) -> Any:
-        recording = Recording(name, f, Arguments(name, argnums, args), False, kwargs)
-        ys, xs = recording.answers, recording.arguments.numbers
-        require_derivative(name, ys)
-        for x in xs:
-            require_shape(name, ys, shape_of(x))
-        derivatives = recording.pull([np.ones(shape_of(y), dtype_of(y)) for y in ys])
-        if not any(isinstance(number, Number) for number in (*ys, *xs)):
-            _require_elementwise(name, recording, derivatives)
-        return recording.arguments.derivative(derivatives)
-
-    return trimming(derivative_of_f, name)
+    return Derived(_elementwise_derivative, named("elementwise_grad", f), f, argnums)
 
 
 def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]) -> None:
@@ -177,45 +198,6 @@ def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]
             )
 
 
-def _by_reverse_mode(
-    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
-) -> Callable[..., Any]:
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
-        derivative = _by_rows(recording)
-        return (derivative, recording.aux) if has_aux else derivative
-
-    return trimming(jacobian_of_f, name)
-
-
-def _by_forward_mode(
-    name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool
-) -> Callable[..., Any]:
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        arguments = Arguments(name, argnums, args)
-        if holomorphic:
-            require_complex(name, arguments.numbers)
-        else:
-            require_real(name, "the argument", arguments.numbers)
-        value: Any = None
-        aux: Any = None
-
-        def along(x_dots: list[Any]) -> list[Any]:
-            nonlocal value, aux
-            value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
-            return y_dots
-
-        columns = along_units(arguments.numbers, along)
-        answers = trees.Parts(value)
-        require_derivative(name, answers.numbers)
-        if holomorphic:
-            require_complex(name, answers.numbers)
-        derivative = _assembled(arguments, answers, from_columns(columns, arguments.numbers, answers.numbers))
-        return (derivative, aux) if has_aux else derivative
-
-    return trimming(jacobian_of_f, name)
-
-
 def _record(
     name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, args: Any, kwargs: Any
 ) -> Recording:
@@ -231,7 +213,49 @@ def _record(
     return recording
 
 
-def _jacobian(
+def _by_rows(recording: Recording) -> Any:
+    xs, ys = recording.arguments.numbers, recording.answers
+    return _assembled(recording.arguments, recording.structure, from_rows(along_units(ys, recording.pull), xs, ys))
+
+
+def _assembled(arguments: Arguments, answers: trees.Parts, blocks: list[list[Any]]) -> Any:
+    """The structure of the answer, and in it for each number that of the argument, from a block for each pair."""
+    return answers.derivative([arguments.derivative(of_one_answer) for of_one_answer in blocks])
+
+
+@trimming
+def _value_and_jacobian(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The value of a function and its Jacobian."""
+    value, derivative, aux = _by_either_mode(name, f, argnums, has_aux, holomorphic, args, kwargs)
+    return ((value, aux) if has_aux else value), derivative
+
+
+@trimming
+def _hessian(
+    name: str, f: Any, argnums: Argnums, has_aux: bool, holomorphic: bool, /, *args: Any, **kwargs: Any
+) -> Any:
+    """The second derivatives of a function."""
+    gradient = partial(_by_reverse_mode, name, f, argnums, has_aux, holomorphic)
+    return _by_forward_mode(name, gradient, argnums, has_aux, holomorphic, *args, **kwargs)
+
+
+@trimming
+def _elementwise_derivative(name: str, f: Any, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
+    """The derivative of a function that works element by element."""
+    recording = Recording(name, f, Arguments(name, argnums, args), False, kwargs)
+    ys, xs = recording.answers, recording.arguments.numbers
+    require_derivative(name, ys)
+    for x in xs:
+        require_shape(name, ys, shape_of(x))
+    derivatives = recording.pull([np.ones(shape_of(y), dtype_of(y)) for y in ys])
+    if not any(isinstance(number, Number) for number in (*ys, *xs)):
+        _require_elementwise(name, recording, derivatives)
+    return recording.arguments.derivative(derivatives)
+
+
+def _by_either_mode(
     name: str, f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, args: Any, kwargs: Any
 ) -> tuple[Any, Any, Any]:
     recording = _record(name, f, argnums, has_aux, holomorphic, args, kwargs)
@@ -241,13 +265,3 @@ def _jacobian(
     columns = along_units(xs, transpose(name, recording).pull)
     derivative = _assembled(recording.arguments, recording.structure, from_columns(columns, xs, ys))
     return recording.value, derivative, recording.aux
-
-
-def _by_rows(recording: Recording) -> Any:
-    xs, ys = recording.arguments.numbers, recording.answers
-    return _assembled(recording.arguments, recording.structure, from_rows(along_units(ys, recording.pull), xs, ys))
-
-
-def _assembled(arguments: Arguments, answers: trees.Parts, blocks: list[list[Any]]) -> Any:
-    """The structure of the answer, and in it for each number that of the argument, from a block for each pair."""
-    return answers.derivative([arguments.derivative(of_one_answer) for of_one_answer in blocks])

@@ -16,6 +16,7 @@ import numpy as np
 from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable
+from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.boundary.tracebacks import trimming
@@ -69,21 +70,22 @@ def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     240.0
     """
     name = named("derivative", f)
-    n = require_count(name, "n", n)
+    return Derived(_nth_derivative, name, f, require_count(name, "n", n))
 
-    def derivative_of_f(x: Any, *args: Any, **kwargs: Any) -> Any:
-        trees.require_differentiable(x, name, "x")
-        number = adopted(x)
-        if not trees.is_number(number) or shape_of(number) != ():
-            raise TypeError(
-                f"{name}: x must be one number, and is {x!r:.60}; use jacobian for a function of several numbers, and "
-                "taylor along a direction"
-            )
-        numbers = trees.Parts(x).numbers
-        answers, expansions = expanded(name, lambda xs: f(*xs, *args, **kwargs), numbers, [one_like(number)], n)
-        return answers.derivative([nth_derivative(coefficients, n) for coefficients in expansions])
 
-    return trimming(derivative_of_f, name)
+@trimming
+def _nth_derivative(name: str, f: Callable[..., Any], n: int, /, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """The n-th derivative of a function."""
+    trees.require_differentiable(x, name, "x")
+    number = adopted(x)
+    if not trees.is_number(number) or shape_of(number) != ():
+        raise TypeError(
+            f"{name}: x must be one number, and is {x!r:.60}; use jacobian for a function of several numbers, and "
+            "taylor along a direction"
+        )
+    numbers = trees.Parts(x).numbers
+    answers, expansions = expanded(name, lambda xs: f(*xs, *args, **kwargs), numbers, [one_like(number)], n)
+    return answers.derivative([nth_coefficient(coefficients, n) for coefficients in expansions])
 
 
 def constant(directions: list[Any], array: Any, tag: Tag) -> Series:
@@ -123,7 +125,7 @@ def stacked(coefficients: Coefficients, order: int) -> Any:
     return np.stack([*coefficients, *[zero] * (order + 1 - len(coefficients))])
 
 
-def nth_derivative(coefficients: Coefficients, n: int) -> Any:
+def nth_coefficient(coefficients: Coefficients, n: int) -> Any:
     """The n-th coefficient times the factorial of n."""
     y = coefficients[0]
     if n >= len(coefficients):

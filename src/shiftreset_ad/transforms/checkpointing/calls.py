@@ -7,7 +7,7 @@ to `nonlocal` variables. Nothing else may have numbers in it that are being diff
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable, without_level
 from shiftreset_ad.boundary.closed_over import Environment, Instance
+from shiftreset_ad.boundary.derived import Decorated
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
@@ -65,18 +66,19 @@ AN_ARGUMENT = "is an argument of a function that may be run again, or a variable
 
 def as_operation(operator: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any]) -> Callable[..., Any]:
     """`f`, of which reverse mode has `carry_out(name, call)` make one operation. Other modes call it as it is."""
-    name = named(operator, f)
+    return Decorated(_one_operation, named(operator, f), f, carry_out)
 
-    @wraps(f)
-    def f_as_operation(*args: Any, **kwargs: Any) -> Any:
-        call = Call(name, f, args, kwargs)
-        if type(newest_of(call.leaves)) is NumR:
-            return carry_out(name, call)
-        result = f(*args, **kwargs)
-        require_known_levels(name, trees.flatten(result)[0], call.leaves)
-        return result
 
-    return trimming(f_as_operation)
+@trimming
+def _one_operation(
+    name: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any], /, *args: Any, **kwargs: Any
+) -> Any:
+    call = Call(name, f, args, kwargs)
+    if type(newest_of(call.leaves)) is NumR:
+        return carry_out(name, call)
+    result = f(*args, **kwargs)
+    require_known_levels(name, trees.flatten(result)[0], call.leaves)
+    return result
 
 
 def newest_of(leaves: Sequence[Any]) -> Number | None:

@@ -53,13 +53,13 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> grad(checkpoint(lambda x: x * x))(3.0)
     6.0
     """
+    return as_operation("checkpoint", f, _carry_out)
 
-    def carry_out(name: str, call: Call) -> Any:
-        result, updates = checkpointed(name, call, call.leaves)
-        call.assign(updates)
-        return result
 
-    return as_operation("checkpoint", f, carry_out)
+def _carry_out(name: str, call: Call) -> Any:
+    result, updates = checkpointed(name, call, call.leaves)
+    call.assign(updates)
+    return result
 
 
 def checkpointed(
