@@ -201,3 +201,16 @@ def test_values_have_the_dtype_that_pytorch_gives(dtype, of_constant):
             ):
                 assert sr.vjp(ours, x)[0].dtype == sr.jvp(ours, (x,), (x,))[0].dtype == theirs.dtype
                 assert sr.grad(lambda x, f=ours: np.sum(np.real(f(x))))(x).dtype == x.dtype
+
+
+def test_a_number_does_not_say_that_it_is_a_tensor() -> None:
+    """The C code of PyTorch would believe it, and look into memory that is none of a tensor's."""
+
+    def f(x):
+        assert not isinstance(x, torch.Tensor)
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            torch.tensor([x, x])
+        return torch.sum(torch.sin(x))
+
+    x = torch.linspace(0.0, 1.0, 3, dtype=torch.float64)
+    torch.testing.assert_close(sr.grad(f)(x), torch.cos(x))

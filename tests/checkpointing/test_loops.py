@@ -99,7 +99,7 @@ class Counting:
         self.runs += 1
         y = np.sin(x) + 0.5 * x
         array = y
-        while not isinstance(array, np.ndarray):
+        while type(array) is not np.ndarray:
             array = array.primal
         self.alive[id(array)] = weakref.ref(array, functools.partial(self.gone, id(array)))
         self.most = max(self.most, len(self.alive))

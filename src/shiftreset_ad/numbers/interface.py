@@ -18,13 +18,13 @@ import numpy as np
 from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
+from shiftreset_ad.numbers.classes import class_for_isinstance
 from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array, name_of
 from shiftreset_ad.numbers.memory import protect, require_last_value
 from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     OF_OBJECTS,
-    POLYNOMIALS,
     as_object,
     gathered_in,
     is_asked_by_concatenator,
@@ -68,10 +68,7 @@ class ArrayNumber(Number):
     __array_priority__ = 1000.0
     __pandas_priority__ = 10_000  # so that its objects leave operators to numbers
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        # `isinstance(x, numpy.ndarray)` looks here, and has numpy.polynomial line up coefficients with the axes of x.
-        return np.ndarray if sys._getframe(1).f_code in POLYNOMIALS and self.shape else type(self)
+    __class__ = property(class_for_isinstance)
 
     # NumPy's protocols (NEP 13 and NEP 18)
 

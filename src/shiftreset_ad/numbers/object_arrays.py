@@ -32,11 +32,6 @@ WRITERS = {*functions_of("copyto", "put", "place", "putmask", "put_along_axis", 
 # The code of `numpy.mean`, `var` and `std` of plain arrays and of lists.
 _METHODS = sys.modules.get("numpy._core._methods")
 MEANS = {getattr(_METHODS, name).__code__ for name in ("_mean", "_var", "_std") if hasattr(_METHODS, name)}
-# Of `numpy.polynomial`, the functions that ask what `x` is.
-_SERIES = ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
-_MODULES = [getattr(np.polynomial, name) for name in _SERIES]
-_NAMES = ("polyval", "polyvalfromroots", "chebval", "legval", "hermval", "hermeval", "lagval")
-POLYNOMIALS = {getattr(module, name).__code__ for module in _MODULES for name in _NAMES if hasattr(module, name)}
 _CONCATENATOR = type(np.r_).__getitem__.__code__
 
 

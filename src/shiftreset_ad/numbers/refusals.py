@@ -38,6 +38,7 @@ OF_A_NUMBER = "That is said of a number that is being differentiated"
 OURS = (LOST, BUILD, OF_A_NUMBER, NOT_TAKEN)  # what our own errors have in them
 OF_ONE_NUMBER = (
     *("to numerator/denominator", "JSON serializable", "to Decimal is not supported", "or a Rational instance"),
+    "object but received a 'Num",  # of float.hex(x), say
     "operate() takes 2 positional arguments but 3",  # of pow(x, y, z)
 )
 
