@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import cmath
 import copy
 import functools
 import math
 import operator
 import random
 import statistics
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from shiftreset_ad import NumR, grad, value, value_and_grad
+import shiftreset_ad as sr
+from shiftreset_ad import EscapedNumberError, NumR, grad, value, value_and_grad
 
+X = np.array([0.5, 1.0, 2.0])
 SCALARS = {"float": 1.7, "float64": np.float64(1.7), "float32": np.float32(1.7)}
 ARRAYS = {
     "array": np.array([1.7, 2.3, 0.45]),
@@ -553,26 +557,99 @@ def test_repr_says_value_and_level() -> None:
     assert repr(leaked[0]) == "NumR(array([1., 2.]), level=1)"
 
 
-def test_a_finished_number_can_be_read() -> None:
-    leaked: list[Any] = []
-    grad(lambda x: leaked.append(x * 2) or x)(3.0)
-    grad(lambda x: leaked.append(x * 2) or np.sum(x))(np.array([1.0, 2.0]))
-    number, array = leaked
-    assert (float(number), int(number), complex(number), value(number)) == (6.0, 6, 6 + 0j, 6.0)
-    assert math.sqrt(number) == math.sqrt(6.0)
-    assert copy.deepcopy(number) is number
-    assert type(np.asarray(array)) is np.ndarray
-    np.testing.assert_array_equal(np.asarray(array), [2.0, 4.0])
-    assert np.asarray(array, dtype=np.float32).dtype == np.float32
-    np.testing.assert_array_equal(np.array([number, number]), [6.0, 6.0])
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "grad": lambda f, x: grad(f)(x),
+    "vjp": lambda f, x: sr.vjp(f, x),
+    "vjp, gone back": lambda f, x: sr.vjp(f, x)[1](1.0),
+    "jvp": lambda f, x: sr.jvp(f, (x,), (np.ones_like(x)[()],)),
+    "taylor": lambda f, x: sr.taylor(f, x, 2, np.ones_like(x)[()]),
+    "hessian": lambda f, x: sr.hessian(f)(x),
+    "checkpoint": lambda f, x: grad(sr.checkpoint(f))(x),
+    "fuse": lambda f, x: grad(sr.fuse(f))(x),
+    "jvp of grad of jvp": lambda f, x: sr.jvp(
+        grad(lambda x: sr.jvp(f, (x,), (np.ones_like(x)[()],))[0]), (x,), (np.ones_like(x)[()],)
+    ),
+}
 
 
-def test_an_array_read_from_a_finished_number_is_a_copy() -> None:
-    leaked: list[Any] = []
-    x = np.array([1.0, 2.0])
-    grad(lambda x: leaked.append(x) or np.sum(x))(x)
-    np.asarray(leaked[0])[0] = 99.0
-    np.testing.assert_array_equal(x, [1.0, 2.0])
+def finished(operator: str, x: Any) -> Any:
+    """A number, twice x, whose derivative is finished."""
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(2.0 * x)
+        return np.sum(kept[-1] ** 2)
+
+    OPERATORS[operator](f, x)
+    return kept[-1]
+
+
+def into_an_array(x: Any) -> None:
+    np.zeros(2)[...] = x
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_finished_number_is_not_converted_to_a_constant(operator: str) -> None:
+    conversions: list[Any] = [np.asarray, np.array, lambda x: np.asarray(x, np.float32), lambda x: np.array([x, x])]
+    conversions += [into_an_array, lambda x: np.mean([x, x]), lambda x: np.array(x, object)]
+    of_scalars: list[Any] = [float, int, complex, math.sqrt, cmath.exp, lambda x: "%f" % x]  # noqa: UP031
+    for x, uses in ((0.75, conversions + of_scalars), (np.float64(0.75), conversions + of_scalars), (X, conversions)):
+        number = finished(operator, x)
+        for use in uses:
+            with pytest.raises(EscapedNumberError, match=r"after its derivative has finished.*shiftreset_ad\.value"):
+                use(number)
+            with pytest.raises(EscapedNumberError):
+                grad(lambda y, use=use, number=number: y * use(number))(2.0)
+        np.testing.assert_array_equal(value(number), 2.0 * x)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_questions_about_a_finished_number_are_answered(operator: str) -> None:
+    for x in (0.75, np.float64(0.75), X):
+        number, plain = finished(operator, x), 2.0 * x
+        for ask in (
+            *(lambda x: x > 1.0, lambda x: x == x, lambda x: np.greater(x, 1.0), lambda x: x // 1.0),
+            *(lambda x: np.allclose(x, 1.5), np.isnan, np.argmax, np.floor, np.sign, np.shape, np.ndim, np.isscalar),
+        ):
+            np.testing.assert_array_equal(ask(number), ask(plain))
+        assert repr(plain) in repr(number)
+        assert copy.deepcopy(number) is number
+    number = finished(operator, 0.75)
+    assert number
+    assert (round(number), math.floor(number), math.ceil(number), number.is_integer()) == (2, 1, 2, False)
+    assert f"{number:.2f}" == "1.50"
+
+
+def test_questions_about_an_array_that_has_been_undone_are_errors() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[0] = 7.0
+        grad(lambda z: kept.append(z * y) or np.sum(z))(X)
+        kept[:] = [y, y[1:], *kept]
+        return np.sum(y**2)
+
+    def scalar(x: Any) -> Any:
+        y = np.zeros_like(x)
+        y[...] = x * x
+        kept[:] = [y]
+        return y * 2.0
+
+    grad(f)(X)
+    for x in (kept[0], kept[1]):
+        for ask in (
+            *(lambda x: x > 0.0, lambda x: x == 1.0, lambda x: x > 0.0, np.argmax, np.isnan, lambda x: 7.0 in x),
+            *(lambda x: x // 2.0, lambda x: 2.0 // x, lambda x: x.astype(int), np.asarray, value),
+        ):
+            with pytest.raises(EscapedNumberError):
+                ask(x)
+        assert repr(x) == "NumR(no value any longer, level=1)"
+        assert len(x) == x.size == x.shape[0]
+    grad(scalar)(np.array(3.0))
+    for ask in (bool, math.floor, math.trunc, lambda x: x < 1.0, lambda x: f"{x:.2f}"):
+        with pytest.raises(EscapedNumberError, match="the way back has put old elements"):
+            ask(kept[0])
 
 
 def test_an_attribute_that_nothing_has_is_an_attribute_error() -> None:

@@ -20,8 +20,8 @@ from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.classes import class_for_isinstance
 from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array, name_of
-from shiftreset_ad.numbers.memory import protect, require_last_value
-from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, value
+from shiftreset_ad.numbers.memory import protect, read
+from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, map_numbers, value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     OF_OBJECTS,
@@ -38,6 +38,7 @@ from shiftreset_ad.numbers.object_arrays import (
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import BUILD
 from shiftreset_ad.numbers.sparse import LEAVING_IT_TO_US, asked_by_sparse, matmul
+from shiftreset_ad.numbers.tags import EscapedNumberError
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
@@ -113,8 +114,7 @@ class ArrayNumber(Number):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if not is_open(self):
-            require_last_value(self)
-            return np.array(value(self), dtype, copy=copy is not False)
+            self.tag.require_open()
         if copy is False:
             raise ValueError("numpy.asarray(x, copy=False): a number that is being differentiated has to be copied")
         require_unmasked()
@@ -132,25 +132,23 @@ class ArrayNumber(Number):
 
     # Conversions that would turn the number into a constant
 
-    def plain_value(self, conversion: str, remedy: str) -> Any:
-        """The value, for a conversion; TypeError while the number is being differentiated: that would be lost."""
-        if is_open(self):
-            raise refuse(conversion, remedy)
-        return value(self)
+    def refuse_conversion(self, conversion: str, remedy: str) -> NoReturn:
+        """Raise the error for a conversion: TypeError while the number is being differentiated."""
+        if not is_open(self):
+            self.tag.require_open()
+        raise refuse(conversion, remedy)
 
-    def __float__(self) -> float:
-        return float(
-            self.plain_value(
-                "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
-                "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
-            )
+    def __float__(self) -> NoReturn:
+        self.refuse_conversion(
+            "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
+            "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
         )
 
-    def __int__(self) -> int:
-        return int(self.plain_value("int(x)", "numpy.trunc(x), or int(shiftreset_ad.value(x)) for a count"))
+    def __int__(self) -> NoReturn:
+        self.refuse_conversion("int(x)", "numpy.trunc(x), or int(shiftreset_ad.value(x)) for a count")
 
-    def __complex__(self) -> complex:
-        return complex(self.plain_value("complex(x), or a function of the cmath module,", "NumPy's functions"))
+    def __complex__(self) -> NoReturn:
+        self.refuse_conversion("complex(x), or a function of the cmath module,", "NumPy's functions")
 
     def __index__(self) -> NoReturn:
         raise TypeError(
@@ -172,10 +170,15 @@ class ArrayNumber(Number):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.__copy__()
 
-    # Questions about the value, whose answer is an ordinary one
+    # Questions about the value, whose answer is an ordinary one, after the end of the derivative, too
+
+    def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return function(
+            *(map_numbers(read, arg) for arg in args), **{name: map_numbers(read, arg) for name, arg in kwargs.items()}
+        )
 
     def __bool__(self) -> bool:
-        return bool(value(self))
+        return bool(read(self))
 
     __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
 
@@ -183,29 +186,29 @@ class ArrayNumber(Number):
         return len(value(self))
 
     def __contains__(self, item: Any) -> bool:
-        return value(item) in value(self)
+        return read(item) in read(self)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return round(value(self)) if ndigits is None else round(value(self), ndigits)
+        return round(read(self)) if ndigits is None else round(read(self), ndigits)
 
     def __trunc__(self) -> Any:
-        return math.trunc(value(self))
+        return math.trunc(read(self))
 
     def __floor__(self) -> Any:
-        return math.floor(value(self))
+        return math.floor(read(self))
 
     def __ceil__(self) -> Any:
-        return math.ceil(value(self))
+        return math.ceil(read(self))
 
     def is_integer(self) -> bool:
         """Whether the value of a scalar is a whole number."""
-        return bool(value(self).is_integer())
+        return bool(read(self).is_integer())
 
     def __floordiv__(self, other: Any) -> Any:
-        return value(self) // value(other)
+        return read(self) // read(other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return value(other) // value(self)
+        return read(other) // read(self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -214,28 +217,32 @@ class ArrayNumber(Number):
         return other // self, other % self
 
     def __eq__(self, other: Any) -> Any:
-        return value(self) == value(other)
+        return read(self) == read(other)
 
     def __ne__(self, other: Any) -> Any:
-        return value(self) != value(other)
+        return read(self) != read(other)
 
     def __lt__(self, other: Any) -> Any:
-        return value(self) < value(other)
+        return read(self) < read(other)
 
     def __le__(self, other: Any) -> Any:
-        return value(self) <= value(other)
+        return read(self) <= read(other)
 
     def __gt__(self, other: Any) -> Any:
-        return value(self) > value(other)
+        return read(self) > read(other)
 
     def __ge__(self, other: Any) -> Any:
-        return value(self) >= value(other)
+        return read(self) >= read(other)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({value(self)!r}, level={self.tag.level})"
+        try:
+            said = repr(read(self))
+        except EscapedNumberError:
+            said = "no value any longer"
+        return f"{type(self).__name__}({said}, level={self.tag.level})"
 
     def __format__(self, spec: str) -> str:
-        return format(value(self), spec) if spec else repr(self)
+        return format(read(self), spec) if spec else repr(self)
 
     # Arrays
 
@@ -315,7 +322,7 @@ class ArrayNumber(Number):
     ) -> Any:
         """The same values in another precision; as integers or booleans they are constants."""
         if not np.issubdtype(dtype, np.inexact):
-            return value(self).astype(dtype, order, casting, subok, copy)
+            return read(self).astype(dtype, order, casting, subok, copy)
         if not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} according to the rule {casting!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.numbers.number import Number, in_memory, levels_of, put
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
@@ -77,3 +77,23 @@ def lacks_level() -> TypeError:
         "x[i] = v: v has an outer derivative, and x, of which there are views, has not. Write to "
         "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
     )
+
+
+def read(x: Any) -> Any:
+    """The plain value of a number, for a question that the program asks; anything else as it is.
+
+    Raises EscapedNumberError if the way back has put old elements into its array.
+    """
+    if not isinstance(x, Number):
+        return x
+    found = x.primal
+    kind = type(found)
+    if kind is float or kind is float64:  # the usual cases, for speed
+        return found
+    is_undone = x.tag.is_undone
+    while isinstance(found, Number):
+        is_undone = is_undone or found.tag.is_undone
+        found = found.primal
+    if is_undone:
+        require_last_value(x)
+    return found
