@@ -6,16 +6,19 @@ Otherwise `if isinstance(x, float)` would go the other way inside a derivative, 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABCMeta
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.numbers.number import Number, in_memory
 
-OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # which looks at `isinstance` of abstract classes
+# Functions that ask on behalf of others: `isinstance` of an abstract class, and `numpy.isscalar`.
+ASKING_FOR_OTHERS = {ABCMeta.__instancecheck__.__code__, inspect.unwrap(np.isscalar).__code__}
 
 # Packages and modules that are told the truth: this one; those that hand arrays to code in C, and refuse others or take
 # them as they are; `numpy.mean` of an array of objects, which would write to an array; `Fraction`, which would convert.
@@ -25,12 +28,9 @@ KNOWING = {"shiftreset_ad", "scipy", "pandas", "xarray", "sklearn", "numpy._core
 def class_for_isinstance(x: Number) -> type:
     """The class of `x` for whoever asks: the code around this, as it is the getter of the property `__class__`."""
     frame = sys._getframe(1)
-    if knows_numbers(frame.f_globals.get("__name__")):
-        return type(x)
-    around = frame.f_back
-    if frame.f_code is OF_ABSTRACT and around is not None and knows_numbers(around.f_globals.get("__name__")):
-        return type(x)
-    return class_of_value(x)
+    while frame.f_code in ASKING_FOR_OTHERS and frame.f_back is not None:
+        frame = frame.f_back
+    return type(x) if knows_numbers(frame.f_globals.get("__name__")) else class_of_value(x)
 
 
 @cache
