@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from matrices import check_complex, check_linalg, hermitian, positive, regular, sizes, stacks
-from three_ways import check, examples, generators
+from three_ways import answers, check, direction_of, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.rules.linalg import general
 from shiftreset_ad.rules.linalg import hermitian as of_hermitian
 from shiftreset_ad.rules.linalg.factorizations import cholesky_factor, reduced_factors, rest_of_reflections
-from shiftreset_ad.rules.linalg.matrices import hermitian_from
+from shiftreset_ad.rules.linalg.matrices import as_hermitian, hermitian_from
 from shiftreset_ad.rules.linalg.singular import complement, decomposition, singular_values
 
 few = settings(examples, max_examples=10)
@@ -82,14 +82,67 @@ def test_cholesky(f, stack, size, generator):
 
 
 @pytest.mark.parametrize("upper", [False, True])
-def test_cholesky_reads_one_triangle(upper):
+def test_cholesky_of_a_matrix_that_is_not_symmetric_reads_one_triangle(upper):
     generator = np.random.default_rng(0)
-    a = positive(generator.normal(size=(3, 3)))
+    unread = np.tri(3, k=-1, dtype=bool) if upper else np.tri(3, k=-1, dtype=bool).T
+    a = np.where(unread, 0.0, positive(generator.normal(size=(3, 3))))
     check_linalg(lambda a: la.cholesky(a, upper=upper), a, generator=generator)
     g = grad(lambda a: np.sum(la.cholesky(a, upper=upper)))(a)
-    unread = np.tri(3, k=-1, dtype=bool) if upper else np.tri(3, k=-1, dtype=bool).T
     np.testing.assert_array_equal(g[unread], np.zeros(3))
     assert np.all(g[~unread] != 0)
+
+
+OF_HERMITIAN = {
+    "cholesky": la.cholesky,
+    "upper": lambda a: la.cholesky(a, upper=True),
+    "eigh": of_eigh,
+    "eigh of U": lambda a: of_eigh(a, "U"),
+    "eigvalsh": la.eigvalsh,
+    "eigvalsh of U": lambda a: la.eigvalsh(a, "U"),
+    "pinv": lambda a: la.pinv(a, hermitian=True),
+    "svd": lambda a: la.svd(a, compute_uv=False, hermitian=True),
+}
+
+
+@pytest.mark.parametrize("name", OF_HERMITIAN)
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("stack", [(), (2,)])
+def test_the_derivative_in_a_hermitian_matrix_is_that_of_the_hermitian_part(name, is_complex, stack):
+    """In all modes, to the second order, and along directions that are not Hermitian."""
+    f, generator = OF_HERMITIAN[name], np.random.default_rng(0)
+    root = generator.normal(size=(*stack, 3, 3)) + 1j * is_complex * generator.normal(size=(*stack, 3, 3))
+    a = positive(root if is_complex else root.real) + np.diag([0.0, 4.0, 8.0])
+    direction = direction_of(a, generator)
+    weights = [direction_of(y, generator) for y in answers(f(a))]
+
+    def scalar(a):
+        return sum(np.sum(np.real(w * (y + y * y))) for w, y in zip(weights, answers(f(a)), strict=True))
+
+    g, expected = grad(scalar)(a), grad(lambda a: scalar(hermitian(a) / 2))(a)
+    np.testing.assert_allclose(g, adjoint(g), rtol=1e-13)
+    np.testing.assert_allclose(g, expected, rtol=1e-10, atol=1e-12)
+    ahead, behind = (scalar(hermitian(a + step * direction) / 2) for step in (1e-6, -1e-6))
+    slope = np.sum(np.real(g * direction))
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, rtol=1e-6)
+    np.testing.assert_allclose(sr.jvp(scalar, (a,), (direction,))[1], slope, rtol=1e-12)
+    np.testing.assert_allclose(sr.linearize(scalar, a)[1](direction), slope, rtol=1e-12)
+    if not is_complex:
+        for jacobian in (sr.jacfwd, sr.jacrev):
+            np.testing.assert_allclose(jacobian(scalar)(a), g, rtol=1e-10, atol=1e-12)
+    second = sr.hvp(scalar, (a,), (direction,))
+    ahead, behind = (grad(scalar)(hermitian(a + step * direction) / 2) for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(second, (ahead - behind) / 2e-6, rtol=1e-5, atol=1e-6 * np.max(np.abs(second)))
+    along = grad(lambda a: np.sum(np.real(grad(scalar)(a) * direction)))(a)
+    np.testing.assert_allclose(second, along, rtol=1e-9, atol=1e-9 * np.max(np.abs(second)))
+
+
+def test_the_derivative_is_hermitian_where_rounding_has_left_the_matrix_a_little_off():
+    generator = np.random.default_rng(0)
+    a = la.inv(positive(generator.normal(size=(4, 4)) * [1.0, 1e2, 1.0, 1e2]))
+    assert np.any(a != a.T)
+    for f in (la.cholesky, la.eigvalsh):
+        g = grad(lambda a, f=f: np.sum(f(a)))(a)
+        np.testing.assert_array_equal(g, g.T)
 
 
 @pytest.mark.parametrize(("triangle", "unread"), [("L", (0, 1)), ("U", (1, 0))])
@@ -148,14 +201,14 @@ def test_modes_of_qr_without_a_derivative(mode):
 @given(stack=stacks, size=sizes, generator=generators)
 def test_eigh(uplo, stack, size, generator):
     a = hermitian(regular(generator, *stack, size, size)) + np.diag(8.0 * np.arange(size))
-    check_linalg(lambda a: of_eigh(a, uplo), a, generator=generator)
-    check_linalg(lambda a: la.eigvalsh(a, uplo), a, generator=generator)
-    check_complex(lambda a: of_eigh(a, uplo), a, generator=generator)
-    check_complex(lambda a: la.eigvalsh(a, uplo), a, generator=generator)
+    other = np.tri(size, k=-1) if uplo.upper() == "U" else np.tri(size, k=-1).T  # is not read
+    for f in (of_eigh, la.eigvalsh):
+        check_both(lambda a, f=f: f(hermitian(a) / 2, uplo), a, generator=generator)
+        check_both(lambda a, f=f: f(a, uplo), a + other, generator=generator)
 
 
 @pytest.mark.parametrize("uplo", ["L", "U"])
-def test_eigh_reads_one_triangle(uplo):
+def test_eigh_of_a_matrix_that_is_not_symmetric_reads_one_triangle(uplo):
     a = regular(np.random.default_rng(0), 3, 3)
     g = grad(lambda a: np.sum(la.eigvalsh(a, uplo) ** 3))(a)
     unread = np.tri(3, k=-1, dtype=bool) if uplo == "U" else np.tri(3, k=-1, dtype=bool).T
@@ -413,7 +466,7 @@ def test_what_numpy_does_not_take_raises_as_there(call):
 
 
 CASES = {
-    **dict.fromkeys((la.cholesky, cholesky_factor, hermitian_from), test_cholesky),
+    **dict.fromkeys((la.cholesky, cholesky_factor, hermitian_from, as_hermitian), test_cholesky),
     **dict.fromkeys((la.qr, reduced_factors, rest_of_reflections), test_qr),
     **dict.fromkeys((la.eigh, la.eigvalsh, of_hermitian.eigenpairs, of_hermitian.eigenvalues), test_eigh),
     **dict.fromkeys((la.eig, la.eigvals, general.eigenpairs), test_eig),

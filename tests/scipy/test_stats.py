@@ -341,12 +341,17 @@ def test_multivariate_normal(method, generator, shape):
     check(lambda x, m: f(x, m, root @ root.T), x, mean, generator=generator, dtypes=False)
 
 
+def symmetric(cov):
+    """What the derivative in a covariance is that of, along a direction that is not symmetric."""
+    return (cov + cov.T) / 2 if np.ndim(cov) == 2 else cov
+
+
 @pytest.mark.parametrize("method", ["pdf", "logpdf"])
 def test_forms_of_mean_and_covariance(method):
     f, expected = getattr(stats.multivariate_normal, method), getattr(scipy.stats.multivariate_normal, method)
     x, generator = np.array([0.3, -0.4]), np.random.default_rng(0)
     for cov in (2.0, np.array([1.5, 0.7]), np.array([[1.5, 0.2], [0.2, 0.7]])):
-        check(lambda x, c: f(x, [1.0, 2.0], c), x, cov, generator=generator, dtypes=False, second_order=False)
+        check(lambda x, c: f(x, [1.0, 2.0], symmetric(c)), x, cov, generator=generator, dtypes=False)
         assert_close(of_numbers(lambda c: f(x, [1.0, 2.0], c), cov), expected(x, [1.0, 2.0], cov), tolerance=1e-13)
     check(lambda x, m: f(x, m), x, np.array([0.5, 1.0]), generator=generator, dtypes=False)
     check(lambda x, m, c: f(x, m, c), x, 0.5, 2.0, generator=generator, dtypes=False)
@@ -362,9 +367,9 @@ def test_covariances_are_symmetric():
     found = grad(lambda c: stats.multivariate_normal.logpdf([0.3, -0.4], None, c))(cov)
     inverse = np.linalg.inv(cov)
     solved = inverse @ [0.3, -0.4]
-    np.testing.assert_allclose(found + found.T, np.outer(solved, solved) - inverse, rtol=1e-12)
+    np.testing.assert_allclose(found, 0.5 * (np.outer(solved, solved) - inverse), rtol=1e-12)
     found = grad(lambda c: stats.multivariate_normal.entropy(None, c))(cov)
-    np.testing.assert_allclose(found + found.T, inverse, rtol=1e-12)
+    np.testing.assert_allclose(found, 0.5 * inverse, rtol=1e-12)
 
 
 def test_entropy():

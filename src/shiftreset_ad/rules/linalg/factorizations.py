@@ -1,7 +1,8 @@
 """Factorizations with triangular matrices: Cholesky, by Murray (arXiv:1602.07527), and QR, by Walter and Lehmann
 (arXiv:1001.1654).
 
-NumPy reads one triangle of the matrix that Cholesky is given, and so the derivative in the other is zero.
+The derivative of Cholesky's in a Hermitian matrix is Hermitian; of any other, NumPy reads one triangle, and the
+derivative in the other is zero.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
+    as_hermitian,
     below,
     diagonal_of,
     hermitian_from,
@@ -31,7 +33,7 @@ QRResult: Any = type(np.linalg.qr(np.eye(1)))
 
 @composite(np.linalg.cholesky)
 def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    return cholesky_factor(hermitian_from(a, "U" if upper else "L"), bool(upper))
+    return cholesky_factor(as_hermitian(a, "U" if upper else "L"), bool(upper))
 
 
 @dispatched

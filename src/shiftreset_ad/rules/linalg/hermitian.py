@@ -2,8 +2,8 @@
 
 Of A = V diag(w) V^H, with M = V^H A_dot V, the eigenvalues have the derivative diag(M), and the eigenvectors V (E * M),
 where E_ij = 1 / (w_j - w_i). An eigenvector is determined up to a factor of absolute value 1, and its derivative is
-perpendicular to it; a function that does not depend on these factors has its derivative. NumPy reads one triangle, and
-so the derivative in the other is zero.
+perpendicular to it; a function that does not depend on these factors has its derivative. That in a Hermitian matrix is
+Hermitian; of any other, NumPy reads one triangle, and the derivative in the other is zero.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from shiftreset_ad.rules.linalg.coincidences import coupled, sum_of_products
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
+    as_hermitian,
     diagonal_of,
-    hermitian_from,
     real_part_of,
     transposed,
     with_diagonal,
@@ -30,13 +30,13 @@ EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 @composite(np.linalg.eigh)
 def _eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     triangle = _triangle(UPLO)
-    return EighResult(*eigenpairs(hermitian_from(a, triangle), triangle))
+    return EighResult(*eigenpairs(as_hermitian(a, triangle), triangle))
 
 
 @composite(np.linalg.eigvalsh)
 def _eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
     triangle = _triangle(UPLO)
-    return eigenvalues(hermitian_from(a, triangle), triangle)
+    return eigenvalues(as_hermitian(a, triangle), triangle)
 
 
 def _triangle(name: str) -> Any:

@@ -11,7 +11,8 @@ from shiftreset_ad.rules.broadcasting import is_complex, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.masked import Mask, where_chosen
 from shiftreset_ad.rules.numpy.products import conjugated
-from shiftreset_ad.rules.table import dispatched, linear, structured
+from shiftreset_ad.rules.numpy.shapes import constant_of
+from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
 SMALL = 16  # rows
 
@@ -90,6 +91,41 @@ def _hermitian_from(a: Any, triangle: Any) -> Any:
         return where_chosen(given | diagonal, np.where(diagonal, real_part_of(y_bar), y_bar + adjoint(y_bar)))
 
     return linear(a, lambda a: hermitian_from(a, triangle), transpose)
+
+
+@dispatched
+def as_hermitian(a: Any, triangle: Any) -> Any:
+    """`hermitian_from` for the argument of a function of Hermitian matrices, whose gradient is to be Hermitian.
+
+    Where `a` is Hermitian, the derivative is that of the Hermitian part (a + a^H) / 2, which has the same value there.
+    Any other `a` is its triangle, and so is the derivative.
+    """
+    return hermitian_from(a, triangle)
+
+
+@structured(as_hermitian, linear=True)
+def _as_hermitian(a: Any, triangle: Any) -> Any:
+    require_square(a)
+    if constant_of(a, is_hermitian):
+        return as_hermitian(a, triangle), (LinearMap(hermitian_part, hermitian_part),)
+    return _hermitian_from(a, triangle)
+
+
+def hermitian_part(a: Any) -> Any:
+    """The mean of each matrix and its adjoint; the map is its own transpose."""
+    return 0.5 * (a + adjoint(a))
+
+
+def is_hermitian(a: Any) -> bool:
+    """Whether matrices are Hermitian: up to rounding, and to what rounding may have become in computing them."""
+    other = adjoint(a)
+    if (a == other).all():
+        return True
+    if a.dtype.kind not in "fc":
+        return False
+    gap, size = np.abs(a - other), np.minimum(np.abs(a), np.abs(other))
+    largest = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    return bool(np.all(gap <= np.sqrt(np.finfo(a.dtype).eps) * size + rounding_of(a, a.shape[-1]) * largest))
 
 
 def strictly(triangle: Any, n: int) -> Mask:

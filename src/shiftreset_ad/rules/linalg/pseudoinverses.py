@@ -14,7 +14,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
     array_of,
-    hermitian_from,
+    as_hermitian,
     real_part_of,
     require_matrices,
     transposed,
@@ -37,7 +37,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT
     if rcond is None:
         rcond = max(shape_of(a)[-2:]) * np.finfo(dtype_of(a)).eps
     if hermitian:
-        a = hermitian_from(a, "L")
+        a = as_hermitian(a, "L")
     rcond = np.asarray(rcond)
     return _truncated(a, rcond, hermitian) if _cuts_off(a, rcond) else pseudoinverse(a, rcond, hermitian)
 
