@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.of_scipy import operand, require_real, stats
+from shiftreset_ad.distributions.of_scipy import Distribution, operand, require_real, stats
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
@@ -156,3 +156,7 @@ def as_doubles(name: str, *operands: Any) -> list[Any]:
     arrays = list(map(array_of, operands))
     require_real(name, *arrays)
     return [x if dtype_of(x) == np.float64 else astype(x, float) for x in arrays]
+
+
+dirichlet = Distribution("dirichlet", DIRICHLET)
+multivariate_normal = Distribution("multivariate_normal", NORMAL)

@@ -1,0 +1,25 @@
+"""Distributions of counts: SciPy's values, and their derivatives in the parameters; there is none in the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.distributions.continuous import within
+from shiftreset_ad.distributions.located import Moments, located, moment_methods, standard
+from shiftreset_ad.distributions.of_scipy import Distribution
+
+Slopes = dict[str, dict[str, Callable[..., Any]]]  # (y, k, *shapes) by method, and by parameter
+
+
+def discrete(name: str, shapes: tuple[str, ...], moments: Moments, slopes: Slopes, least: float = 0.0) -> Distribution:
+    """A distribution of counts from `least` on, by the derivatives of each method in the parameters that have some, and
+    by `mean(*shapes)` and `var(*shapes)`.
+    """
+    methods = {}
+    for method, of_parameters in slopes.items():
+        counted: Any = {key: within((least, np.inf), slope) for key, slope in of_parameters.items()}
+        methods[method] = located(name, method, standard(name, method, ("k", *shapes), **counted), shapes)
+    return Distribution(name, methods | moment_methods(name, moments, shapes))
