@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 from hypothesis import given, settings
-from matrices import check_complex, check_linalg, positive, regular, sizes, stacks
+from matrices import check_complex, check_linalg, hermitian, positive, regular, sizes, stacks
 from three_ways import check, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.rules.linalg.equations import banded_solution, sylvester_solution, triangular_solution
 from shiftreset_ad.rules.linalg.functions import exponential, logarithm, square_root
+from shiftreset_ad.rules.linalg.roots import inverse_root
 from shiftreset_ad.scipy import linalg
 
 few = settings(examples, max_examples=10)
@@ -153,7 +154,7 @@ def test_cho_factor_and_cho_solve(lower):
     for shape in ((3,), (3, 2)):
         b = generator.normal(size=shape)
         check_both(lambda a, b: linalg.cho_solve(linalg.cho_factor(positive(a), lower), b), a, b, generator=generator)
-    check_linalg(lambda a: linalg.cho_factor(a, lower)[0], positive(a), generator=generator)
+    check_linalg(lambda a: linalg.cho_factor(hermitian(a), lower)[0], positive(a), generator=generator)
 
 
 def test_block_diag():
@@ -163,7 +164,17 @@ def test_block_diag():
     )
 
 
+@few
+@given(size=sizes, generator=generators)
+def test_inverse_roots(size, generator):
+    root = regular(generator, size or 1, size or 1)
+    check(lambda r: inverse_root(positive(r)), root, generator=generator, dtypes=False)
+    y = inverse_root(positive(root))
+    np.testing.assert_allclose(y @ positive(root) @ y.T, np.eye(size or 1), atol=1e-13)
+
+
 CASES = {
+    inverse_root: test_inverse_roots,
     exponential: test_expm,
     logarithm: test_logm,
     square_root: test_sqrtm,

@@ -491,6 +491,83 @@ def test_multivariate_normal(method, generator, shape):
     check(lambda x, m: f(x, m, root @ root.T), x, mean, generator=generator, dtypes=False)
 
 
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+@few
+@given(generator=generators, shape=st.sampled_from([(2,), (1, 2), (3, 2), (2, 2, 2)]))
+def test_multivariate_t(method, generator, shape):
+    f = getattr(stats.multivariate_t, method)
+    x, loc, root = generator.normal(size=shape), generator.normal(size=2), SPREAD + 0.2 * generator.normal(size=(2, 2))
+    df = generator.uniform(0.6, 5.0)
+    check(lambda x, m, r, df: f(x, m, r @ r.T, df), x, loc, root, df, generator=generator, dtypes=False)
+    check(lambda x, df: f(x, loc, root @ root.T, df), x, df, generator=generator, dtypes=False)
+
+
+def test_values_of_multivariate_t_are_scipys():
+    x, theirs, generator = np.array([[0.3, -0.4], [1.0, 2.0]]), scipy.stats.multivariate_t, np.random.default_rng(0)
+    for shape in (2.0, [1.5, 0.7], [[1.5, 0.2], [0.2, 0.7]], [[1.5, 9.0], [0.2, 0.7]]):
+        for df in (0.7, 3, 1e3, INF):
+            found = of_numbers(lambda x, shape=shape, df=df: stats.multivariate_t.logpdf(x, [1.0, 2.0], shape, df), x)
+            np.testing.assert_allclose(found, theirs.logpdf(x, [1.0, 2.0], shape, df), rtol=1e-12)
+    for args in ((0.4,), (0.4, 0.5), (0.4, 0.5, 2.0, 3.0)):
+        found = of_numbers(lambda x, rest=args[1:]: stats.multivariate_t.pdf(x, *rest), args[0])
+        np.testing.assert_allclose(found, theirs.pdf(*args), rtol=1e-13)
+    of_one = stats.multivariate_t.logpdf
+    check(lambda *xs: of_one(*xs), 0.4, 0.5, 2.0, 3.0, generator=generator, dtypes=False)
+    found = grad(lambda x: stats.multivariate_t([0.0, 1.0], df=4).logpdf(x))(x[0])
+    np.testing.assert_array_equal(found, grad(lambda x: stats.multivariate_t.logpdf(x, [0.0, 1.0], 1, 4))(x[0]))
+
+
+def test_multivariate_t_of_many_degrees_of_freedom_is_normal():
+    cov, x, normal = SPREAD @ SPREAD.T, np.array([0.3, -0.4]), stats.multivariate_normal.logpdf
+    at_infinity = grad(lambda x, c, df: stats.multivariate_t.logpdf(x, None, c, df), argnums=(0, 1, 2))(x, cov, INF)
+    at_many = grad(lambda x, c, df: stats.multivariate_t.logpdf(x, None, c, df), argnums=(0, 1, 2))(x, cov, 1e9)
+    for found, many, expected in zip(
+        at_infinity, at_many, (*grad(lambda x, c: normal(x, None, c), argnums=(0, 1))(x, cov), 0.0), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+        np.testing.assert_allclose(many, expected, rtol=1e-7, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", ["multivariate_normal", "multivariate_t"])
+@pytest.mark.parametrize(
+    ("x", "mean", "cov"),
+    [
+        (np.zeros(2), np.zeros(2), -np.eye(2)),
+        (np.zeros(2), np.zeros(2), np.ones((2, 2))),
+        (np.zeros(2), np.zeros(2), np.diag([1.0, 1e-12])),
+        (np.zeros(2), np.zeros(2), np.full((2, 2), math.nan)),
+        (np.zeros(2), np.zeros(3), np.eye(2)),
+        (np.zeros(3), np.zeros(2), np.eye(2)),
+        (np.zeros(2), np.zeros(2), np.eye(2)[:1]),
+        (np.zeros((2, 3)), None, np.eye(2)),
+    ],
+)
+def test_the_errors_of_several_variables_are_scipys(name, x, mean, cov):
+    with pytest.raises(Exception) as expected:  # noqa: PT011 (whatever SciPy says)
+        getattr(scipy.stats, name).pdf(x, mean, cov)
+    for f in (
+        lambda x: getattr(stats, name).pdf(x, mean, cov),
+        lambda x: getattr(stats, name)(mean, cov * (1.0 + 0.0 * x[0])).pdf(x),
+    ):
+        with pytest.raises(type(expected.value)) as found:
+            grad(lambda x, f=f: np.sum(f(x)))(x if x.ndim == 1 else x[0])
+        assert type(found.value) is type(expected.value)
+
+
+def test_a_density_of_twenty_variables():
+    generator = np.random.default_rng(0)
+    x, mean, root = generator.normal(size=20), generator.normal(size=20), generator.normal(size=(20, 20))
+    cov = root @ root.T + np.eye(20)
+    for f in (stats.multivariate_normal.logpdf, stats.multivariate_t.logpdf):
+        check(lambda x, m, c, f=f: f(x, m, symmetric(c)), x, mean, cov, generator=generator, dtypes=False)
+        g = grad(lambda c, f=f: f(x, mean, c))(cov)
+        np.testing.assert_allclose(g, g.T, rtol=1e-12, atol=1e-15)
+        read = np.tril(cov)  # SciPy looks at this triangle
+        g = grad(lambda c, f=f: f(x, mean, c))(read)
+        np.testing.assert_array_equal(g, np.tril(g))
+        assert f(x, mean, read) == pytest.approx(f(x, mean, cov))
+
+
 def symmetric(cov):
     """What the derivative in a covariance is that of, along a direction that is not symmetric."""
     return (cov + cov.T) / 2 if np.ndim(cov) == 2 else cov

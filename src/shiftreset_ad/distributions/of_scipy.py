@@ -8,42 +8,24 @@ from importlib import import_module
 from typing import Any
 
 from shiftreset_ad.numbers.number import has_number
-from shiftreset_ad.rules.broadcasting import is_complex
-from shiftreset_ad.rules.building import gathered
+from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, is_complex
+from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of
+from shiftreset_ad.scipy.forwarding import guarded, no_derivative, operand
 
 stats: Any = import_module("scipy.stats")
-
-
-def guarded(attribute: Any, name: str) -> Any:
-    """A function of SciPy's, or a method, that raises NotImplementedError for numbers that are being differentiated."""
-    if not callable(attribute) or isinstance(attribute, type):
-        return attribute
-
-    @wraps(attribute)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if has_number([*map(operand, args), *map(operand, kwargs.values())]):
-            raise no_derivative(name)
-        return attribute(*args, **kwargs)
-
-    return function
-
-
-def no_derivative(name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{name} has no derivative rule here. Write it with functions that have one, "
-        "or give it shiftreset_ad.value(x) where a constant is meant"
-    )
-
-
-def operand(x: Any) -> Any:
-    """An argument as it is, but numbers in a list or in an array of objects as one number."""
-    return gathered(array_of(x) if has_number(x) else x)
 
 
 def require_real(name: str, *operands: Any) -> None:
     if any(map(is_complex, operands)):
         raise TypeError(f"scipy.stats.{name} is a function of real numbers, and was given complex ones")
+
+
+def as_doubles(name: str, *operands: Any) -> list[Any]:
+    """The operands as arrays in double precision, in which SciPy computes here."""
+    arrays = list(map(array_of, operands))
+    require_real(name, *arrays)
+    return [x if dtype_of(x) == FLOAT64 else astype(x, float) for x in arrays]
 
 
 class Distribution:

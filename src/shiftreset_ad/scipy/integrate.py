@@ -16,12 +16,12 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.distributions.of_scipy import operand
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of
 from shiftreset_ad.rules.plain import plain
+from shiftreset_ad.scipy.forwarding import operand
 from shiftreset_ad.transforms.constants import value
 from shiftreset_ad.transforms.custom import custom_derivative
 from shiftreset_ad.transforms.products import jvp, vjp

@@ -1,7 +1,7 @@
 """Functions of `scipy.linalg` that take numbers being differentiated.
 
 SciPy's own convert what they are given to arrays, which a number does not survive. These take plain arrays as well, and
-then do what SciPy's do.
+then do what SciPy's do. Everything else of `scipy.linalg` is SciPy's own, and an error for numbers.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # type: ignore[import-untyped]
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg import equations, functions
 from shiftreset_ad.rules.linalg.matrices import array_of, require_square
+from shiftreset_ad.scipy.forwarding import forwarding
 
 __all__ = [
     "block_diag",
@@ -25,6 +27,8 @@ __all__ = [
     "solve_triangular",
     "sqrtm",
 ]
+
+__getattr__, __dir__ = forwarding(scipy.linalg, globals())
 
 
 def expm(A: Any) -> Any:  # noqa: N803 (SciPy's name)

@@ -1,4 +1,4 @@
-"""`convolve` of SciPy's signal processing, to be imported from here: SciPy's own makes arrays of its operands.
+"""`scipy.signal`, with a `convolve` of ours: SciPy's own makes arrays of its operands. Its others raise for numbers.
 
 In several dimensions it is what `rules.convolution` says of one: each mode is the middle of the full convolution, and
 the transpose is a convolution with the reversed other operand, where they overlap completely.
@@ -16,6 +16,9 @@ from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.rules.table import LinearMap, structured
+from shiftreset_ad.scipy.forwarding import forwarding
+
+__getattr__, __dir__ = forwarding(scipy.signal, globals())
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:

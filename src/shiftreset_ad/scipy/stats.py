@@ -17,12 +17,14 @@ from __future__ import annotations
 from typing import Any
 
 from shiftreset_ad.distributions.counts import bernoulli, binom, geom, nbinom, poisson
-from shiftreset_ad.distributions.multivariate import dirichlet, multivariate_normal
-from shiftreset_ad.distributions.of_scipy import Distribution, guarded
+from shiftreset_ad.distributions.dirichlet import dirichlet
+from shiftreset_ad.distributions.elliptical import multivariate_normal, multivariate_t
+from shiftreset_ad.distributions.of_scipy import Distribution
 from shiftreset_ad.distributions.of_scipy import stats as _scipy
 from shiftreset_ad.distributions.on_half_line import chi2, expon, f, gamma, invgamma, lognorm, pareto, weibull_min
 from shiftreset_ad.distributions.on_interval import beta, truncnorm, uniform
 from shiftreset_ad.distributions.on_line import cauchy, gumbel_r, laplace, logistic, norm, t, vonmises
+from shiftreset_ad.scipy.forwarding import guarded
 
 __all__ = [
     "bernoulli",
@@ -41,6 +43,7 @@ __all__ = [
     "logistic",
     "lognorm",
     "multivariate_normal",
+    "multivariate_t",
     "nbinom",
     "norm",
     "pareto",

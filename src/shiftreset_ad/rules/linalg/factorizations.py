@@ -42,23 +42,24 @@ def cholesky_factor(h: Any, upper: bool) -> Any:
     return np.linalg.cholesky(h, upper=upper)
 
 
+def lower_half(m: Any) -> Any:
+    """The lower triangle, with half of the diagonal."""
+    size = shape_of(m)[-1]
+    return np.where(on_diagonal(size), 0.5 * m, np.where(below(size), m, 0.0))
+
+
 @structured(cholesky_factor)
 def _cholesky_factor(h: Any, upper: bool) -> Any:
     y = cholesky_factor(h, upper)
     factor = adjoint(y) if upper else y
 
-    def half(m: Any) -> Any:
-        """The lower triangle, with half of the diagonal."""
-        size = shape_of(m)[-1]
-        return np.where(on_diagonal(size), 0.5 * m, np.where(below(size), m, 0.0))
-
     def pushforward(h_dot: Any) -> Any:
         inner = np.linalg.solve(factor, adjoint(np.linalg.solve(factor, h_dot)))
-        factor_dot = np.matmul(factor, half(inner))
+        factor_dot = np.matmul(factor, lower_half(inner))
         return adjoint(factor_dot) if upper else factor_dot
 
     def pullback(y_bar: Any) -> Any:
-        inner_bar = half(np.matmul(transposed(factor), adjoint(y_bar) if upper else y_bar))
+        inner_bar = lower_half(np.matmul(transposed(factor), adjoint(y_bar) if upper else y_bar))
         outside = np.linalg.solve(transposed(factor), inner_bar)
         return transposed(np.linalg.solve(adjoint(factor), transposed(outside)))
 

@@ -1,0 +1,48 @@
+"""SciPy's own functions as the modules here forward them: an error for numbers, which they would lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.numbers.remedies import of_scipy
+from shiftreset_ad.rules.building import gathered
+from shiftreset_ad.rules.linalg.matrices import array_of
+
+
+def forwarding(library: ModuleType, ours: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module with these names, whose others are those of `library`, guarded."""
+    return (
+        lambda name: guarded(getattr(library, name), f"{library.__name__}.{name}"),
+        lambda: sorted({*ours, *dir(library)}),
+    )
+
+
+def guarded(attribute: Any, name: str) -> Any:
+    """A function of SciPy's, or a method, that raises NotImplementedError for numbers that are being differentiated."""
+    if not callable(attribute) or isinstance(attribute, type):
+        return attribute
+
+    @wraps(attribute)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if has_number([*map(operand, args), *map(operand, kwargs.values())]):
+            raise no_derivative(name, of_scipy(attribute))
+        return attribute(*args, **kwargs)
+
+    return function
+
+
+def no_derivative(name: str, remedy: str | None = None) -> NotImplementedError:
+    """The error where a function takes no numbers; `remedy` is what to write instead, where that is known."""
+    instead = f"Use {remedy}" if remedy else "Write it with functions that have one"
+    return NotImplementedError(
+        f"{name} has no derivative rule here. {instead}, or give it shiftreset_ad.value(x) where a constant is meant"
+    )
+
+
+def operand(x: Any) -> Any:
+    """An argument as it is, but numbers in a list or in an array of objects as one number."""
+    return gathered(array_of(x) if has_number(x) else x)
