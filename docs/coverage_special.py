@@ -36,6 +36,9 @@ def methods(distributions: str, names: str, example: Callable[[Callable[..., Any
 
 
 CONTINUOUS = "pdf logpdf cdf sf logcdf logsf"
+QUANTILES = "ppf isf"
+MOMENTS = "mean var std"
+COUNTS = "pmf logpmf cdf sf logcdf logsf"
 EXAMPLES: dict[str, Example] = {
     **of_one(
         sc,
@@ -136,13 +139,51 @@ EXAMPLES: dict[str, Example] = {
         ),
         integrate,
     ),
-    **methods("norm", CONTINUOUS, lambda f: lambda signed, x, large: f(signed, x, large)),
-    **methods("beta", CONTINUOUS, lambda f: lambda x, y, large: f(x, y, large)),
-    **methods("gamma chi2", CONTINUOUS, lambda f: lambda large, x, y: f(large, x, 0.3, y)),
+    **methods(
+        "norm laplace cauchy logistic gumbel_r", CONTINUOUS, lambda f: lambda signed, x, large: f(signed, x, large)
+    ),
+    **methods("expon", CONTINUOUS, lambda f: lambda large, x, y: f(large, x, y)),
+    **methods("uniform", CONTINUOUS, lambda f: lambda x, y, large: f(x, -0.3 * y, large)),
+    **methods(
+        "norm laplace cauchy logistic gumbel_r expon uniform",
+        QUANTILES,
+        lambda f: lambda x, y, large: f(x, y, large),
+    ),
+    **methods("norm laplace logistic gumbel_r expon uniform", MOMENTS, lambda f: lambda x, large: f(x, large)),
+    **methods("beta", CONTINUOUS + " " + QUANTILES, lambda f: lambda x, y, large: f(x, y, large)),
+    **methods("beta", MOMENTS, lambda f: lambda x, y, large: f(x, y, 0.3, large)),
+    **methods(
+        "gamma chi2 lognorm weibull_min pareto invgamma",
+        CONTINUOUS,
+        lambda f: lambda large, x, y: f(large, x, 0.3, y),
+    ),
+    **methods(
+        "gamma chi2 lognorm weibull_min pareto invgamma t",
+        QUANTILES,
+        lambda f: lambda x, y, large: f(x, large, 0.3, y),
+    ),
+    **methods("gamma chi2 weibull_min pareto invgamma t", MOMENTS, lambda f: lambda x, y: f(2.5 + x, 0.3, y)),
+    **methods("lognorm", MOMENTS, lambda f: lambda x, y: f(x, 0.3, y)),
+    **methods("f", CONTINUOUS, lambda f: lambda large, x, y: f(large, x, y, 0.3)),
+    **methods("f", QUANTILES, lambda f: lambda x, y, large: f(x, large, y, 0.3)),
+    **methods("f", MOMENTS, lambda f: lambda x, y: f(x, 4.5 + y, 0.3)),
     **methods("t", CONTINUOUS, lambda f: lambda signed, large, x, y: f(signed, large, x, y)),
-    **methods("poisson", "pmf logpmf cdf sf logcdf logsf", lambda f: lambda large: f([0, 1, 2, 3], large)),
+    **methods("truncnorm", CONTINUOUS + " " + QUANTILES, lambda f: lambda x, y, large: f(x, -y, large)),
+    **methods("truncnorm", MOMENTS, lambda f: lambda x, y, large: f(-y, large, 0.3, x)),
+    **methods("vonmises", "pdf logpdf", lambda f: lambda signed, large, x, y: f(signed, large, x, y)),
+    **methods("vonmises", "cdf sf logcdf logsf", lambda f: lambda signed, x, large: f(signed, 1.5, x, large)),
+    **methods("vonmises", QUANTILES, lambda f: lambda x, signed, large: f(x, 1.5, signed, large)),
+    **methods("poisson", COUNTS, lambda f: lambda large: f([0, 1, 2, 3], large)),
+    **methods("binom", COUNTS, lambda f: lambda x: f([0, 1, 2, 3], 5, x)),
+    **methods("bernoulli", COUNTS, lambda f: lambda x: f(0, x)),
+    **methods("geom", COUNTS, lambda f: lambda x: f([1, 2, 3, 4], x)),
+    **methods("nbinom", COUNTS, lambda f: lambda large, x: f([0, 1, 2, 3], large, x)),
+    **methods("poisson bernoulli geom", MOMENTS, lambda f: lambda x, y: f(x, y)),
+    **methods("binom", MOMENTS, lambda f: lambda x, y: f(5, x, y)),
+    **methods("nbinom", MOMENTS, lambda f: lambda large, x: f(large, x)),
     **methods("dirichlet", "pdf logpdf", lambda f: lambda x, large: f(x / np.sum(x), large)),
     **methods("multivariate_normal", "pdf logpdf", lambda f: lambda a, three, m: f(a, three, m @ m.T)),
+    **methods("multivariate_t", "pdf logpdf", lambda f: lambda a, three, m, t: f(a, three, m @ m.T, t)),
     **methods("multivariate_normal", "entropy", lambda f: lambda m: f(np.zeros(3), m @ m.T)),
 }
 

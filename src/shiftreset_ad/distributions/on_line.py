@@ -33,7 +33,7 @@ laplace = continuous(
     lower=lambda y, x: laplace_hazard(x),
     upper=lambda y, x: -laplace_hazard(-x),
 )
-cauchy = continuous("cauchy", LINE, lambda x: -2.0 * x / (1.0 + x * x), {"mean": lambda: np.nan, "var": lambda: np.nan})
+cauchy = continuous("cauchy", LINE, lambda x: -2.0 * x / (1.0 + x * x), {})
 logistic = continuous(
     "logistic",
     LINE,

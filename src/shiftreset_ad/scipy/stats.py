@@ -1,8 +1,10 @@
 """`scipy.stats`, with distributions of ours in place of those that make arrays of their arguments.
 
-Their methods have the same arguments, and the same values: those of one variable call SciPy's. They take numbers that
-are being differentiated, in `x`, `loc`, `scale` and the parameters of the shape; outside of the support the derivative
-is 0. Everything else is SciPy's own, and an error for such numbers.
+Their methods have the same arguments, and the same values: nearly all call SciPy's. Densities, distribution functions,
+`ppf`, `isf`, `mean`, `var` and `std` take numbers that are being differentiated, in `x`, `loc`, `scale` and the
+parameters of the shape; outside of the support the derivative is 0. There is none in a count, in a quantile of a
+distribution of counts, and of `vonmises` in `kappa` but for densities. Everything else is SciPy's own, and an error for
+such numbers.
 
 >>> import numpy as np
 >>> from shiftreset_ad import grad
