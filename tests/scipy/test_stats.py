@@ -20,7 +20,7 @@ from shiftreset_ad.scipy import stats
 from shiftreset_ad.testing import check_grads
 
 INF = math.inf
-few = settings(examples, max_examples=4)
+few = settings(examples, max_examples=5)
 # Of each continuous distribution, how many parameters its shape has.
 CONTINUOUS = {"norm": 0, "beta": 2, "gamma": 1, "chi2": 1, "t": 1}
 CONTINUOUS |= {"expon": 0, "lognorm": 1, "uniform": 0, "laplace": 0, "cauchy": 0, "logistic": 0, "gumbel_r": 0}
@@ -29,7 +29,9 @@ POSITIVE = {"gamma", "chi2", "expon", "lognorm", "weibull_min", "f", "invgamma"}
 DENSITIES = ("pdf", "logpdf")
 QUANTILES = ("ppf", "isf")
 METHODS = (*DENSITIES, "cdf", "sf", "logcdf", "logsf")
-SHAPES = st.sampled_from([((), (), ()), ((3,), (), (3,)), ((2, 3), (3,), (2, 1)), ((2, 1), (1, 3), ())])
+SHAPES = st.sampled_from(
+    [((), (), ()), ((), (3,), (2, 1)), ((3,), (), (3,)), ((2, 3), (3,), (2, 1)), ((2, 1), (1, 3), ())]
+)
 
 
 def draw_x(name, generator, shape):
@@ -635,6 +637,10 @@ def test_frozen_distributions():
     assert grad(lambda x: stats.norm(0.2, 1.5).cdf(x))(0.3) == scipy.stats.norm.pdf(0.3, 0.2, 1.5)
     found = grad(lambda m: stats.multivariate_normal(m, [1.0, 2.0]).logpdf(x))(np.zeros(2))
     np.testing.assert_allclose(found, [0.3, 0.6], rtol=1e-14)
+    quantile = scipy.stats.norm.ppf(0.3)
+    assert grad(lambda m, s: stats.norm(m, s).ppf(0.3), argnums=(0, 1))(0.2, 1.5) == (1.0, pytest.approx(quantile))
+    assert grad(lambda m, s: stats.norm(m, scale=s).mean(), argnums=(0, 1))(0.2, 1.5) == (1.0, 0.0)
+    assert grad(lambda p: stats.binom(5, p).std())(0.2) == pytest.approx(5.0 * 0.6 / 2.0 / math.sqrt(0.8))
     with pytest.raises(NotImplementedError, match=r"scipy\.stats\.norm\.entropy has no derivative rule"):
         grad(lambda s: stats.norm(0.0, s).entropy())(1.0)
     with pytest.raises(TypeError):

@@ -41,7 +41,7 @@ def within(support: Support, slope: Function, closed: bool = True) -> Function:
     def of_support(y: Any, x: Any, *shapes: Any) -> Any:
         first, last = (end(*shapes) if callable(end) else end for end in support)
         inside = ((first <= x) & (x <= last) if closed else (first < x) & (x < last)) & np.isfinite(x)
-        if type(inside) is np.bool_ and inside and not np.isnan(y):  # for speed
+        if type(inside) is np.bool_ and inside and not np.any(np.isnan(y)):  # for speed
             return slope(y, x, *shapes)
         found = np.where(inside, slope(np.where(inside, y, 0.0), np.where(inside, x, middle), *shapes), 0.0)
         return np.where(np.isnan(y), np.nan, found)
