@@ -6,6 +6,11 @@ parameters of the shape; outside of the support the derivative is 0. There is no
 distribution of counts, and of `vonmises` in `kappa` but for densities. Everything else is SciPy's own, and an error for
 such numbers.
 
+`distribution` is what the distributions share. `located` gives a method a location and a scale. `continuous` and
+`discrete` make a distribution of one variable from the derivatives of its logarithmic density; `on_line`,
+`on_half_line`, `on_interval` and `counts` have these. `elliptical`, with `normal_density`, and `dirichlet` are those of
+several variables.
+
 >>> import numpy as np
 >>> from shiftreset_ad import grad
 >>> grad(lambda mu: np.sum(norm.logpdf(np.array([1.0, 2.0]), loc=mu)))(0.0)
@@ -18,15 +23,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from shiftreset_ad.distributions.counts import bernoulli, binom, geom, nbinom, poisson
-from shiftreset_ad.distributions.dirichlet import dirichlet
-from shiftreset_ad.distributions.elliptical import multivariate_normal, multivariate_t
-from shiftreset_ad.distributions.of_scipy import Distribution
-from shiftreset_ad.distributions.of_scipy import stats as _scipy
-from shiftreset_ad.distributions.on_half_line import chi2, expon, f, gamma, invgamma, lognorm, pareto, weibull_min
-from shiftreset_ad.distributions.on_interval import beta, truncnorm, uniform
-from shiftreset_ad.distributions.on_line import cauchy, gumbel_r, laplace, logistic, norm, t, vonmises
 from shiftreset_ad.scipy.forwarding import guarded
+from shiftreset_ad.scipy.stats.counts import bernoulli, binom, geom, nbinom, poisson
+from shiftreset_ad.scipy.stats.dirichlet import dirichlet
+from shiftreset_ad.scipy.stats.distribution import Distribution
+from shiftreset_ad.scipy.stats.distribution import stats as _scipy
+from shiftreset_ad.scipy.stats.elliptical import multivariate_normal, multivariate_t
+from shiftreset_ad.scipy.stats.on_half_line import chi2, expon, f, gamma, invgamma, lognorm, pareto, weibull_min
+from shiftreset_ad.scipy.stats.on_interval import beta, truncnorm, uniform
+from shiftreset_ad.scipy.stats.on_line import cauchy, gumbel_r, laplace, logistic, norm, t, vonmises
 
 __all__ = [
     "bernoulli",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.continuous import Shape, continuous
-from shiftreset_ad.distributions.of_scipy import Distribution
 from shiftreset_ad.rules.special.gamma import psi_gap
 from shiftreset_ad.rules.special.incomplete import slope_in_a, slope_in_b
 from shiftreset_ad.rules.special.information import quotient
 from shiftreset_ad.rules.special.table import special
+from shiftreset_ad.scipy.stats.continuous import Shape, continuous
+from shiftreset_ad.scipy.stats.distribution import Distribution
 
 beta = continuous(
     "beta",

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.discrete import Slopes, discrete
-from shiftreset_ad.distributions.of_scipy import Distribution
 from shiftreset_ad.rules.special.gamma import psi_gap
 from shiftreset_ad.rules.special.incomplete import slope_in_a
 from shiftreset_ad.rules.special.information import quotient
+from shiftreset_ad.scipy.stats.discrete import Slopes, discrete
+from shiftreset_ad.scipy.stats.distribution import Distribution
 
 Slope = Callable[..., Any]
 

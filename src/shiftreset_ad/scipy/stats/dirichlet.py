@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.of_scipy import Distribution, as_doubles, stats
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.special.table import special
 from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.scipy.forwarding import operand
+from shiftreset_ad.scipy.stats.distribution import Distribution, as_doubles, stats
 
 
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.continuous import within
-from shiftreset_ad.distributions.located import Moments, located, moment_methods, standard
-from shiftreset_ad.distributions.of_scipy import Distribution
+from shiftreset_ad.scipy.stats.continuous import within
+from shiftreset_ad.scipy.stats.distribution import Distribution
+from shiftreset_ad.scipy.stats.located import Moments, located, moment_methods, standard
 
 Slopes = dict[str, dict[str, Callable[..., Any]]]  # (y, k, *shapes) by method, and by parameter
 

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.distributions.normal_density import LOG_2PI, log_density
-from shiftreset_ad.distributions.of_scipy import Distribution, as_doubles, stats
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of, total
 from shiftreset_ad.rules.linalg.matrices import as_hermitian, diagonal_of, is_hermitian, with_diagonal
@@ -21,6 +19,8 @@ from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.special.table import special
 from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.scipy.forwarding import operand
+from shiftreset_ad.scipy.stats.distribution import Distribution, as_doubles, stats
+from shiftreset_ad.scipy.stats.normal_density import LOG_2PI, log_density
 
 NEGLIGIBLE = 1e6 * np.finfo(float).eps  # SciPy's, of an eigenvalue relative to the largest
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.of_scipy import require_real, stats
 from shiftreset_ad.numbers.dispatch import call
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.special.table import rule
 from shiftreset_ad.rules.stand_ins import carried_out, is_staged
 from shiftreset_ad.scipy.forwarding import operand
+from shiftreset_ad.scipy.stats.distribution import require_real, stats
 
 QUANTILES = {"ppf", "isf"}
 Moments = dict[str, Callable[..., Any]]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.distributions.located import Moments, located, moment_methods, standard
-from shiftreset_ad.distributions.of_scipy import Distribution
 from shiftreset_ad.numbers.number import has_number, value
 from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of
+from shiftreset_ad.scipy.stats.distribution import Distribution
+from shiftreset_ad.scipy.stats.located import Moments, located, moment_methods, standard
 
 Function = Callable[..., Any]
 Support = tuple[Any, Any]  # each end a number, or a function of the parameters of the shape

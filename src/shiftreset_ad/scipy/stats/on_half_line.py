@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.continuous import Shape, continuous
 from shiftreset_ad.rules.special.gamma import psi_gap
 from shiftreset_ad.rules.special.gamma_moments import slope_of_gammainc
 from shiftreset_ad.rules.special.information import quotient
 from shiftreset_ad.rules.special.student import shares, slope_in_dfd, slope_in_dfn
 from shiftreset_ad.rules.special.table import special
+from shiftreset_ad.scipy.stats.continuous import Shape, continuous
 
 HALF_LINE = (0.0, np.inf)
 

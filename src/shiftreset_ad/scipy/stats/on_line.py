@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.distributions.continuous import Shape, continuous
 from shiftreset_ad.rules.special.gamma import psi_gap
 from shiftreset_ad.rules.special.normal import slope_of_log_ndtr
 from shiftreset_ad.rules.special.student import slope_in_df
 from shiftreset_ad.rules.special.table import special
+from shiftreset_ad.scipy.stats.continuous import Shape, continuous
 
 LINE = (-np.inf, np.inf)
 LOG_ROOT_2PI = np.float64(0.5 * math.log(2.0 * math.pi))
