@@ -2,39 +2,107 @@
 
 The environment of a function is read off its cells: a cell may hold a number, a structure of numbers, or functions,
 whose cells are then looked into as well. Two functions that share a cell share one variable. `functools.partial` and
-bound methods are functions with some arguments put in. Globals are no free variables.
+bound methods are functions with some arguments put in, and a `Composite` is an object made of functions. Globals are no
+free variables.
 """
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Sequence
-from functools import partial
-from types import CellType, FunctionType, MethodType
-from typing import Any, TypeAlias
+from functools import cache, partial
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Self, TypeAlias
 
+import numpy as np
 import optree
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control import ControlError
 
-Holder: TypeAlias = FunctionType | MethodType | partial[Any]
-HOLDERS = (FunctionType, MethodType, partial)
+
+class Composite:
+    """A function object that is made of functions, which it holds by name."""
+
+    def held(self) -> dict[str, Any]:
+        """What it is made of; the function that it stands for comes first."""
+        raise NotImplementedError
+
+    def made_of(self, held: dict[str, Any]) -> None:
+        """Be made of these from now on."""
+        raise NotImplementedError
+
+    def copied(self) -> Self:
+        """Another one, made of the same."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        return copy
+
+
+Holder: TypeAlias = FunctionType | MethodType | partial[Any] | Composite
+HOLDERS = (FunctionType, MethodType, partial, Composite)
 DEFAULTS = ("__defaults__", "__kwdefaults__")
 EMPTY = object()  # what a variable has that is not bound yet
+PLAIN = {int, float, complex, bool, str, type(None)}
+WITHOUT_ARRAYS = {*PLAIN, type, object, ModuleType, BuiltinFunctionType, np.ufunc}
+
+
+def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None:
+    """The variables with plain values that these hold, and the values; None if there may be an array in one of them, or
+    a number that is being differentiated. A quick look, for what most functions hold.
+    """
+    found: list[tuple[CellType, Any]] = []
+    waiting: list[Any] = list(holders)
+    seen: set[int] = set()
+    while waiting:
+        x = waiting.pop()
+        kind = type(x)
+        if kind in WITHOUT_ARRAYS:
+            continue
+        if kind is tuple:
+            waiting += x
+        elif id(x) in seen:
+            continue
+        elif kind is FunctionType:
+            seen.add(id(x))
+            waiting += (x.__defaults__, x.__kwdefaults__)
+            for cell in x.__closure__ or ():
+                content = content_of(cell)
+                if type(content) in PLAIN:
+                    found.append((cell, content))
+                else:
+                    waiting.append(content)
+        elif isinstance(x, HOLDERS):
+            seen.add(id(x))
+            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in _held(x)]
+        else:
+            return None
+    return found
+
+
+@cache
+def assigned_by(code: CodeType) -> frozenset[str]:
+    """The free variables that a function with this code assigns to, itself or by functions in it."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
+    inner = (assigned_by(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(names.union(*inner).intersection(code.co_freevars))
 
 
 class Place:
-    """Where values are held: an argument, a variable, the defaults of a function. `holder` is the function, if any."""
+    """Where values are held: an argument, a variable, the defaults of a function. `holder` is the function, if any; a
+    variable `is_assigned` if one of the functions that hold it has a statement for that.
+    """
 
-    __slots__ = ("cell", "content", "holder", "leaves", "name", "spec")
+    __slots__ = ("cell", "content", "holder", "is_assigned", "leaves", "name", "spec")
 
     def __init__(self, name: str, content: Any, holder: Any = None, cell: CellType | None = None) -> None:
         self.name = name
         self.content = content
         self.holder = holder
         self.cell = cell
+        self.is_assigned = False
         self.leaves: list[Any] = []
         self.spec: optree.PyTreeSpec | None = None
         if content is not EMPTY:
@@ -63,12 +131,14 @@ def _name(holder: Any) -> str:
 class Environment:
     """Some values, and all that the functions among them close over, taken apart into `leaves`.
 
-    The defaults of a function's parameters are held by it as its cells are, and belong to it too.
+    The defaults of a function's parameters are held by it as its cells are, and belong to it too. `before` says what
+    variables are taken to have that have been assigned to meanwhile.
     """
 
-    __slots__ = ("_by_cell", "_by_holder", "_places", "_roots", "leaves")
+    __slots__ = ("_before", "_by_cell", "_by_holder", "_places", "_roots", "leaves")
 
-    def __init__(self, roots: dict[str, Any]) -> None:
+    def __init__(self, roots: dict[str, Any], before: Sequence[tuple[CellType, Any]] = ()) -> None:
+        self._before = {id(cell): content for cell, content in before}
         self._places: list[Place] = []
         self._by_cell: dict[int, Place] = {}
         self._by_holder: dict[int, tuple[Holder, dict[str, Place]]] = {}
@@ -87,20 +157,24 @@ class Environment:
     def _enter(self, holder: Holder) -> list[Place]:
         """Look into a function; the places in it that were not known."""
         new, held = [], {}
+        assigned = assigned_by(holder.__code__) if isinstance(holder, FunctionType) else ()
         for name, content, cell in _held(holder):
             place = self._by_cell.get(id(cell)) if cell is not None else None
             if place is None:
-                place = Place(name, content, holder, cell)
+                place = Place(name, self._before.get(id(cell), content), holder, cell)
                 new.append(place)
                 if cell is not None:
                     self._by_cell[id(cell)] = place
+            place.is_assigned = place.is_assigned or name in assigned
             held[name] = place
         self._by_holder[id(holder)] = holder, held
         return new
 
-    def with_leaves(self, leaves: Sequence[Any]) -> Instance:
-        """The same with other leaves. The functions are new ones, whose variables are their own."""
-        return Instance(self, leaves)
+    def with_leaves(self, leaves: Sequence[Any], sharing: bool = False) -> Instance:
+        """The same with other leaves. The functions are new ones, whose variables are their own; but with `sharing`, a
+        variable that the functions assign to is that of the original ones, unless it has other leaves or functions.
+        """
+        return Instance(self, leaves, sharing)
 
     def variables(self) -> list[int]:
         """Which of `leaves` are in a variable, and not only in the defaults of a parameter."""
@@ -111,6 +185,10 @@ class Environment:
                     found += [i] if place.cell is not None or isinstance(place.holder, MethodType | partial) else []
                     i += 1
         return found
+
+    def plain_variables(self) -> list[tuple[CellType, Any]]:
+        """The variables with plain values, and the values."""
+        return [(place.cell, place.content) for place in self._by_cell.values() if type(place.content) in PLAIN]  # type: ignore[misc]
 
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
         """The sensitivity of a function, given for each of `leaves` its derivative, or None."""
@@ -123,6 +201,8 @@ class Environment:
 
     def _sensitivity(self, holder: Any, by_place: dict[Place, list[Any]], going_on: set[int]) -> Any:
         _, held = self._by_holder[id(holder)]
+        if isinstance(holder, Composite):  # it stands for a function
+            return self._sensitivity_at(next(iter(held.values())), by_place, going_on)
         shown = {name: place for name, place in held.items() if name not in DEFAULTS}
         if id(holder) in going_on or not shown:  # one that is found again inside itself is left out there
             return None
@@ -149,6 +229,8 @@ def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
         return [(name, getattr(holder, name), None) for name in ("func", "args", "keywords")]
     if isinstance(holder, MethodType):
         return [("__func__", holder.__func__, None), ("__self__", holder.__self__, None)]
+    if isinstance(holder, Composite):
+        return [(name, content, None) for name, content in holder.held().items()]
     variables = zip(holder.__code__.co_freevars, holder.__closure__ or (), strict=True)
     return [
         *((name, content_of(cell), cell) for name, cell in variables),
@@ -167,30 +249,44 @@ def content_of(cell: CellType) -> Any:
 class Instance:
     """An environment with other leaves put in: `roots`, in order, and afterwards what became of the variables."""
 
-    __slots__ = ("_cells", "_contents", "_environment", "_functions", "_parts", "roots")
+    __slots__ = ("_cells", "_contents", "_environment", "_functions", "_parts", "_shared", "roots")
 
-    def __init__(self, environment: Environment, leaves: Sequence[Any]) -> None:
+    def __init__(self, environment: Environment, leaves: Sequence[Any], sharing: bool) -> None:
         self._environment = environment
         places = environment._places
         rest = iter(leaves)
-        # The functions come first, with variables that are not bound yet, as they may hold each other and themselves.
-        self._cells = {place: CellType() for place in environment._by_cell.values()}
-        self._functions: dict[int, Any] = {
-            key: _copied(holder, tuple(self._cells[environment._by_cell[id(c)]] for c in holder.__closure__ or ()))
-            for key, (holder, _) in environment._by_holder.items()
-            if isinstance(holder, FunctionType)
-        }
         self._parts = {
             place: [leaf if isinstance(leaf, HOLDERS) else next(rest) for leaf in place.leaves] for place in places
+        }
+        # The functions come first, with variables that are not bound yet, as they may hold each other and themselves.
+        self._shared = {place for place in environment._by_cell.values() if sharing and self._is_shared(place)}
+        self._cells: dict[Place, Any] = {
+            place: place.cell if place in self._shared else CellType() for place in environment._by_cell.values()
+        }
+        self._functions: dict[int, Any] = {
+            key: _copied(holder, tuple(self._cells[environment._by_cell[id(c)]] for c in holder.__closure__ or ()))
+            if isinstance(holder, FunctionType)
+            else holder.copied()
+            for key, (holder, _) in environment._by_holder.items()
+            if isinstance(holder, FunctionType | Composite)
         }
         self._contents: dict[Place, Any] = {}
         for place in places:
             self._contents[place] = content = self._content(place)
-            if place.cell is not None and content is not EMPTY:
+            if place.cell is not None and content is not EMPTY and place not in self._shared:
                 self._cells[place].cell_contents = content
             elif isinstance(place.holder, FunctionType) and place.name in DEFAULTS:
                 setattr(self._functions[id(place.holder)], place.name, content)
+        for key, (holder, held) in environment._by_holder.items():
+            if isinstance(holder, Composite):
+                self._functions[key].made_of({name: self._contents[place] for name, place in held.items()})
         self.roots = [self._contents[place] for place in environment._roots]
+
+    def _is_shared(self, place: Place) -> bool:
+        """Whether functions are to find a variable as it is then: it is not bound yet, or theirs to assign to."""
+        if not place.is_assigned or any(isinstance(leaf, HOLDERS) for leaf in place.leaves):
+            return place.content is EMPTY
+        return all(map(_is, self._parts[place], place.leaves))
 
     def _content(self, place: Place) -> Any:
         if place not in self._contents:
@@ -224,11 +320,14 @@ class Instance:
                 )
 
     def updates(self) -> dict[int, Any]:
-        """The variables that were assigned to, by `nonlocal`, by number, with what they have now; EMPTY for deleted."""
+        """The variables that were assigned to, by `nonlocal`, by number, with what they have now; EMPTY for deleted.
+
+        Those that are shared have been assigned to already.
+        """
         return {
             i: content
             for i, (place, cell) in enumerate(self._cells.items())
-            if (content := content_of(cell)) is not self._contents[place]
+            if place not in self._shared and (content := content_of(cell)) is not self._contents[place]
         }
 
     def names_of(self, updates: dict[int, Any]) -> str:

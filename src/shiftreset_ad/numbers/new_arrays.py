@@ -14,7 +14,7 @@ import numpy as np
 from shiftreset_ad.numbers.dispatch import ON_ARRAYS, has_array, name_of
 from shiftreset_ad.numbers.number import Number, innermost, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
-from shiftreset_ad.numbers.tags import open_tags
+from shiftreset_ad.numbers.tags import visible_tags
 from shiftreset_ad.numbers.writing import shares_memory, write
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -40,7 +40,7 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
     if array.dtype.kind in "fc":
         if recorder.adopt is not None:
             array = recorder.adopt(array)
-        for tag in open_tags():
+        for tag in visible_tags():
             array = tag.lift(array)
     return array
 
@@ -63,7 +63,7 @@ def _as_number(array: Any, like: Any) -> Any:
     if not isinstance(like, Number) or array.dtype.kind not in "fc":
         return array
     levels = {number.tag: number for number in levels_of(like)}
-    around = [tag for tag in open_tags() if tag.serial < like.tag.serial]
+    around = [tag for tag in visible_tags() if tag.serial < like.tag.serial]
     for tag in sorted({*levels, *around}, key=lambda tag: tag.serial):
         array = levels[tag].lifted(array) if tag in levels else tag.lift(array)
     return array

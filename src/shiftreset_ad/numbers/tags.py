@@ -49,13 +49,14 @@ class Tag(Prompt):
     arrays that its numbers hold and that cannot be written to, with the reason; `written` are those that have been
     written to, and `shown` the numbers of those that `value` has given to the program; all by the arrays' ids.
     `is_undone` says that the way back has put the old elements of the written ones back. `visible` are the older tags
-    that numbers have in the run of a function that sees only some, as it is one operation. `site` is the call of the
-    structured operation that is being carried out.
+    that numbers have in the run of a function that sees only some, as it is one operation. A tag `is_hidden` from a
+    rule of the user's that runs below its level. Operations of one that `copies_all` keep copies of all older arrays.
+    `site` is the call of the structured operation that is being carried out.
     """
 
     __slots__ = (
-        *("_lift", "copies", "is_undone", "level", "protected", "recorded", "serial", "shown", "site", "thread"),
-        *("visible", "written"),
+        *("_lift", "copies", "copies_all", "is_hidden", "is_undone", "level", "protected", "recorded", "serial"),
+        *("shown", "site", "thread", "visible", "written"),
     )
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ class Tag(Prompt):
         self.protected: dict[int, tuple[Any, str]] = {}
         self.written: dict[int, weakref.ref[Any]] = {}
         self.shown: dict[int, Any] = {}
-        self.is_undone = False
+        self.is_undone = self.is_hidden = self.copies_all = False
         super().__init__(closed=partial(_refuse_escaped, self.level))
 
     @classmethod
@@ -164,9 +165,23 @@ def open_tags() -> list[Tag]:
     return tags
 
 
+def visible_tags() -> list[Tag]:
+    """Of the open tags those that the code which calls this is to know of."""
+    return [tag for tag in open_tags() if not tag.is_hidden]
+
+
 def innermost_tag() -> Tag | None:
     """The tag of the innermost derivative whose function is running here."""
     for body in enclosing():
         if isinstance(body.prompt, Tag):
             return body.prompt
+    return None
+
+
+def innermost_in_need() -> Tag | None:
+    """The tag of the innermost derivative running here that needs older arrays as they are."""
+    for body in enclosing():
+        tag = body.prompt
+        if isinstance(tag, Tag) and not tag.is_hidden and not tag.copies_all:
+            return tag
     return None

@@ -19,7 +19,7 @@ from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import Number, has_number, in_memory, innermost, is_view, levels_of, value
 from shiftreset_ad.numbers.remedies import taking_numbers
-from shiftreset_ad.numbers.tags import innermost_tag
+from shiftreset_ad.numbers.tags import innermost_in_need
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import array, gathered
 from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
@@ -208,7 +208,7 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
         _require_of_numpy(x, statement)
         raise TypeError(f"{statement}: x is a scalar, {value(x)!r:.40}, and cannot be written to")
     x.tag.require_open()
-    running = innermost_tag()
+    running = innermost_in_need()
     if running is not None and running.serial > x.tag.serial:
         raise TypeError(
             f"{statement}: x belongs to an outer derivative, and the inner one that is running still needs its old "

@@ -8,7 +8,7 @@ a rule uses that of the other, transposed. `levels` has what becomes of numbers 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any
 
@@ -16,49 +16,50 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.arguments import all_of
+from shiftreset_ad.boundary.closed_over import HOLDERS
 from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.forward.number import NumF, number
+from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.modes.series.number import Series, identity, integrated, memo_of, rate, series, unfinished
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import Number, newest, value
+from shiftreset_ad.numbers.number import Number, levels_of, newest, value
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
 from shiftreset_ad.transforms.custom.levels import Level, lowered, with_constants
 from shiftreset_ad.transforms.custom.rules import Application, name_of
-from shiftreset_ad.transforms.custom.transposition import NoValue, transpose
+from shiftreset_ad.transforms.custom.transposition import NoValue, Unknown, transpose
 from shiftreset_ad.transforms.directions import Linear
 
 
-def call(function: Callable[..., Any], plain: Callable[..., Any], application: Application) -> Any:
-    """The value of `function`, with the derivative that its rules say; `plain` is the same one without rules."""
+def call(application: Application) -> Any:
+    """The value of the function of an application, with the derivative that its rules say."""
     numbers = [x for x in application.numbers if isinstance(x, Number)]
     mode = MODES.get(type(newest(numbers))) if numbers else None
     if mode is None:
-        return plain(*application.args)
+        return application.function.code(*application.args)
     application.rules.require()
-    return mode(Call(function, plain, application, newest(numbers).tag))
+    return mode(Call(application, newest(numbers).tag))
 
 
 class Call:
     """One call, at the level that it belongs to."""
 
-    __slots__ = ("application", "function", "level", "name", "numbers", "plain", "site", "tag")
+    __slots__ = ("application", "closure", "level", "name", "numbers", "site", "tag")
 
-    def __init__(
-        self, function: Callable[..., Any], plain: Callable[..., Any], application: Application, tag: Any
-    ) -> None:
-        self.function = function
-        self.plain = plain
+    def __init__(self, application: Application, tag: Any) -> None:
         self.application = application
         self.name = application.rules.name
         self.numbers = application.numbers
         self.tag = tag
         self.site: CallSite | None = None
         self.level = Level(tag)
+        self.closure = Closure(application)
 
     # The modes
 
@@ -77,7 +78,7 @@ class Call:
             return pull(y_bars) if recording is None else self.recorded(recording, push, y_bars, places)
 
         operands = [self.numbers[i] for i in places]
-        protect_shared(self.tag, answers.numbers, self.numbers)
+        self.protect_shared(answers)
         ys = jointly(self.tag, list(map(self.level.below, answers.numbers)), operands, pullback, self.site)
         return self.with_closure(answers, ys)
 
@@ -85,9 +86,9 @@ class Call:
         """The value and its tangent."""
         self.tag.require_open()
         x_dots = [x.tangent if self.level.has(x) else None for x in self.numbers]
-        answers, y_dots = self.push(list(map(self.level.below, self.numbers)), x_dots)
+        answers, y_dots = self.now(self.push, list(map(self.level.below, self.numbers)), x_dots)
         constants = self.level.tags_in_use(y_dots)
-        protect_shared(self.tag, answers.numbers, self.numbers)
+        self.protect_shared(answers)
         ys = []
         for y, y_dot in zip(map(self.level.below, answers.numbers), y_dots, strict=True):
             ys.append(y if y_dot is None else number(y, lowered(y_dot, constants), self.tag))
@@ -96,66 +97,116 @@ class Call:
     def in_series(self) -> Any:
         """The value, and then the coefficients of y' = rule(x, x'), one by one (Griewank and Walther 2008, ch. 13)."""
         self.tag.require_open()
-        below = self.application.with_numbers(list(map(self.level.below, self.numbers)))
-        answers = trees.Parts(self.function(*below))
+        answers = trees.Parts(self.now(self.value, list(map(self.level.below, self.numbers))))
         if any(self.level.below(y) is not y for y in answers.numbers):
             raise TypeError(
-                f"{self.name} closes over a number that Taylor coefficients are computed of, or over one of a "
-                f"derivative inside that; make the number an argument of {self.name}"
+                f"{self.name} uses a number that Taylor coefficients are computed of, or one of a derivative inside "
+                f"that, which was found neither in its arguments nor in what it closes over: it is in a global, say, "
+                f"or in an attribute of an object. Make it an argument of {self.name}"
             )
+        leaves = list(map(self.level.at, self.closure.leaves))
+        varying = [i for i, x in enumerate(leaves) if self.level.has(x)]
 
         @cache
         def derivative(memo: Any) -> list[Any]:
             xs = [unfinished(x, memo) if self.level.has(x) else x for x in self.numbers]
             x_dots = [rate(x) if self.level.has(x) else None for x in xs]
-            return self.push(xs, x_dots)[1]
+            held = [unfinished(x, memo) if i in varying else x for i, x in enumerate(leaves)]
+            y_dots: list[Any] = self.closure.call(held, self.push, xs, x_dots)[1]
+            return y_dots if not varying else self.with_code(y_dots, xs, held, varying)
 
         def rest(y: Series, place: int) -> Iterator[Any]:
             y_dot = derivative(y.memo)[place]
             if y_dot is not None:
                 yield from integrated(y_dot, self.tag)
 
-        protect_shared(self.tag, answers.numbers, self.numbers)
-        sources: list[Any] = list(filter(self.level.has, self.numbers))
-        leaves, structure = trees.flatten(list(self.application.args))
-        key = self.function, structure, identity(leaves, self.tag)
+        self.protect_shared(answers)
+        sources: list[Any] = list(filter(self.level.has, [*self.numbers, *leaves]))
+        operands, structure = trees.flatten(list(self.application.args))
+        key = self.application.function.identity, structure, identity([*operands, *leaves], self.tag)
         memo = memo_of(sources)
         known = None if memo is None else memo.known.get(key)
-        return answers.with_numbers(series(self.tag, answers.numbers, rest, sources, key) if known is None else known)
+        ys = series(self.tag, answers.numbers, rest, sources, key) if known is None else known
+        return self.with_closure(answers, ys, of_this_level=False)
+
+    def with_code(self, y_dots: list[Any], xs: list[Any], held: list[Any], varying: list[int]) -> list[Any]:
+        """The series of the tangents with those in what the function closes over, which its code gives: `held` are the
+        series of that at the places that are `varying`.
+        """
+
+        def code(*operands: Any) -> Any:
+            leaves = list(held)
+            for i, operand in zip(varying, operands, strict=True):
+                leaves[i] = operand
+            return self.closure.call(leaves, self.by_code, xs)
+
+        operands = [held[i] for i in varying]
+        _, by_code, _ = push(self.name, code, all_of(self.name, operands), list(map(rate, operands)))
+        return [b if a is None else a if b is None else a + b for a, b in zip(y_dots, by_code, strict=True)]
+
+    # The uses of the rules
+
+    def now(self, use: Use, *args: Any) -> Any:
+        """A use of the rules in the call, below its level."""
+        leaves = self.closure.below(self.level)
+        given = [*map(self.level.below, self.numbers), *leaves]
+        return self.level.run(given, self.closure.call, leaves, use, *args)
+
+    def later(self) -> Use:
+        """Uses of the rules after the call, with what they close over as it is now."""
+        leaves = self.closure.later(self.level)
+        return lambda use, *args: self.closure.call(leaves(), use, *args)
+
+    @staticmethod
+    def value(application: Application, numbers: list[Any]) -> Any:
+        """The value for these numbers, with the derivatives that the rules say at older levels."""
+        return application.function(*application.with_numbers(numbers))
+
+    @staticmethod
+    def by_code(application: Application, numbers: list[Any]) -> Any:
+        """The value for these numbers, with the derivatives of the function's own code."""
+        return application.function.code(*application.with_numbers(numbers))
+
+    def protect_shared(self, answers: trees.Parts) -> None:
+        """Have it an error to write to answers that share memory with what the function was given."""
+        held = [x for x in self.closure.leaves if isinstance(x, Number)]
+        protect_shared(self.tag, answers.numbers, [*self.numbers, *held])
 
     # The rules of the mode, or those of the other, transposed
 
-    def push(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
+    def push(self, application: Application, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
         """The value for these numbers, and the tangents of the numbers in it, None for zero."""
-        if self.application.rules.jvp is not None:
-            return self.application.jvp(numbers, x_dots)
-        answers, residuals = self.application.fwd(numbers)
+        if application.rules.jvp is not None:
+            return application.jvp(numbers, x_dots)
+        answers, residuals = application.fwd(numbers)
         if not answers.numbers:
             return answers, []
-        return answers, self.transposed(partial(self.application.bwd, answers, residuals), answers)(x_dots)
+        return answers, self.transposed(partial(application.bwd, answers, residuals), answers)(x_dots)
 
     def by_bwd(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
         """The value, the function from its cotangents to those of the numbers at these places, and that from tangents
         of all numbers to those of the value.
         """
         numbers = list(map(self.level.below, self.numbers))
-        answers, residuals = self.application.fwd(numbers)
+        answers, residuals = self.now(Application.fwd, numbers)
         finished = self.level.tags_in_use(answers.numbers)
         outline = without_values(answers)
-        bwd = with_constants(finished, partial(self.application.bwd, outline, self.kept_residuals(residuals)))
+        later = self.later()
+        bwd = with_constants(finished, partial(later, Application.bwd, outline, self.kept_residuals(residuals)))
 
         def pull(y_bars: list[Any]) -> list[Any]:
             x_bars = bwd(y_bars)
             return [x_bars[i] for i in places]
 
         if self.application.rules.jvp is not None:
-            return answers, pull, with_constants(finished, partial(self.pushed, list(map(self.kept, numbers))))
+            return answers, pull, with_constants(finished, partial(self.pushed, later, list(map(self.kept, numbers))))
         transposed = cache(lambda: self.transposed(bwd, outline))
         return answers, pull, with_constants(finished, lambda x_dots: transposed()(x_dots))
 
-    def pushed(self, numbers: list[Any], x_dots: list[Any]) -> list[Any]:
+    def pushed(self, later: Use, numbers: list[Any], x_dots: list[Any]) -> list[Any]:
         """The tangents alone."""
-        return self.push(numbers, x_dots)[1]
+        y_dots: list[Any] = later(self.push, numbers, x_dots)[1]
+        return y_dots
 
     def transposed(self, bwd: Linear, answers: trees.Parts) -> Linear:
         """The function from tangents to tangents of the value."""
@@ -171,14 +222,21 @@ class Call:
     def by_transposed_jvp(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
         """As `by_bwd`, from the rule for forward mode."""
         numbers = list(map(self.level.below, self.numbers))
+        self.level.look_around()
         jvp = name_of(self.application.rules.jvp)
         answers: Any = None
 
         def along(directions: list[Any]) -> list[Any]:
             nonlocal answers
-            answers, y_dots = self.application.jvp(numbers, spread(directions, places, len(numbers)))
-            if any(isinstance(y, Number) and y.tag is directions[0].tag for y in answers.numbers):
+            recording = directions[0].tag
+            recording.copies_all = True  # so the rule may write to arrays that it has made, although this one runs
+            y_dots: list[Any]
+            answers, y_dots = self.now(Application.jvp, numbers, spread(directions, places, len(numbers)))
+            if any(type(level) is Unknown for y in answers.numbers for level in levels_of(y)):
                 raise TypeError(f"{self.name}: the value that {jvp} returned depends on the tangents")
+            # What `zeros` has made is a number of the transposition, and does not depend on them.
+            values = [np.positive(y.primal) if is_of(y, recording) else y for y in answers.numbers]
+            answers = trees.Parts(answers.with_numbers(values))
             return y_dots
 
         pull = transpose(
@@ -189,7 +247,7 @@ class Call:
             f"none, give the rule for reverse mode too, by {self.name}.defvjp(fwd, bwd)",
         )
         finished = self.level.tags_in_use(answers.numbers)
-        push = partial(self.pushed, list(map(self.kept, numbers)))
+        push = partial(self.pushed, self.later(), list(map(self.kept, numbers)))
         return answers, with_constants(finished, pull), with_constants(finished, push)
 
     def recorded(self, recording: Tag, push: Linear, y_bars: list[Any], places: list[int]) -> list[Any]:
@@ -218,20 +276,32 @@ class Call:
     def kept_residuals(self, residuals: Any) -> Any:
         """The residuals as `bwd` needs them."""
         leaves, structure = trees.flatten(residuals)
-        found = [self.kept(self.level.below(leaf)) for leaf in leaves]
+        found = [
+            functions_with(leaf, self.kept_below) if isinstance(leaf, HOLDERS) else self.kept_below(leaf)
+            for leaf in leaves
+        ]
         same = all(leaf is before for leaf, before in zip(found, leaves, strict=True))
         return residuals if same else trees.unflatten(structure, found)
 
-    def with_closure(self, answers: trees.Parts, ys: list[Any]) -> Any:
+    def kept_below(self, x: Any) -> Any:
+        """What `bwd` needs, one level below."""
+        return self.kept(self.level.below(x))
+
+    def with_closure(self, answers: trees.Parts, ys: list[Any], of_this_level: bool = True) -> Any:
         """The value, where the rules gave `answers`, with `ys` for its numbers as far as the rules go."""
-        by_code = answers
-        if self.level.newer_tags(answers.numbers):
-            by_code = trees.Parts(self.plain(*self.application.args))
-            if len(by_code.numbers) != len(ys):
-                raise TypeError(
-                    f"{self.name} returned {len(by_code.numbers)} floating-point numbers, and by its rule {len(ys)}"
-                )
-        return answers.with_numbers(list(map(self.level.joined, ys, answers.numbers, by_code.numbers)))
+        tags = self.level.tags_from_here([*self.closure.leaves, *answers.numbers])
+        if of_this_level and self.tag in tags:
+            ys = list(map(self.level.joined, ys, self.numbers_by_code(map(self.level.below, self.numbers), len(ys))))
+        if tags - {self.tag}:
+            ys = list(map(self.level.over, ys, self.numbers_by_code(self.numbers, len(ys))))
+        return answers.with_numbers(ys)
+
+    def numbers_by_code(self, numbers: Iterable[Any], count: int) -> list[Any]:
+        """The numbers in the value that the function's own code has for these."""
+        found = trees.Parts(self.by_code(self.application, list(numbers))).numbers
+        if len(found) != count:
+            raise TypeError(f"{self.name} returned {len(found)} floating-point numbers, and by its rule {count}")
+        return found
 
 
 MODES: dict[type, Callable[[Call], Any]] = {
@@ -250,6 +320,11 @@ def recording_of(y_bars: list[Any], tag: Tag) -> Tag | None:
     tags = [y_bar.tag for y_bar in y_bars if type(y_bar) is NumR and y_bar.tag.serial > tag.serial]
     last = max(tags, key=lambda tag: tag.serial, default=None)
     return last if last is not None and last.recorded and all(map(is_known_zero, y_bars)) else None
+
+
+def is_of(x: Any, tag: Tag) -> bool:
+    """Whether `x` is a number with this tag."""
+    return isinstance(x, Number) and x.tag is tag
 
 
 def is_known_zero(y_bar: Any) -> bool:

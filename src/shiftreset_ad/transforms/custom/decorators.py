@@ -10,17 +10,18 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from operator import index
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.transforms.custom.calls import call
 from shiftreset_ad.transforms.custom.rules import Application, Rules, name_of
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
-class CustomDerivative:
+class CustomDerivative(Composite):
     """A function with derivative rules of its own, as `custom_derivative` makes it; without derivatives, the function.
 
     `defvjp` and `defjvp` give it the rules.
@@ -41,6 +42,7 @@ class CustomDerivative:
                 f"{operator}: the function is {f!r:.60}, which cannot be called; write @{operator} above a function"
             )
         functools.update_wrapper(self, f)
+        self.identity = object()  # which copies have, too
         self._f = f
         self._rules = Rules(name_of(f))
         try:
@@ -133,10 +135,42 @@ class CustomDerivative:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._in_order(args, kwargs)
         names = [self._name_of(i) for i in range(len(given))]
-        return call(self, self._f, Application(self._rules, given, self._constants_among(given), names))
+        return call(Application(self, given, self._constants_among(given), names))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    def held(self) -> dict[str, Any]:
+        rules = self._rules
+        return {"the code": self._f, "fwd": rules.fwd, "bwd": rules.bwd, "jvp": rules.jvp}
+
+    def made_of(self, held: dict[str, Any]) -> None:
+        self._f, *rules = held.values()
+        self._rules = Rules(self._rules.name, *rules)
+
+    @property
+    def holds_variables(self) -> bool:
+        """Whether the function or a rule may close over something, or have it as a default: not those of a module."""
+        rules = self._rules
+        for function in (self._f, rules.fwd, rules.bwd, rules.jvp):
+            if function is not None and (
+                type(function) is not FunctionType
+                or function.__closure__
+                or function.__defaults__
+                or function.__kwdefaults__
+            ):
+                return True
+        return False
+
+    @property
+    def code(self) -> Callable[..., Any]:
+        """The function without rules."""
+        return self._f
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that it has now."""
+        return self._rules
 
     def __reduce__(self) -> str:
         return self.__qualname__  # as functions are pickled and copied

@@ -1,32 +1,46 @@
 """Numbers that a function with rules of its own closes over, or that are in arguments without derivative.
 
-They turn up in the value that a rule returns. The rules tell the derivative in the arguments, and the code of the
-function that in those numbers. Where they are of the tag that the call belongs to, the two are added up. Where they are
-of a newer one, the rules have the call first, without that tag, and what they make of it becomes the primal of what the
-code makes of it. Older ones are ordinary values.
+The rules tell the derivative in the arguments, and the code of the function that in those numbers. Where they are of
+the tag that the call belongs to, the two are added up. Where they are of a newer one, the rules have the call first,
+without that tag, and what they make of it becomes the primal of what the code makes of it. Older ones are ordinary
+values.
+
+Numbers in globals and in attributes of objects are not found before they turn up in the value that a rule returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+import numpy as np
+
 from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.numbers.memory import block_of, protect, require_last_value
 from shiftreset_ad.numbers.number import Number, levels_of
-from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.numbers.tags import Tag, open_tags
 from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.transforms.directions import Linear
 
+GIVEN = "is that of an argument of a function with a rule of its own, or of an array that it closes over"
 IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
 
 
 class Level:
     """The level of a call, which has this tag."""
 
-    __slots__ = ("tag",)
+    __slots__ = ("_tags", "tag")
 
     def __init__(self, tag: Tag) -> None:
         self.tag = tag
+        self._tags: list[Tag] | None = None
+
+    def look_around(self) -> list[Tag]:
+        """The tags of this level and those above that are open, when this is asked for first."""
+        if self._tags is None:
+            self._tags = [tag for tag in open_tags() if tag.serial >= self.tag.serial]
+        return self._tags
 
     def has(self, x: Any) -> bool:
         """Whether `x` is a number of this level."""
@@ -43,28 +57,52 @@ class Level:
         x = self.at(x)
         return x.primal if self.has(x) else x
 
-    def newer_tags(self, leaves: list[Any]) -> set[Tag]:
-        """The tags above this level, of all levels of these."""
-        return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial > self.tag.serial}
+    def tags_from_here(self, leaves: Iterable[Any]) -> set[Tag]:
+        """The tags of this level and those above, of all levels of these."""
+        return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial >= self.tag.serial}
+
+    def run(self, given: list[Any], use: Callable[..., Any], *args: Any) -> Any:
+        """Have rules run below this level, which is hidden from them. What they are `given` is not to be written to."""
+        numbers = [x for x in given if isinstance(x, Number)]
+        tag = self.tag
+        if not numbers and not tag.is_hidden:  # the usual case, for speed
+            try:
+                tag.is_hidden = True
+                return use(*args)
+            finally:
+                tag.is_hidden = False
+        hidden = [tag for tag in (self.look_around() if numbers else (tag,)) if not tag.is_hidden]
+        protected = [x for x in numbers if id(block_of(x)) not in x.tag.protected]
+        try:
+            for tag in hidden:
+                tag.is_hidden = True
+            for x in protected:
+                protect(x.tag, x, GIVEN)
+            return use(*args)
+        finally:
+            for tag in hidden:
+                tag.is_hidden = False
+            for x in protected:
+                x.tag.protected.pop(id(block_of(x)), None)
 
     def tags_in_use(self, leaves: list[Any]) -> set[Tag]:
         """The tags of the numbers that a rule which returned these uses as constants, or may use on the way back."""
-        return {self.tag, *self.newer_tags(leaves)}
+        return {self.tag, *self.tags_from_here(leaves)}
 
-    def joined(self, y: Any, in_value: Any, by_code: Any) -> Any:
-        """`y`, by the rules, with the derivatives of what is closed over: at this level those of the number that is
-        `in_value`, above it those of the number that the code makes.
-        """
-        closed_over = self.at(in_value)
-        if self.has(closed_over):
-            terms = [(term, IDENTITY) for term in (y, closed_over) if self.has(term)]
-            y = closed_over.linearized(self.tag, closed_over.primal, terms)
-        return self._over(y, by_code)
+    def joined(self, y: Any, by_code: Any) -> Any:
+        """`y`, by the rules, with the derivative at this level that the code gives in what it closes over, too."""
+        by_code = self.at(by_code)
+        if not self.has(by_code):
+            return y
+        answer = self.below(y)
+        terms = [(term, IDENTITY) for term in (y, by_code) if self.has(term)]
+        return by_code.linearized(self.tag, np.positive(answer) if shape_of(answer) else answer, terms)
 
-    def _over(self, y: Any, by_code: Any) -> Any:
+    def over(self, y: Any, by_code: Any) -> Any:
+        """`y` with the derivatives above this level, which are those of the number that the code makes."""
         if not (isinstance(by_code, Number) and by_code.tag.serial > self.tag.serial):
             return y
-        return by_code.linearized(by_code.tag, self._over(y, by_code.primal), [(by_code, IDENTITY)])
+        return by_code.linearized(by_code.tag, self.over(y, by_code.primal), [(by_code, IDENTITY)])
 
 
 def lowered(derivative: Any, tags: Collection[Tag]) -> Any:
@@ -94,4 +132,9 @@ def with_constants(tags: Collection[Tag], linear: Linear) -> Linear:
 
 
 def _not_kept(source: Any, operation: Any) -> None:
-    """Capture an operation and forget it."""
+    """Capture an operation and forget it; EscapedNumberError if an operand has another value than it had."""
+    for part in operation:
+        for x in part if type(part) is list else (part,):
+            operand = x[0] if type(x) is tuple else x
+            if isinstance(operand, Number):
+                require_last_value(operand)

@@ -11,12 +11,15 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.closed_over import HOLDERS, WITHOUT_ARRAYS
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.number import newest
+from shiftreset_ad.numbers.number import Number, newest
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.directions import Linear
+
+USUAL = {*WITHOUT_ARRAYS, ndarray}  # arguments without functions and numbers in them
 
 
 @dataclass(slots=True)
@@ -38,22 +41,43 @@ class Rules:
 
 
 class Application:
-    """Rules, applied to arguments, of which those at the positions `constant` have no derivative.
+    """The rules of a function, applied to arguments, of which those at the positions `constant` have no derivative.
 
     The rules are called with flat lists of numbers, one for each number in the differentiable arguments, `numbers`, and
     in the value; in those of derivatives, None stands for zero. Directions may be stacks: a rule gets row by row.
     """
 
-    __slots__ = ("args", "constants", "names", "numbers", "parts", "positions", "rules")
+    __slots__ = ("args", "constants", "function", "names", "numbers", "parts", "positions", "rules")
 
-    def __init__(self, rules: Rules, args: Sequence[Any], constant: Collection[int], names: Sequence[str]) -> None:
-        self.rules = rules
+    def __init__(self, function: Any, args: Sequence[Any], constant: Collection[int], names: Sequence[str]) -> None:
+        self.function = function
+        self.rules: Rules = function.rules
         self.args = args
         self.names = names
         self.constants = [arg for i, arg in enumerate(args) if i in constant]
         self.positions = [i for i in range(len(args)) if i not in constant]
         self.parts = [trees.Parts(args[i]) for i in self.positions]
         self.numbers = [x for parts in self.parts for x in parts.numbers]
+
+    def of(self, function: Any, args: dict[int, Any]) -> Application:
+        """The same with the rules of another function, and with other arguments at these positions."""
+        everything = list(self.args)
+        for i, arg in args.items():
+            everything[i] = arg
+        constant = [i for i in range(len(everything)) if i not in self.positions]
+        other = Application(function, everything, constant, self.names)
+        other.numbers = self.numbers
+        other.constants = [args.get(i, before) for i, before in zip(constant, self.constants, strict=True)]
+        return other
+
+    def to_be_lifted(self) -> list[int]:
+        """The positions of arguments with functions in them, and of those without derivative with numbers in them."""
+        found = []
+        for i, arg in enumerate(self.args):
+            if type(arg) not in USUAL and not (i in self.positions and isinstance(arg, Number)):
+                sought = HOLDERS if i in self.positions else (*HOLDERS, Number)
+                found += [i] if any(isinstance(leaf, sought) for leaf in trees.flatten(arg)[0]) else []
+        return found
 
     def with_numbers(self, numbers: list[Any]) -> list[Any]:
         """All arguments, with other numbers."""
