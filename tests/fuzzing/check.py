@@ -1,0 +1,187 @@
+"""Does a program have NumPy's values, and one and the same derivative by every route and by differences?"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import warnings
+import zlib
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+import shiftreset_ad as sr
+from fuzzing import plain
+from fuzzing.defects import left_out
+from fuzzing.differences import slopes
+from fuzzing.programs import Program
+from fuzzing.routes import ROUTES, Route, dot, elements, total
+from fuzzing.thresholds import thresholds_at_least
+
+LARGE = 1e5  # derivatives that are larger say more about rounding than about rules
+CLOSE = 1e-8
+CLOSE_IN_SINGLE = 2e-3
+NOISE = 2.0**-49
+VAGUE = 1e-3  # errors of differences relative to the derivative, from which on they say nothing
+
+
+class Unsuitable(Exception):  # noqa: N818 (it is no error)
+    """Nothing can be said of this program at its point: it has a kink, say."""
+
+
+class Wrong(Exception):  # noqa: N818 (it is what is looked for)
+    """A route gives another answer than expected, or none."""
+
+    def __init__(self, route: str, found: Any, expected: Any, least: bool) -> None:
+        super().__init__(f"{route}: {found}; expected {expected}")
+        self.route, self.found, self.expected, self.least = route, found, expected, least
+
+    @property
+    def is_refused(self) -> bool:
+        return isinstance(self.found, BaseException)
+
+
+def check(program: Program, least: bool = False, only: str | None = None, counts: Counter[str] | None = None) -> None:
+    """Raise Wrong if some route is, of those that are due for this program or `only` this one."""
+    counts = Counter() if counts is None else counts
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        thresholds_at_least() if least else contextlib.nullcontext(),
+    ):
+        warnings.simplefilter("ignore", (RuntimeWarning, np.exceptions.ComplexWarning))
+        Check(program, least, counts).run(only)
+
+
+class Check:
+    def __init__(self, program: Program, least: bool, counts: Counter[str]) -> None:
+        self.program, self.least, self.counts = program, least, counts
+        self.chance = random.Random(zlib.crc32(program.source.encode()))
+        self.x, self.v = program.point(np.float64)
+
+    def run(self, only: str | None) -> None:
+        try:
+            expected = self.expected()
+        except Unsuitable as error:
+            self.counts[f"unsuitable: {error}"] += 1
+            raise
+        if only in (None, "values"):
+            self.compare_values(np.float64, 1e-11)
+        arguments = self.arguments(np.float64)
+        found = {"gradient": self.gradient}
+        if only in (None, "differences"):
+            self.compare("differences", dot(self.gradient, self.v), expected["slope"], expected["slope error"])
+        found["slope"] = dot(self.gradient, self.v)
+        avoided = left_out(self.program.source)
+        due = [route for route in ROUTES.values() if self.is_due(route, only) and route.name not in avoided]
+        for route in due:
+            if route.answers not in found:
+                reference = self.answer(ROUTES["forward_over_reverse"], arguments)
+                found["hessian times v"] = reference
+                found["curvature"] = dot(reference, self.v)
+                if np.max(np.abs(reference), initial=0.0) > LARGE:
+                    self.counts["unsuitable: large second derivatives"] += 1
+                    return
+                if expected["curvature error"] < VAGUE * (1.0 + abs(expected["curvature"])):
+                    self.compare(
+                        "second differences", found["curvature"], expected["curvature"], expected["curvature error"]
+                    )
+                    self.counts["second differences"] += 1
+                else:
+                    self.counts["unsuitable: no second differences"] += 1
+                    return
+            self.compare(route.name, self.answer(route, arguments), found[route.answers])
+            self.counts[route.name] += 1
+        if self.program.has_single and only in (None, "single"):
+            self.compare_single()
+
+    def is_due(self, route: Route, only: str | None) -> bool:
+        if only is not None:
+            return route.name == only or (only == "second differences" and route.name == "forward_over_reverse")
+        if route.only_real and np.iscomplexobj(self.x):
+            return False
+        return self.chance.random() < route.share
+
+    def arguments(self, single: type) -> tuple[Any, ...]:
+        function = self.program.function(sr, single)
+        x, v = self.program.point(single)
+        return (lambda x: total(elements(function(x)))), (lambda x: elements(function(x))), x, v
+
+    def expected(self) -> dict[str, float]:
+        """The derivatives by differences, after a look at whether there are any."""
+        function = self.program.function(plain, np.float64)
+
+        def along(t: float) -> float:
+            return float(total(elements(function(self.x + t * self.v))))
+
+        try:
+            found = slopes(along, NOISE * (1.0 + abs(along(0.0))))
+        except Exception as error:
+            raise Unsuitable("NumPy cannot run it") from error
+        f, _, x, _ = self.arguments(np.float64)
+        if not np.isfinite(found.first) or found.first_error > VAGUE * (1.0 + abs(found.first)):
+            raise Unsuitable("no differences")
+        if found.kink > CLOSE * (1.0 + abs(found.first)):
+            raise Unsuitable("a kink")
+        self.gradient = self.answer(ROUTES["grad"], (f, None, x, None))
+        if self.gradient.size and np.max(np.abs(self.gradient)) > LARGE:
+            raise Unsuitable("large derivatives")
+        return {
+            "slope": found.first,
+            "slope error": found.first_error,
+            "curvature": found.second,
+            "curvature error": found.second_error,
+        }
+
+    def answer(self, route: Route, arguments: tuple[Any, ...]) -> Any:
+        before = arguments[2].copy()
+        try:
+            found = route.function(*arguments)
+        except Exception as error:
+            raise Wrong(route.name, error, "no error", self.least) from error
+        if not np.array_equal(before, arguments[2]):
+            raise Wrong(route.name, "the argument has been written to", "it is left as it is", self.least)
+        return np.asarray(found)
+
+    def compare(self, name: str, found: Any, expected: Any, error: float = 0.0, close: float = CLOSE) -> None:
+        found, expected = np.asarray(found), np.asarray(expected)
+        scale = 1.0 + float(np.max(np.abs(self.gradient), initial=0.0)) + float(np.max(np.abs(expected), initial=0.0))
+        if found.shape != expected.shape or not np.all(np.abs(found - expected) <= close * scale + error):
+            raise Wrong(name, found, expected, self.least)
+
+    def compare_values(self, single: type, close: float) -> None:
+        """Each array has NumPy's values, dtype and shape, in both modes."""
+        x, v = self.program.point(single)
+        expected = self.program.function(plain, single)(x)
+        function = self.program.function(sr, single)
+
+        def with_values(x: Any) -> Any:
+            arrays = function(x)
+            return total(elements(arrays)), arrays
+
+        for mode in ("vjp", "jvp"):
+            try:
+                if mode == "vjp":
+                    arrays = sr.vjp(with_values, x, has_aux=True)[2]
+                else:
+                    arrays = sr.jvp(with_values, (x,), (v,), has_aux=True)[2]
+            except Exception as error:
+                raise Wrong("values", error, "no error", self.least) from error
+            for name, found, wanted in zip(self.program.returned, arrays, expected, strict=True):
+                same = np.shape(found) == np.shape(wanted) and np.asarray(found).dtype == np.asarray(wanted).dtype
+                if not same or not np.allclose(found, wanted, rtol=close, atol=close):
+                    raise Wrong("values", f"{name} = {found!r} by {mode}", f"{wanted!r}", self.least)
+
+    def compare_single(self) -> None:
+        """The same in lower precision, by two routes."""
+        self.compare_values(np.float32, CLOSE_IN_SINGLE)
+        arguments = self.arguments(np.float32)
+        for name in ("grad", "jvp"):
+            found = self.answer(ROUTES[name], arguments)
+            expected = self.gradient if name == "grad" else dot(self.gradient, self.v)
+            try:
+                self.compare(name, found, expected, close=CLOSE_IN_SINGLE)
+            except Wrong as wrong:
+                raise Wrong("single", wrong.found, wrong.expected, self.least) from None
+        self.counts["single"] += 1

@@ -1,0 +1,48 @@
+"""What the library is known to do wrong, or to refuse: it is left out of what is generated, or of what is compared.
+
+Each has the statements in which it shows, as a regular expression, and the routes by which it does; None is for all. A
+defect that is mended is taken out of the table.
+"""
+
+from __future__ import annotations
+
+import re
+
+KNOWN_DEFECTS: dict[str, tuple[str, frozenset[str] | None]] = {
+    "custom rules that close over numbers": (r"np\.(sin|exp)\(0\.5 \* z\) \* a_|t\[0\] \* a_|\(?t\[::-1\] \* a_", None),
+    "custom rules that write to their own arrays": (r"def h_\w+\(z\):\n.*\n +t\[", None),
+    "ufunc.at of what shares memory": (r"np\.\w+\.at\((\w+), \[.*\], .*\[", None),
+    "numpy.place and numpy.put of what shares memory": (r"np\.(place|put)\((\w+), .*, \2\.ravel", None),
+    "reductions over an axis of length 1": (
+        r"np\.(subtract|divide|logaddexp2?|hypot|fmod|remainder)\.reduce",
+        None,
+    ),
+    "conjugate as a method": (r"\.conj(ugate)?\(\)", None),
+    "sliding windows, and a write to their source": (r"sliding_window_view", None),
+    "numpy.take and numpy.repeat of a scalar along an axis": (r"np\.(take|repeat)\(.*axis=-1\)", None),
+    "the layout of what ufunc.accumulate gives": (r"np\.\w+\.accumulate\(", None),
+    "checkpoints that close over a pullback or a linear map": (r"checkpoint\(lambda u: p_", None),
+    "derivatives of derivatives along a line, with writes": (
+        r"\] [-+*/@]*= |out=|_\d+ [-+*/@]+= |\.at\(|np\.(put|copyto|place|fill)|\.fill|\.sort|row \*=",
+        frozenset({"second_derivative_along_a_line"}),
+    ),
+    "arrays of zeros and checkpoints in the code of a rule": (
+        r"zeros|_like|sr\.(checkpoint|fuse|array)",
+        frozenset({"custom_vjp", "custom_jvp_transposed", "custom_vjp_transposed", "reverse_over_custom_vjp"}),
+    ),
+}
+
+
+def is_left_out(statement: str) -> bool:
+    """Whether a statement is not to be generated."""
+    return any(routes is None and re.search(pattern, statement) for pattern, routes in KNOWN_DEFECTS.values())
+
+
+def left_out(source: str) -> set[str]:
+    """The routes that are not taken for a program."""
+    return {
+        name
+        for pattern, routes in KNOWN_DEFECTS.values()
+        if routes is not None and re.search(pattern, source)
+        for name in routes
+    }
