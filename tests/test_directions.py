@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian
+from shiftreset_ad import grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian, zeros
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.transforms import directions
 from shiftreset_ad.transforms.directions import along_units, count, from_columns, from_rows
@@ -38,6 +38,18 @@ def test_in_parts(at_most: int, monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(part, block)
     np.testing.assert_allclose(hessian(lambda x: np.prod(x) * np.sum(x))(X), second, rtol=1e-14)
     np.testing.assert_allclose(jacobian(grad(lambda x: np.prod(x) * np.sum(x)))(X), second, rtol=1e-14)
+
+
+@pytest.mark.parametrize("operator", [jacobian, jacrev, jacfwd])
+def test_an_array_of_zeros_in_parts(operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody gets its adjoint, which would meet that of the next part."""
+    monkeypatch.setattr(directions, "AT_MOST", 24)  # four of the six rows, and two
+
+    def with_zeros(x: Any) -> Any:
+        return np.concatenate([x * x, zeros(2), np.zeros_like(x)])
+
+    expected = np.concatenate([2.0 * np.diag(X[:2]), np.zeros((4, 2))])
+    np.testing.assert_array_equal(operator(with_zeros)(X[:2]), expected)
 
 
 @pytest.mark.parametrize(("at_most", "parts"), [(1, 3), (3, 3), (5, 3), (6, 2), (8, 2), (9, 1), (100, 1)])

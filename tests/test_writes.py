@@ -14,7 +14,7 @@ from three_ways import examples
 from writing_programs import USERS, VIEWS, edit_distance, heat, lu, random_program, total
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, taylor, value_and_grad, vjp
+from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, linearize, taylor, value_and_grad, vjp
 from shiftreset_ad.testing import check_grads
 
 
@@ -288,6 +288,40 @@ def test_values_and_aux_are_those_at_the_end() -> None:
 
 
 # Levels
+
+
+def test_an_adjoint_that_gets_a_level_lies_as_its_array() -> None:
+    """So that the adjoints of views can still be reached."""
+    x, v = np.asfortranarray(np.random.default_rng(4).normal(size=(2, 3))), np.ones((2, 3))
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        flat = np.reshape(y, (-1, 2), order="F")  # a view in this layout only
+        z = np.sin(flat[0])
+        y[...] = y[1, 0]
+        return np.concatenate([np.ravel(flat), z])
+
+    def slope(x: Any) -> Any:
+        z, push = linearize(f, x)
+        return np.sum(np.cos(z) * push(v))
+
+    close(vjp(slope, x)[1](1.0)[0], hvp(lambda x: np.sum(np.sin(f(x))), (x,), (v,)))
+
+
+@pytest.mark.parametrize("operator", [jacfwd, jacrev])
+def test_a_row_of_a_table_with_one_row(operator: Any) -> None:
+    """NumPy leaves out leading axes of length 1 of what is written, also to a part of fewer axes."""
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[1] = np.sin(x[:1])
+        return y
+
+    x = np.random.default_rng(5).normal(size=(3, 2))
+    expected = np.zeros((3, 2, 3, 2))
+    expected[0, 0, 0, 0] = expected[0, 1, 0, 1] = expected[2, 0, 2, 0] = expected[2, 1, 2, 1] = 1.0
+    expected[1, 0, 0, 0], expected[1, 1, 0, 1] = np.cos(x[0])
+    close(operator(f)(x), expected)
 
 
 def test_an_array_of_an_inner_derivative_takes_outer_values() -> None:

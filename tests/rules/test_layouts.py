@@ -154,6 +154,16 @@ def test_shapes_at_random(shape, data, generator):
     assert sum(lies_as_in_numpy(f, x) for f in functions) > len(functions) - 6  # NumPy does not take all arguments
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.maximum, np.logaddexp, np.hypot])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_methods_of_ufuncs(ufunc, layout):
+    x = laid(layout, np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 4)))
+    for axis in range(3):
+        assert lies_as_in_numpy(lambda x, axis=axis: ufunc.accumulate(x, axis), x)
+        assert lies_as_in_numpy(lambda x, axis=axis: ufunc.reduceat(x, [0, 1], axis), x)
+        assert lies_as_in_numpy(lambda x, axis=axis: ufunc.reduce(x, axis), x)
+
+
 def test_large_blocks():
     """NumPy fills them in the order of Fortran if all blocks are in it."""
     x = np.ones((4, 600))

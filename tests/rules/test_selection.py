@@ -39,6 +39,8 @@ WITHOUT_LOOKING = {
         (lambda a: np.take(a, [True, False]), (3,)),
         (lambda a: np.take(a, np.zeros((0, 2), int), axis=0), (3, 2)),
         (lambda a: np.take(a, [0, 0]), ()),
+        (lambda a: np.take(a, [0, 0], axis=-1), ()),
+        (lambda a: np.take(a, 0, axis=0), ()),
         (lambda a: np.take(a, [], axis=0), (2, 3)),
         (lambda a: np.take(a, np.array([], int), mode="wrap"), (0,)),
     ],
@@ -102,6 +104,7 @@ WITHOUT_LOOKING = {
     np.compress: [
         (lambda a: np.compress([True, False, True], a), (2, 3)),
         (lambda a: np.compress([False, True], a, axis=0), (2, 3)),
+        (lambda a: np.compress([True], a, axis=0), ()),
         (lambda a: np.compress(np.array([1, 0, 2]), a, axis=-1), (2, 3)),
         (lambda a: np.compress([True], a), ()),
     ],

@@ -89,6 +89,7 @@ CASES = {
     np.squeeze: [
         (np.squeeze, (1, 3, 1)),
         (lambda a: np.squeeze(a, 0), (1, 3, 1)),
+        (lambda a: np.squeeze(a, -1), ()),
         (lambda a: np.squeeze(a, (0, -1)), (1, 3, 1)),
         (np.squeeze, (1, 1)),
         (np.squeeze, (2, 3)),
@@ -148,6 +149,7 @@ CASES = {
         (lambda a: np.full_like(a, 1.5), (2, 3)),
     ],
     np.repeat: [
+        (lambda a: np.repeat(a, 3, axis=-1), ()),
         (lambda a: np.repeat(a, 2), (2, 3)),
         (lambda a: np.repeat(a, 2, axis=-1), (2, 3)),
         (lambda a: np.repeat(a, [1, 0, 3], axis=1), (2, 3)),

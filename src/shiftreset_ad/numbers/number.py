@@ -161,11 +161,19 @@ def with_levels_of(array: Any, *xs: Any) -> Any:
         known, levels = tags_of(array), list(levels_of(x))
         if all(number.tag in known for number in levels):
             continue
-        lifted = np.zeros(shape_of(array), dtype_of(array)) if known else array
+        lifted = _zeros_like_one(array) if known else array
         for number in reversed(levels):
             lifted = number.lifted(lifted)
         array = array + lifted if known else lifted
     return array
+
+
+def _zeros_like_one(x: Any) -> Any:
+    """A plain array of zeros that lies in memory as the array of `x` does, or as one of its rows where it has many."""
+    plain, shape = innermost(x), shape_of(x)
+    if type(plain) is not np.ndarray:
+        return np.zeros(shape, dtype_of(x))
+    return np.zeros_like(plain[(0,) * (plain.ndim - len(shape))], dtype_of(x), subok=False)
 
 
 def zeros_alike(x: Any) -> Any:

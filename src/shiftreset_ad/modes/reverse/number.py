@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from shiftreset_ad.boundary.notes import site_of_structured
+from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import is_selected, root_of
 from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.numbers.tags import Tag, capture
 from shiftreset_ad.rules import LinearMap, Structured
 
 
@@ -38,7 +39,7 @@ class NumR(ArrayNumber):
         return frozen(constant, tag)
 
     def lifted(self, constant: Any) -> NumR:
-        return NumR(constant, ZERO, self.tag)
+        return of_constant(constant, self.tag)
 
     def is_selected(self) -> bool:
         return is_selected(self)
@@ -61,4 +62,16 @@ class ReverseTag(Tag):
     __slots__ = ()
 
     def lift(self, array: Any) -> NumR:
-        return NumR(array, ZERO, self)
+        return of_constant(array, self)
+
+
+def of_constant(constant: Any, tag: Tag) -> NumR:
+    """A constant float or array as a number, to be written to, say."""
+    y = NumR(constant, ZERO, tag)
+    if tag.recorded:  # so that a way back takes away the adjoint that it gives, before the next one
+        capture(tag, (of_no_operand, y))
+    return y
+
+
+def of_no_operand(operation: Operation) -> None:
+    """The way back of a constant: nobody gets its adjoint."""

@@ -102,7 +102,9 @@ class Stack(ArrayNumber):
         place = after_rows(index)
         if place is not None:
             ndim = np.broadcast_to(0.0, shape_of(self.rows))[place].ndim - 1
-            put(self.rows, place, self.lined_up(item, ndim))
+            rows = self.lined_up(item, ndim)
+            surplus = len(item.shape) - ndim if self.has(item) else 0
+            put(self.rows, place, rows if surplus <= 0 else np.reshape(rows, rows.shape[:1] + item.shape[surplus:]))
             return
         for k in range(shape_of(self.rows)[0]):
             put(self.rows, (k, *(index if isinstance(index, tuple) else (index,))), self.row(item, k))

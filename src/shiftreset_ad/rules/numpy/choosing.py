@@ -11,7 +11,7 @@ from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
-from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for
+from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
 from shiftreset_ad.rules.table import LinearMap, composite, require_order, structured
 
@@ -44,7 +44,7 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
 def _compress(condition: Any, a: Any, axis: int | None = None) -> Any:
     if len(shape_of(condition)) != 1:
         raise ValueError("condition must be a 1-d array")
-    a, axis = flattened_for(axis, a)
+    a, axis = in_line(axis, a)
     return elements_along(a, axis, np.flatnonzero(condition))
 
 

@@ -53,6 +53,11 @@ def flattened_for(axis: int | None, a: Any) -> tuple[Any, int]:
     return a, normalize_axis(axis, len(shape_of(a)))
 
 
+def in_line(axis: int | None, a: Any) -> tuple[Any, int]:
+    """The same for a function that takes a scalar for a row of one element, and so its axis 0."""
+    return flattened_for(None if axis in (0, -1) and not shape_of(a) else axis, a)
+
+
 @dispatched
 def elements_along(a: Any, axis: int, positions: Any) -> Any:
     """The elements at these positions of an axis, in the layout that NumPy's functions give them, which is not that of
@@ -72,7 +77,7 @@ def _elements_along(a: Any, axis: int, positions: Any) -> Any:
 
 @composite(np.take)
 def _take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
-    a, axis = flattened_for(axis, a)
+    a, axis = in_line(axis, a)
     positions = as_positions("take", indices)
     return elements_along(a, axis, brought_into_range("take", positions, shape_of(a)[axis], mode))
 
@@ -252,7 +257,7 @@ def sum_of_windows(y_bar: Any, axis: int) -> Any:
 
 @composite(np.repeat)
 def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    a, axis = flattened_for(axis, a)
+    a, axis = in_line(axis, a)
     positions = np.repeat(np.arange(shape_of(a)[axis]), repeats)
     return elements_along(a, axis, positions)
 

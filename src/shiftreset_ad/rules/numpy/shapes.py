@@ -87,7 +87,10 @@ def _expand_dims(a: Any, axis: Any) -> Any:
 @composite(np.squeeze)
 def _squeeze(a: Any, axis: Any = None) -> Any:
     shape = shape_of(a)
-    axes = [i for i, size in enumerate(shape) if size == 1] if axis is None else normalize_axes(axis, len(shape))
+    if axis is None or (not shape and axis in (0, -1)):
+        axes = tuple(i for i, size in enumerate(shape) if size == 1)
+    else:
+        axes = normalize_axes(axis, len(shape))
     if any(shape[i] != 1 for i in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return np.reshape(a, tuple(size for i, size in enumerate(shape) if i not in axes))

@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.layouts import in_order_like
 from shiftreset_ad.rules.numpy.accumulations import accumulated, running_maximum, running_minimum
 from shiftreset_ad.rules.numpy.reductions import NOT_GIVEN, given, in_line, mask_of, normalize_axes, reduced_axes
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
@@ -101,7 +102,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None) ->
     """`ufunc.accumulate(array, ...)`."""
     if ufunc in ACCUMULATIONS:
         return ACCUMULATIONS[ufunc](array, axis=axis, dtype=dtype)
-    return accumulated(lambda a: _step_by_step(ufunc, a), array, axis, dtype)
+    return in_order_like(accumulated(lambda a: _step_by_step(ufunc, a), array, axis, dtype), array)
 
 
 def _step_by_step(ufunc: np.ufunc, a: Any) -> Any:
@@ -128,7 +129,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: An
             for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
         ]
         y = np.stack(parts, axis=-1) if parts else np.moveaxis(whole, axis, -1)
-    return np.moveaxis(y, -1, axis)
+    return in_order_like(np.moveaxis(y, -1, axis), whole)
 
 
 def outer(ufunc: np.ufunc, a: Any, b: Any) -> Any:
