@@ -19,8 +19,6 @@ KNOWN_DEFECTS: dict[str, tuple[str, frozenset[str] | None]] = {
     ),
     "conjugate as a method": (r"\.conj(ugate)?\(\)", None),
     "sliding windows, and a write to their source": (r"sliding_window_view", None),
-    "numpy.take and numpy.repeat of a scalar along an axis": (r"np\.(take|repeat)\(.*axis=-1\)", None),
-    "the layout of what ufunc.accumulate gives": (r"np\.\w+\.accumulate\(", None),
     "checkpoints that close over a pullback or a linear map": (r"checkpoint\(lambda u: p_", None),
     "derivatives of derivatives along a line, with writes": (
         r"\] [-+*/@]*= |out=|_\d+ [-+*/@]+= |\.at\(|np\.(put|copyto|place|fill)|\.fill|\.sort|row \*=",

@@ -8,6 +8,7 @@ from importlib import import_module
 
 LEAST = {
     "constants.SMALL": 0,
+    "directions.AT_MOST": 8,  # a few at once, and a rest
     "in_place.MANY": 0,
     "operations.LARGE": 0,
     "rules.broadcasting.SMALL": 0,
