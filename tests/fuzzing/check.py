@@ -34,7 +34,8 @@ class Wrong(Exception):  # noqa: N818 (it is what is looked for)
     """A route gives another answer than expected, or none."""
 
     def __init__(self, route: str, found: Any, expected: Any, least: bool) -> None:
-        super().__init__(f"{route}: {found}; expected {expected}")
+        shown = repr(found) if isinstance(found, BaseException) else found
+        super().__init__(f"{route}: {shown}; expected {expected}")
         self.route, self.found, self.expected, self.least = route, found, expected, least
 
     @property

@@ -22,6 +22,7 @@ ATTEMPTS = 8
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 SHAPES = [(3,), (4,), (2, 3), (2, 2), (3, 3), (1, 3), (2, 1), (2, 1, 2), (1,), (), (0,), (2, 0)]
 SHAPE_WEIGHTS = [8, 6, 8, 6, 3, 3, 3, 2, 2, 2, 0.3, 0.3]
+BEGINNINGS = ["x * 1.0", "x * 1.0", "x * 1.0", "x.copy()", "np.sin(x)", "x * x"]  # `x` itself is not written to
 
 Maker = Callable[["Writer"], str] | str
 
@@ -50,7 +51,7 @@ class Writer:
         self.locked: set[str] = set()  # views that are not to be written to
         self.deferred: dict[str, tuple[str, str]] = {}
         self.statements: list[str] = []
-        self.keep("a_0 = x * 1.0", {"a_0"})
+        self.keep(f"a_0 = {self.choice(BEGINNINGS)}", {"a_0"})
 
     # Chance
 
@@ -219,7 +220,7 @@ class Writer:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 exec(statement, trial)
-        except (ArithmeticError, LookupError, TypeError, ValueError, Warning):
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError, Warning):
             self._restore(copies)
             return False
         new = names_in(statement) - set(self.environment)

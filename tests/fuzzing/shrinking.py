@@ -128,7 +128,7 @@ def as_script(program: Program, wrong: Wrong) -> str:
     modules = sorted({path.rpartition(".")[0] for path in LEAST}) if wrong.least else []
     is_single = wrong.route == "single"
     return SCRIPT.format(
-        imports="import warnings\n" + "".join(f"import shiftreset_ad.{module}\n" for module in modules),
+        imports="".join(f"import shiftreset_ad.{module}\n" for module in modules),
         single="np.float32" if is_single else "np.float64",
         program=program.source,
         helpers=helpers,
