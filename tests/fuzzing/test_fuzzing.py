@@ -10,7 +10,7 @@ from fuzzing.routes import ROUTES
 from fuzzing.run import counterexamples
 from fuzzing.shrinking import as_script, shrunk
 
-SHARES, SHARE = 10, 25
+SHARES, SHARE = 10, 20
 
 
 @pytest.mark.parametrize("share", range(SHARES))
