@@ -99,7 +99,8 @@ def custom(g: Writer, a: str) -> tuple[str, str]:
     h = g.name("h")
     e, phi = g.choice([g.number, g.entry, lambda: g.factor(a)])(), g.choice(["sin", "exp"])
     slope = {"sin": "np.cos", "exp": "np.exp"}[phi]
-    write = g.choice(["", "", "t[0] = t[0] * {e}", "t[...] = t[::-1] * {e}"]).format(e=g.entry())
+    write = g.choice(["", "", "t[0] = t[0] * {e}", "t[...] = t[::-1] * {e}"])
+    write = write.format(e=g.choice([g.number, g.entry])())
     way_back = write.replace("t[::-1] * ", "(t * ") + ")[::-1]" if "[...]" in write else write
     is_write = f"    {write}\n" if write else ""
     is_back = f"    {way_back}\n" if write else ""
