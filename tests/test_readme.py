@@ -1,38 +1,77 @@
-"""The README's Python runs as it stands there, and prints what its comments say."""
+"""The Python in the README and in the documents runs as it stands there, and prints what its comments say."""
 
 import contextlib
 import io
 import re
+import subprocess
 from pathlib import Path
 
-import numpy as np
+import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [page for page in (README, *sorted((ROOT / "docs").rglob("*.md"))) if "```python" in page.read_text()]
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
-def test_the_readme_runs_and_prints_what_it_says():
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 7
-    (term,) = re.findall(r"```ocaml\n(.*?)```", README, re.DOTALL)
-    names = {}
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        for block in blocks:
-            exec(block, names)
-    assert term in printed.getvalue()
-    first, second, gradient, *derivatives, heat, slopes, another, ways, cube = (
-        printed.getvalue().replace(term, "").splitlines()
-    )
-    assert first == "0.35355339059327373"
-    np.testing.assert_allclose(float(second), -(2.0**-1.5) / 4, rtol=1e-9)
-    assert gradient.startswith("{'w'")
-    assert derivatives == [
-        *("[-2. -2.  4.]", "[-2.  4. -2.]", "[1. 1. 1. 1. 1.]", "16.0"),
-        *("(12.0, 12.0)", "{'mass': 4.5, 'spring': 0.5}"),
-    ]
-    assert heat == "[1.4375 0.625  0.9375 0.9375 0.625  1.4375]"
-    assert f"print(slope(2.0), slope(3.0))           # {slopes}\n" in README
-    assert f"# {another}, after more rounds" in README
-    assert ways == "2"
-    assert cube == "12.0"
-    np.testing.assert_array_equal(names["grad"](names["f"])(np.ones(3)), [6.0, 6.0, 6.0])
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def announced(code):
+    """What the comments beside the calls of `print` say."""
+    return re.findall(r"^print\(.*\) +# (.*)$", code, re.MULTILINE)
+
+
+def agrees(printed, comment):
+    """Whether the comment begins with what was printed, its numbers up to rounding; a remark may follow a comma."""
+    if comment == printed or comment.startswith(f"{printed}, "):
+        return True
+    numbers, expected = NUMBER.findall(printed), NUMBER.findall(comment)
+    shape, expected_shape = NUMBER.sub("0", printed), NUMBER.sub("0", comment)
+    same_shape = shape == expected_shape or expected_shape.startswith(f"{shape}, ")
+    close = [float(a) == pytest.approx(float(b), rel=1e-6) for a, b in zip(numbers, expected, strict=False)]
+    return same_shape and all(close)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_python_of_a_page_prints_what_it_says(page):
+    names = {"__name__": "page"}
+    blocks = BLOCK.findall(page.read_text())
+    for (language, code), following in zip(blocks, [*blocks[1:], ("", "")], strict=True):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, name_of(page), "exec"), names)
+        comments = announced(code)
+        if following[0] in ("ocaml", "text"):  # the output has a block of its own
+            assert printed.getvalue() == following[1]
+            continue
+        lines = printed.getvalue().splitlines()
+        assert len(lines) == len(comments), (lines, comments)
+        for line, comment in zip(lines, comments, strict=True):
+            assert agrees(line, comment), f"{line} is printed, and the comment says {comment}"
+
+
+def test_a_wrong_comment_is_found():
+    assert agrees("0.35355339059327373", "0.35355339059327373, that is 1 / (2 sqrt(2))")
+    assert agrees("[6. 6. 6.]", "[6. 6. 6.]")
+    assert not agrees("[6. 6. 6.]", "[6. 6. 9.]")
+    assert not agrees("12.0", "12.0 or so")
+    assert not agrees("(1.0, 2.0)", "[1.0, 2.0]")
+    assert announced("print(f(2.0))     # 12.0\nprint(1)\n") == ["12.0"]
+
+
+def test_the_readme_has_two_screens():
+    assert len(README.read_text().splitlines()) <= 140
+
+
+def test_the_set_up_has_one_line_for_the_demo_and_one_for_the_tests():
+    """`.ci/run` takes these lines as they stand, by how they end."""
+    lines = README.read_text().splitlines()
+    (demo,) = (line for line in lines if line.endswith("python examples/saddle_point.py"))
+    (tests,) = (line for line in lines if line.endswith("/pytest"))
+    for line in (demo, tests):
+        assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0
