@@ -1,8 +1,9 @@
 """Draw the pictures of the documents, from what the library is and does: `python docs/pictures.py`.
 
-`there_and_back_again.svg` shows a run of `grad`: each operation as it is captured, and what it adds to the adjoints when
-it is resumed. `layers.svg` shows the packages, with an arrow from each to those that it imports. Each file holds, as its
-description, the text of what is drawn, by which a test sees that the file is up to date.
+`there_and_back_again.svg` shows a run of `grad`: each operation as it is captured, and what it adds to the adjoints
+when it is resumed. `layers.svg` shows the packages, with arrows to those that they import. Each file holds, as its
+description, the text of what is drawn; by this text a test sees whether the file is up to date. With the name of a
+folder, the script writes the pictures as PNG there, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import shiftreset_ad
-from shiftreset_ad.numbers.tags import watcher
 
 PACKAGE = Path(shiftreset_ad.__file__).parent
 FOLDER = Path(__file__).parent / "pictures"
@@ -37,7 +37,7 @@ def program(x):
     y = x * x
     z = x + y
     w = y * z
-    return w
+    return w  # noqa: RET504 (its line is in the picture)
 
 
 @dataclass
@@ -55,37 +55,44 @@ class Trip:
 
 
 class Diary:
-    """What happens to the operations of `program`, noted as it happens. It stands where `debug` has its watcher."""
+    """What happens to the operations of `program`, noted as it happens."""
 
     def __init__(self) -> None:
         self.trips: list[Trip] = []
         self.waiting: list[Trip] = []
         self.names: dict[int, str] = {}
 
-    def capturing(self, tag: Any, capture: Callable[..., Any]) -> Callable[..., Any]:
-        """`capture`, and the operation is noted first."""
+    def observed(self, x: Any) -> Any:
+        """Run `program` on the number `x`, whose tag captures as before, and each operation is noted first."""
+        self.names[id(x)] = "x"
+        capture = x.tag.capture
 
         def noting(source: Any, operation: Any) -> Any:
             frame = sys._getframe(1)
             while frame.f_code is not program.__code__:
                 frame = frame.f_back
-            trip = Trip(linecache.getline(__file__, frame.f_lineno).strip(), float(operation[1].primal))
-            self.names[id(operation[1])] = trip.name
-            self.trips.append(trip)
-            self.waiting.append(trip)
-            return capture(source, operation)
+            self.there(linecache.getline(__file__, frame.f_lineno).strip(), operation)
+            return capture(source, (self.back, operation))
 
-        return noting
+        x.tag.capture = noting
+        return program(x)
 
-    def pull(self, operation: Any) -> None:
+    def there(self, line: str, operation: Any) -> None:
+        trip = Trip(line, float(operation[1].primal))
+        self.names[id(operation[1])] = trip.name
+        self.trips.append(trip)
+        self.waiting.append(trip)
+
+    def back(self, noted: Any) -> None:
         """Go back through an operation, and note what becomes of the adjoints of its operands."""
+        operation = noted[1]
         _, y, *operands = operation
         trip = self.waiting.pop()
         assert trip.name == self.names[id(y)], "the operations are resumed last in, first out"
         trip.adjoint = float(y.adjoint)
         before = {id(x): float(x.adjoint) for x in operands}
         operation[0](operation)
-        after = {id(x): (self.names.get(id(x), "x"), before[id(x)], float(x.adjoint)) for x in operands}
+        after = {id(x): (self.names[id(x)], before[id(x)], float(x.adjoint)) for x in operands}
         trip.shares = list(after.values())
 
 
@@ -93,11 +100,7 @@ class Diary:
 def run() -> tuple[float, list[Trip], float]:
     """The argument, the operations of `program`, and the derivative."""
     x, diary = 2.0, Diary()
-    token = watcher.set(diary)
-    try:
-        derivative = shiftreset_ad.grad(program)(x)
-    finally:
-        watcher.reset(token)
+    derivative = shiftreset_ad.grad(diary.observed)(x)
     return x, diary.trips, derivative
 
 
@@ -113,7 +116,7 @@ def text_of_run() -> str:
 
 
 def draw_run(plt: Any) -> Any:
-    """A valley: down its left side goes the program, and up its right side the adjoints. A bar is a handler that waits."""
+    """A valley: the program goes down on the left, the adjoints go up on the right. A bar is a handler that waits."""
     x, trips, derivative = run()
     rows = len(trips) + 2
     step, left, right = 7.4, 23, 67
@@ -151,11 +154,10 @@ def draw_run(plt: Any) -> Any:
         ha="center", va="center", color=INK, fontsize=12.5,
     )  # fmt: skip
     for row in range(bottom):
-        for a, b, colour in (
-            ((left + inset(row) + 1.4, -step * row - 2.3), (left + inset(row + 1) + 1.4, -step * (row + 1) + 2.3), THERE),
-            ((right - inset(row + 1) - 1.4, -step * (row + 1) + 2.3), (right - inset(row) - 1.4, -step * row - 2.3), BACK),
-        ):  # fmt: skip
-            arrow(axes, a, b, colour, 1.7)
+        upper, lower = -step * row - 2.3, -step * (row + 1) + 2.3
+        a, b = left + inset(row) + 1.4, right - inset(row) - 1.4
+        arrow(axes, (a, upper), (a + 3.2, lower), THERE, 1.7)
+        arrow(axes, (b - 3.2, lower), (b, upper), BACK, 1.7)
     axes.text(left - 1.6, 6.2, "there", ha="right", color=THERE, fontsize=14, weight="bold")
     axes.text(right + 1.6, 6.2, "and back again", ha="left", color=BACK, fontsize=14, weight="bold")
     axes.text((left + right) / 2, 6.2, "the list of handlers", ha="center", color=PALE, fontsize=12)

@@ -762,7 +762,7 @@ assert all(np.diff(depths[outer][inner_done:]) <= 0)  # ... until the inner one 
 # %% [markdown]
 # ## Where to go from here
 #
-# - `src/shiftreset_ad/reverse.py` is this notebook as a library, in some two hundred lines. `control.py` has `reset`
+# - `src/shiftreset_ad/modes/reverse/backpropagation.py` is this notebook as a library. `control/` has `reset`
 #   and `shift` and no calculus. `rules/` has the calculus and no control.
 # - Pearlmutter and Siskind, *Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator* (TOPLAS
 #   2008), take another road to the same place. `examples/saddle_point.py` runs their minimum over maxima.

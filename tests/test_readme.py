@@ -21,7 +21,7 @@ def name_of(page):
 
 def announced(code):
     """What the comments beside the calls of `print` say."""
-    return re.findall(r"^print\(.*\) +# (.*)$", code, re.MULTILINE)
+    return re.findall(r"^ *print\(.*\) +# (.*)$", code, re.MULTILINE)
 
 
 def agrees(printed, comment):
