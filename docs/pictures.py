@@ -260,8 +260,8 @@ def draw_layers(plt: Any) -> Any:
     for package, (x, y) in place.items():
         axes.add_patch(rounded(x, y, width, height, facecolor="white", edgecolor=THERE, linewidth=1.2))
         axes.text(x + 2, y + height - 3.0, package, va="center", fontsize=13, weight="bold", color=INK)
-        text = textwrap.fill(sentence(package), 44)
-        axes.text(x + 2, y + height - 5.4, text, va="top", fontsize=9, color=PALE, linespacing=1.3)
+        text = textwrap.fill(sentence(package), 48)
+        axes.text(x + 2, y + height - 5.1, text, va="top", fontsize=8.6, color=PALE, linespacing=1.3)
         axes.text(x + 2, y + 1.9, "   ".join(parts(package)), va="center", fontsize=9, color=THERE)
     return figure
 

@@ -8,6 +8,7 @@ and the program fails (exit status 1) if a parameter is off by more than 1e-8 of
 network, for which there is no such formula. A model is an ordinary function of a dict of parameters, and its gradient
 is a dict of the same form.
 
+    pip install '.[data]'
     python examples/fit_real_data.py [--picture fit_real_data.png]
 """
 

@@ -63,6 +63,13 @@ def test_files_that_are_named_exist(page):
         assert (ROOT / path).exists(), path
 
 
+def test_the_rules_that_contributing_shows_are_those_of_the_library():
+    (shown,) = re.findall(r"```py\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    rules = "".join(path.read_text() for path in (ROOT / "src" / "shiftreset_ad" / "rules").rglob("*.py"))
+    for line in filter(str.strip, shown.splitlines()):
+        assert line.removeprefix("   ") in rules, line
+
+
 DESIGN = ROOT / "docs" / "design"
 PACKAGES = {path.parent.name for path in Path(shiftreset_ad.__file__).parent.glob("*/__init__.py")}
 

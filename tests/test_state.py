@@ -736,7 +736,7 @@ def test_many_calls_do_not_grow():
         tracemalloc.stop()
 
 
-# greenlet's traps (docs/design.md, section 3)
+# greenlet's traps (docs/design/control.md)
 
 
 def test_greenlet_exit_is_an_exception_and_not_an_answer():
