@@ -2,17 +2,12 @@
 
 import gc
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
 # Before NumPy is imported: its threads would wait for one another over matrices of three rows.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-
-here = Path(__file__).parent
-sys.path[:0] = [str(here), str(here / "rules"), str(here / "formulations")]
 
 
 @pytest.fixture(scope="module")

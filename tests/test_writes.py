@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from three_ways import examples
-from writing_programs import USERS, VIEWS, edit_distance, heat, lu
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
 from shiftreset_ad.testing import check_grads
+from tests.rules.three_ways import examples
+from tests.writing_programs import USERS, VIEWS, edit_distance, heat, lu, random_program, total
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-9) -> None:

@@ -1,6 +1,6 @@
 """Do all formulations agree? Random programs of the core language, against one another and finite differences.
 
-`python tests/formulations/agreement.py 20000` runs that many programs, and prints the seed; `--seed` and `--processes`
+`python -m tests.formulations.agreement 20000` runs that many programs, and prints the seed; `--seed` and `--processes`
 repeat a run. A disagreement is shrunk, and printed as a term.
 """
 
@@ -14,12 +14,12 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import optree
 from hypothesis import HealthCheck, Phase, assume, given, note, seed, settings
-from random_terms import REAL, Type, features, programs
 
 import shiftreset_ad
 from shiftreset_ad.formulations import ROOMS, Room
 from shiftreset_ad.formulations.language import Term, evaluate, show
 from shiftreset_ad.formulations.overloading import Overloaded
+from tests.formulations.random_terms import REAL, Type, features, programs
 
 TOLERANCE = 1e-8
 LARGE = 1e4  # programs with larger values or derivatives say more about rounding than about derivatives

@@ -6,14 +6,14 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from agreement import check_programs
 from hypothesis import HealthCheck, Phase, given, settings
-from random_terms import features, programs
 
 from shiftreset_ad.formulations import ROOMS
 from shiftreset_ad.formulations.language import App, Var, evaluate, parse, run, show
 from shiftreset_ad.formulations.language.sources import subterms
 from shiftreset_ad.rules import ELEMENTWISE
+from tests.formulations.agreement import check_programs
+from tests.formulations.random_terms import features, programs
 
 
 def room_at(path):
@@ -34,7 +34,7 @@ def broken(path, right, wrong):
 
 @pytest.mark.slow
 def test_all_formulations_agree():
-    """A sample; `python tests/formulations/agreement.py 20000` runs the whole."""
+    """A sample; `python -m tests.formulations.agreement 20000` runs the whole."""
     compared = check_programs(400, derandomize=True)
     for room in ROOMS:
         assert compared[room.name] >= (100 if room.without else 400)

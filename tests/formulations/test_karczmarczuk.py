@@ -8,13 +8,13 @@ import numpy as np
 import optree
 import pytest
 from hypothesis import assume, given, settings
-from random_terms import programs
 
 import shiftreset_ad
 from shiftreset_ad.formulations import karczmarczuk
 from shiftreset_ad.formulations.karczmarczuk import NumK, grad
 from shiftreset_ad.formulations.language import evaluate, parse
 from shiftreset_ad.formulations.overloading import Overloaded
+from tests.formulations.random_terms import programs
 
 
 def squared(times):

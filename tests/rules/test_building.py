@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import check, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import NumR, grad
 from shiftreset_ad.rules.building import assemble
+from tests.rules.three_ways import check, examples, generators
 
 X = np.array([1.5, -0.5, 2.0])
 

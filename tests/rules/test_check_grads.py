@@ -9,16 +9,12 @@ import functools
 
 import numpy as np
 import pytest
-import test_complex
-import test_elementwise
-import test_indexing
-import test_products
-import test_reductions
-import test_shapes
 
 from shiftreset_ad.rules.indexing import frozen_index, scatter
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.testing import check_grads
+from tests.rules import test_complex, test_indexing
+from tests.rules.numpy import test_elementwise, test_products, test_reductions, test_shapes
 
 SHAPES_OF_PRODUCTS = {
     np.matmul: [((2, 3), (3, 2)), ((3,), (2, 3, 1)), ((2, 3), (3,))],

@@ -13,15 +13,9 @@ import warnings
 
 import numpy as np
 import pytest
-import test_elementwise
-import test_indexing
-import test_products
-import test_reductions
-import test_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, mutually_broadcastable_shapes
-from three_ways import check, check_inner_products, check_inner_products_in, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, value_and_grad
@@ -32,6 +26,9 @@ from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.numpy.elementwise import CHOICES, sign_of_complex
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
+from tests.rules import test_indexing
+from tests.rules.numpy import test_elementwise, test_products, test_reductions, test_shapes
+from tests.rules.three_ways import check, check_inner_products, check_inner_products_in, examples, generators
 
 INF, NAN = np.inf, np.nan
 CASES = {sign_of_complex: [(lambda z: sign_of_complex(z), (2,))]}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_indices
-from three_ways import check, examples, generators
 
 from shiftreset_ad import grad
 from shiftreset_ad.rules.indexing import At, frozen_index, scatter, scatter_into
+from tests.rules.three_ways import check, examples, generators
 
 shapes = array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)
 

@@ -5,7 +5,6 @@ So a `ravel` or a `reshape` of it is a view where NumPy's is one, and who writes
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
 from pathlib import Path
@@ -16,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jvp
 from shiftreset_ad.numbers.number import innermost
 from shiftreset_ad.rules.layouts import in_order, in_order_like
+from tests.rules.families import cases_of
+from tests.rules.three_ways import examples, generators
 
 DOCS = str(Path(__file__).parent.parent.parent / "docs")
 sys.path.insert(0, DOCS)
@@ -99,7 +99,7 @@ def test_the_examples_of_all_functions(layout):
 @pytest.mark.parametrize("family", LISTED)
 def test_the_cases_of_functions_that_rearrange(family, layout):
     generator, count = np.random.default_rng(0), 0
-    for function, calls in importlib.import_module(f"test_{family}").CASES.items():
+    for function, calls in cases_of(family).items():
         for f, *shapes in calls:
             try:
                 count += lies_as_in_numpy(f, *(laid(layout, generator.uniform(0.1, 0.9, shape)) for shape in shapes))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
-import three_ways
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
@@ -18,34 +15,12 @@ from shiftreset_ad.modes.reverse import elementwise as operations
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
-
-FAMILIES = (
-    "elementwise",
-    "reductions",
-    "shapes",
-    "products",
-    "indexing",
-    "complex",
-    "fourier",
-    "convolution",
-    "calculus",
-    "polynomials",
-    "building",
-    "statistics",
-    "sorting",
-    "accumulations",
-    "missing",
-    "counting",
-    "interpolation",
-    *("selection", "grids", "padding", "calling"),
-    *("linalg", "factorizations"),
-)
-if find_spec("scipy"):
-    FAMILIES += ("signal", "special", "special_parameters", "matrix_functions")
+from tests.rules import three_ways
+from tests.rules.families import FAMILIES, cases_of
 
 
 def cases():
-    return {f for family in FAMILIES for f in importlib.import_module(f"test_{family}").CASES}
+    return {f for family in FAMILIES for f in cases_of(family)}
 
 
 def test_every_rule_has_a_case():

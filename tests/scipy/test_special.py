@@ -11,11 +11,11 @@ import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
-from three_ways import assert_close, check, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hessian
 from shiftreset_ad.scipy import special
+from tests.rules.three_ways import assert_close, check, examples, generators
 
 INF = math.inf
 shapes = array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=3)

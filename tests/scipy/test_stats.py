@@ -12,12 +12,12 @@ import scipy.special
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from three_ways import assert_close, check, examples, generators
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.scipy import stats
 from shiftreset_ad.testing import check_grads
+from tests.rules.three_ways import assert_close, check, examples, generators
 
 INF = math.inf
 few = settings(examples, max_examples=5)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_programs import STATEMENTS, Program, programs
 
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, grad, jvp, staged
 from shiftreset_ad.boundary import trees
+from tests.random_programs import STATEMENTS, Program, programs
 
 V = (0.75, np.array([0.5, -1.0, 0.25]))
 

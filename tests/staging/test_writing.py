@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from writing_programs import edit_distance, heat, log_determinant, random_program, smoothed_rows, total
 
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, grad, staged
+from tests.writing_programs import edit_distance, heat, log_determinant, random_program, smoothed_rows, total
 
 DIRECTION = np.cos(np.arange(12.0)).reshape(3, 4)
 MODES = {

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_terms import programs
 
 from shiftreset_ad.formulations.language import (
     App,
@@ -24,6 +23,7 @@ from shiftreset_ad.formulations.language import (
     show,
 )
 from shiftreset_ad.formulations.language.anf import to_anf
+from tests.formulations.random_terms import programs
 
 CASES = [
     ("2.0", 2.0),

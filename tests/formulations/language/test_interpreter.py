@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from term_strategies import SETTINGS, programs
 
 from shiftreset_ad import grad, jvp
 from shiftreset_ad.control import ContinuationUsedError, ControlError
@@ -21,6 +20,7 @@ from shiftreset_ad.formulations.language import (
     parse,
     run,
 )
+from tests.formulations.language.term_strategies import SETTINGS, programs
 
 INTERPRETERS = pytest.mark.parametrize("interpret", [evaluate, run])
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from term_strategies import SETTINGS, programs
 
 from shiftreset_ad.formulations.language import Left, Right, call, list_of, parse, run
+from tests.formulations.language.term_strategies import SETTINGS, programs
 
 MULTI_SHOT = [
     ("reset (1.0 + (shift k in k (k 10.0)))", 12.0),

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from term_strategies import NAMES, SETTINGS, TERMS, programs
 
 from shiftreset_ad.formulations.language import (
     Case,
@@ -25,6 +24,7 @@ from shiftreset_ad.formulations.language import (
 )
 from shiftreset_ad.formulations.language.grammar import KEYWORDS
 from shiftreset_ad.formulations.language.names import names_in
+from tests.formulations.language.term_strategies import NAMES, SETTINGS, TERMS, programs
 
 
 def binders(term):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from term_strategies import SETTINGS, TERMS, programs
 
 from shiftreset_ad.formulations.language import (
     App,
@@ -25,6 +24,7 @@ from shiftreset_ad.formulations.language import (
     show,
 )
 from shiftreset_ad.formulations.language.grammar import PRIMITIVES
+from tests.formulations.language.term_strategies import SETTINGS, TERMS, programs
 
 x, y, f = map(Var, "xyf")
 

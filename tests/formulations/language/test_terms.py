@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given
-from term_strategies import SETTINGS, TERMS
 
 from shiftreset_ad.formulations.language import (
     App,
@@ -22,6 +21,7 @@ from shiftreset_ad.formulations.language import (
     show,
     with_children,
 )
+from tests.formulations.language.term_strategies import SETTINGS, TERMS
 
 x, y = Var("x"), Var("y")
 

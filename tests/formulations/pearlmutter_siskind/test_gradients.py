@@ -6,7 +6,6 @@ import numpy as np
 import optree
 import pytest
 from hypothesis import assume, given, settings
-from random_terms import REAL, Type, programs
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import (
@@ -25,6 +24,7 @@ from shiftreset_ad.formulations.language import (
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.formulations.pearlmutter_siskind import call, grad, program, run
 from shiftreset_ad.formulations.structures import Structure
+from tests.formulations.random_terms import REAL, Type, programs
 
 # Of the example programs in the authors' distribution: basics.vlad, bug-a.vlad, marble.vlad.
 ITS_OWN = [

@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_terms import programs
 
 from shiftreset_ad.formulations.language import Left, Right, evaluate, parse
 from shiftreset_ad.formulations.pearlmutter_siskind import BASIS, call, run
+from tests.formulations.random_terms import programs
 
 CASES = [
     ("2.0 + 3.0 * 4.0", 14.0),

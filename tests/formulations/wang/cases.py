@@ -12,13 +12,13 @@ import numpy as np
 import optree
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, note, settings
-from random_terms import programs
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import Primitive, Var, evaluate, parse, show
 from shiftreset_ad.formulations.language.terms import Const, Lam
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.rules import ELEMENTWISE
+from tests.formulations.random_terms import programs
 
 # The paper's examples, as Python functions and as terms, with points and derivatives
 

@@ -2,8 +2,6 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from random_terms import programs
-from wang.source_cases import PROGRAMS, chain, program, same_up_to_names, size
 
 from shiftreset_ad.formulations.language import (
     App,
@@ -23,6 +21,8 @@ from shiftreset_ad.formulations.language import (
 )
 from shiftreset_ad.formulations.language.sources import subterms
 from shiftreset_ad.formulations.wang.cps import cps, cps_by_shift_reset, direct, metacircular
+from tests.formulations.random_terms import programs
+from tests.formulations.wang.source_cases import PROGRAMS, chain, program, same_up_to_names, size
 
 transformations = pytest.mark.parametrize("transformation", [metacircular, cps_by_shift_reset, cps])
 to_cps = pytest.mark.parametrize("transformation", [cps_by_shift_reset, cps])

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad import reset, shift
 from shiftreset_ad.formulations.language import evaluate, parse
 from shiftreset_ad.formulations.wang.cps_inside_shift_reset import grad, hessian, hvp, second_derivative
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

@@ -3,12 +3,12 @@
 import itertools
 
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad.formulations.wang import defunctionalised_tape
 from shiftreset_ad.formulations.wang.defunctionalised_tape import Entry, Tape, adjoints, grad
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import list_of, parse
 from shiftreset_ad.formulations.language.terms import Const
 from shiftreset_ad.formulations.wang.explicit_cps import NumR0, grad, operate
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples
 
 
 @examples

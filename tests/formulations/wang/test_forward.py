@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import parse
 from shiftreset_ad.formulations.wang import forward
 from shiftreset_ad.formulations.wang.forward import NumF, derivative, grad, jvp
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

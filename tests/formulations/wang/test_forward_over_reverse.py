@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import parse
 from shiftreset_ad.formulations.wang import forward_over_reverse
 from shiftreset_ad.formulations.wang.forward_over_reverse import grad, hvp, jvp
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 def derivative(f):

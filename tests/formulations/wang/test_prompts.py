@@ -4,14 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad import reset, shift
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.formulations.wang import prompts
 from shiftreset_ad.formulations.wang.prompts import grad
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 from shiftreset_ad import reset, shift
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.formulations.wang.shift_reset import grad
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

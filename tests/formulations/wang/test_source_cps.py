@@ -1,11 +1,11 @@
 """Reverse mode in CPS: Wang et al. 2019, Fig. 11, and the transformed programs that the paper prints."""
 
 import pytest
-from wang.source_cases import same_up_to_names
 
 from shiftreset_ad.formulations.language import App, Const, Let, evaluate, parse, run, show
 from shiftreset_ad.formulations.language.sources import subterms
 from shiftreset_ad.formulations.wang import source_cps, source_meta
+from tests.formulations.wang.source_cases import same_up_to_names
 
 translators = pytest.mark.parametrize("room", [source_cps, source_meta], ids=["Fig. 11", "Fig. 10"])
 

@@ -3,10 +3,10 @@
 import sys
 
 import pytest
-from wang.source_cases import chain, chain_slope, size
 
 from shiftreset_ad.formulations.language import App, Const, Inl, Inr, Lam, Var, if_then_else, repeat
 from shiftreset_ad.formulations.wang import source_cps, source_forward, source_meta, source_shift_reset
+from tests.formulations.wang.source_cases import chain, chain_slope, size
 
 ROOMS = [source_forward, source_shift_reset, source_meta, source_cps]
 rooms = pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])

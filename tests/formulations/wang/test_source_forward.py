@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from wang.source_cases import same_up_to_names
 
 from shiftreset_ad.formulations.language import App, Const, Left, Right, evaluate, parse, run, show
 from shiftreset_ad.formulations.wang.source_forward import grad, jvp, transform
+from tests.formulations.wang.source_cases import same_up_to_names
 
 
 def hat(y, value):

@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from random_terms import programs
-from wang.source_cases import PROGRAMS, chain, program, same_up_to_names
 
 import shiftreset_ad
 from shiftreset_ad import reset, shift
 from shiftreset_ad.formulations.language import App, Const, parse, run, show
 from shiftreset_ad.formulations.wang import source_cps, source_meta
+from tests.formulations.random_terms import programs
+from tests.formulations.wang.source_cases import PROGRAMS, chain, program, same_up_to_names
 
 # They name the continuation of a case in another place (test_continuation_of_a_case_of_a_call).
 ELSEWHERE = {"a case of a call"}

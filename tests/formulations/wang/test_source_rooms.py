@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from random_terms import programs
-from wang.source_cases import PROGRAMS, STRUCTURES, chain, chain_slope, program
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import (
@@ -28,6 +26,8 @@ from shiftreset_ad.formulations.language.sources import subterms
 from shiftreset_ad.formulations.overloading import COMPARISONS, Overloaded
 from shiftreset_ad.formulations.wang import source_cps, source_forward, source_meta, source_shift_reset
 from shiftreset_ad.formulations.wang.cps import direct
+from tests.formulations.random_terms import programs
+from tests.formulations.wang.source_cases import PROGRAMS, STRUCTURES, chain, chain_slope, program
 
 ROOMS = [source_forward, source_shift_reset, source_meta, source_cps]
 AGAIN = [source_forward, source_meta, source_cps]  # their output is of their source language

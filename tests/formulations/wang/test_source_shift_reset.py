@@ -1,11 +1,11 @@
 """Reverse mode with shift and reset in the target: Wang et al. 2019, Fig. 9."""
 
 import pytest
-from wang.source_cases import PROGRAMS, program, same_up_to_names
 
 from shiftreset_ad.formulations.language import App, Const, evaluate, parse, run
 from shiftreset_ad.formulations.wang.cps import cps_by_shift_reset, direct
 from shiftreset_ad.formulations.wang.source_shift_reset import transform
+from tests.formulations.wang.source_cases import PROGRAMS, program, same_up_to_names
 
 
 def hat(y, value):

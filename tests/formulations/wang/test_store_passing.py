@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wang import cases
-from wang.cases import examples
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import parse
 from shiftreset_ad.formulations.wang import store_passing
 from shiftreset_ad.formulations.wang.store_passing import Store, finish, grad, look_up, operate, updated
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples
 
 
 @examples

@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from wang import cases
-from wang.cases import examples, supplement
 
 import shiftreset_ad
 from shiftreset_ad.formulations.wang import tape
 from shiftreset_ad.formulations.wang.tape import NumB, Tape, grad
+from tests.formulations.wang import cases
+from tests.formulations.wang.cases import examples, supplement
 
 
 @examples

@@ -1,6 +1,0 @@
-"""What these tests share."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
