@@ -611,6 +611,29 @@ def test_staged_functions_in_derivatives():
     assert not cube.sources
 
 
+@pytest.mark.parametrize(
+    "derivative", [grad, derivative, lambda f: lambda x: jvp(f, (x,), (1.0,))[1]], ids=["grad", "derivative", "jvp"]
+)
+def test_an_array_that_a_staged_function_makes_in_a_derivative_takes_its_numbers(derivative):
+    """The function itself runs there, although nothing that it is given is being differentiated."""
+
+    @staged
+    def prepared(first):
+        array = sr.zeros(2)
+        array[0] = first
+        return array
+
+    def f(x):
+        array = prepared(3.0)
+        array[1] = x
+        return np.sum(array * array)
+
+    for _ in range(3):
+        prepared(3.0)
+    assert derivative(f)(2.0) == 4.0
+    assert len(prepared.sources) == 1
+
+
 def test_a_number_of_an_outer_derivative_that_is_closed_over():
     def outer(x):
         return grad(staged(lambda y: y * y * x))(x) + staged(lambda y: y * y)(x)

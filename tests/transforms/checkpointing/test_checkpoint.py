@@ -31,6 +31,7 @@ from shiftreset_ad import (
     value,
     value_and_grad,
     vjp,
+    zeros,
 )
 from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint
 
@@ -411,6 +412,22 @@ def test_in_place() -> None:
 
     with pytest.raises(TypeError, match="is an argument of a function that may be run again"):
         grad(lambda x: checkpoint(writes)(2.0 * x))(X)
+
+
+@pytest.mark.parametrize("outer", [grad, lambda f: lambda x: jvp(f, (x,), (1.0,))[1]], ids=["reverse", "forward"])
+def test_an_array_that_is_made_inside_belongs_to_the_levels_of_the_arguments_only(outer: Any) -> None:
+    """The function does not see `x`, and so its answer does not depend on it."""
+
+    @checkpoint
+    def squares(y: Any) -> Any:
+        array = zeros(2)
+        array[0] = y
+        array[1] = 1.0
+        return np.sum(array * array)
+
+    assert grad(lambda y: squares(y) * 3.0)(2.0) == 12.0
+    assert outer(lambda x: grad(lambda y: squares(y) * x)(5.0))(2.0) == 10.0
+    assert outer(lambda x: grad(lambda y: squares(y) * x)(x))(2.0) == 8.0
 
 
 # Going back several times, and many directions at once
