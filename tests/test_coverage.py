@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad.numbers.dispatch import has_rule_by_now
 from shiftreset_ad.rules import CONSTANT
+from tests.docs import DOCS
+from tests.docs import coverage as coverage_command
 
-DOCS = Path(__file__).parent.parent / "docs"
 OLD_NAMES = {"numpy.in1d", "numpy.trapz"}  # which NumPy 2.4 has no more
 
 
-def load() -> Any:
-    """The command, as a module: its own name is that of another library."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        spec: Any = importlib.util.spec_from_file_location("docs_coverage", DOCS / "coverage.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(DOCS))
-    return module
-
-
-coverage = load()
+coverage = coverage_command()
 NAMESPACES = coverage.namespaces()
 FUNCTIONS = {f"{namespace}.{name}": f for namespace in NAMESPACES for name, f in coverage.functions(namespace).items()}
 

@@ -7,11 +7,9 @@ Values, dtypes and warnings are NumPy's; derivatives are those in double precisi
 from __future__ import annotations
 
 import operator
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,9 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jacobian, jvp
+from tests.docs import examples_of_numpy
 
-DOCS = str(Path(__file__).parent.parent / "docs")
-sys.path.insert(0, DOCS)
-try:
-    from coverage_examples import EXAMPLES, POINTS, points_of
-finally:
-    sys.path.remove(DOCS)
+EXAMPLES, POINTS, points_of = (getattr(examples_of_numpy(), name) for name in ("EXAMPLES", "POINTS", "points_of"))
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

@@ -36,11 +36,6 @@ class Library:
         return np.array(np.from_dlpack(x))
 
 
-@pytest.fixture(params=["array_api_strict", "torch"])
-def library(request):
-    return Library(request.param)
-
-
 def assert_same(library: Library, found: Any, expected: Any, tolerance: float = 1e-8) -> None:
     """A structure of the library's arrays has the values, shapes and dtypes of one of NumPy's; floats stay floats."""
     found_leaves, found_spec = optree.tree_flatten(found)

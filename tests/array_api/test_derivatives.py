@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from tests.array_api.libraries import assert_same, library  # noqa: F401 (a fixture)
+from tests.array_api.libraries import assert_same
 
 GENERATOR = np.random.default_rng(1)
 X, DIRECTION = GENERATOR.normal(size=5), GENERATOR.normal(size=5)
@@ -75,14 +75,14 @@ OPERATORS = {
 
 @pytest.mark.parametrize("f", [rosenbrock, rosenbrock_in_a_loop, rosenbrock_by_namespace])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operators(name, f, library):  # noqa: F811
+def test_operators(name, f, library):
     operator = OPERATORS[name]
     assert_same(library, operator(f, library.array(X), library.array(DIRECTION)), operator(f, X, DIRECTION), 1e-7)
 
 
 @pytest.mark.parametrize("linear", [np.sum, lambda x: np.sum(x * 2.0 - x), lambda x: x[1] + np.sum(x[::-1])])
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"elementwise_grad", "checkpointed_loop"}))
-def test_operators_on_linear_functions(name, linear, library):  # noqa: F811
+def test_operators_on_linear_functions(name, linear, library):
     """Whose derivatives are made of shapes alone, of which rules make plain arrays."""
     operator = OPERATORS[name]
     assert_same(library, operator(linear, library.array(X), library.array(DIRECTION)), operator(linear, X, DIRECTION))
@@ -108,13 +108,13 @@ def trained(parameters, data):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_network(name, library):  # noqa: F811
+def test_network(name, library):
     """The data are not differentiated, and stay the library's; one parameter is a float, and its derivative, too."""
     derivative = NETWORKS[name]
     assert_same(library, derivative(library.arrays(PARAMETERS), library.arrays(DATA)), derivative(PARAMETERS, DATA))
 
 
-def test_pullback_takes_a_cotangent_of_the_library_and_a_plain_one(library):  # noqa: F811
+def test_pullback_takes_a_cotangent_of_the_library_and_a_plain_one(library):
     for y_bar in (library.array(DIRECTION), DIRECTION):
         y, pullback = sr.vjp(np.sin, library.array(X))
         assert_same(library, (y, pullback(y_bar)), (np.sin(X), (np.cos(X) * DIRECTION,)))
@@ -127,7 +127,7 @@ class State:
     name: str
 
 
-def test_structures_with_integers_of_the_library(library):  # noqa: F811
+def test_structures_with_integers_of_the_library(library):
     """Which have no derivative, and are constants."""
 
     def f(state):
@@ -140,7 +140,7 @@ def test_structures_with_integers_of_the_library(library):  # noqa: F811
     assert_same(library, found.x, expected.x)
 
 
-def test_closures(library):  # noqa: F811
+def test_closures(library):
     x, v = library.array(X), library.array(DIRECTION)
 
     def f(t):
@@ -151,7 +151,7 @@ def test_closures(library):  # noqa: F811
     assert sr.grad(f)(0.5) == pytest.approx(np.sum(np.cos(0.5 * X) * X * DIRECTION))
 
 
-def test_custom_rules(library):  # noqa: F811
+def test_custom_rules(library):
     @sr.custom_vjp
     def cube(x):
         return x * x * x
@@ -168,7 +168,7 @@ def test_custom_rules(library):  # noqa: F811
 
 
 @pytest.mark.parametrize("operator", ["jvp", "vjp", "jacfwd", "jacrev", "derivative"])
-def test_inner_derivatives_that_only_depend_on_an_outer_float(operator, library):  # noqa: F811
+def test_inner_derivatives_that_only_depend_on_an_outer_float(operator, library):
     """They are numbers over plain arrays, until they are told whose derivatives they are."""
 
     def of(x):
@@ -185,7 +185,7 @@ def test_inner_derivatives_that_only_depend_on_an_outer_float(operator, library)
     assert_same(library, of(library.array(X)), of(X))
 
 
-def test_derivatives_of_an_array_without_dimensions(library):  # noqa: F811
+def test_derivatives_of_an_array_without_dimensions(library):
     def of(x, v):
         def f(t):
             return np.sin(t) * v
@@ -197,7 +197,7 @@ def test_derivatives_of_an_array_without_dimensions(library):  # noqa: F811
     assert_same(library, found, tuple(map(np.asarray, expected)))
 
 
-def test_nothing_is_written_to(library):  # noqa: F811
+def test_nothing_is_written_to(library):
     x, v = library.array(X), library.array(DIRECTION)
     for operator in OPERATORS.values():
         operator(rosenbrock, x, v)
@@ -205,7 +205,7 @@ def test_nothing_is_written_to(library):  # noqa: F811
     np.testing.assert_array_equal(library.plain(v), DIRECTION)
 
 
-def test_results_are_the_users_to_write_to(library):  # noqa: F811
+def test_results_are_the_users_to_write_to(library):
     x = library.array(X)
     y, pullback = sr.vjp(lambda x: x * np.exp(x), x)
     expected = library.plain(pullback(library.array(DIRECTION))[0])
@@ -215,13 +215,13 @@ def test_results_are_the_users_to_write_to(library):  # noqa: F811
     np.testing.assert_array_equal(library.plain(pullback(library.array(DIRECTION))[0]), expected)
 
 
-def test_two_gradients_do_not_share_memory(library):  # noqa: F811
+def test_two_gradients_do_not_share_memory(library):
     a_bar, b_bar = sr.grad(lambda a, b: np.sum(a + b), argnums=(0, 1))(library.array(X), library.array(X))
     a_bar[...] = 7.0
     np.testing.assert_array_equal(library.plain(b_bar), np.ones(5))
 
 
-def test_an_answer_that_is_the_argument_is_a_copy(library):  # noqa: F811
+def test_an_answer_that_is_the_argument_is_a_copy(library):
     x = library.array(X)
     y, _ = sr.vjp(lambda x: x, x)
     y[...] = 0.0

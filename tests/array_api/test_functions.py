@@ -7,7 +7,7 @@ import pytest
 
 import shiftreset_ad as sr
 from tests.array_api.cases import CASES
-from tests.array_api.libraries import assert_same, library  # noqa: F401 (a fixture)
+from tests.array_api.libraries import assert_same
 
 
 def arguments(shapes, dtype=float):
@@ -54,7 +54,7 @@ def case(name, dtype=float):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_as_numpy(name, library):  # noqa: F811
+def test_as_numpy(name, library):
     f, xs, x_dots = case(name)
     theirs = derivatives(f, library.arrays(xs), library.arrays(x_dots))
     for mode, ours in derivatives(f, xs, x_dots).items():
@@ -62,7 +62,7 @@ def test_as_numpy(name, library):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "float64" not in name and name != "astype"])
-def test_single_precision(name, library):  # noqa: F811
+def test_single_precision(name, library):
     f, xs, x_dots = case(name, np.float32)
     theirs = derivatives(f, library.arrays(xs), library.arrays(x_dots))
     ours = derivatives(f, xs, x_dots)

@@ -7,7 +7,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad.array_api import Standard
-from tests.array_api.libraries import Library, assert_same, library  # noqa: F401 (a fixture)
+from tests.array_api.libraries import Library, assert_same
 
 X = np.linspace(0.5, 2.0, 6).reshape(2, 3)
 ROW = np.array([0.5, -1.0, 2.0])
@@ -30,7 +30,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("mode", ["grad", "jvp", "hessian"])
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("constant", CONSTANTS)
-def test_constants(constant, program, mode, library):  # noqa: F811
+def test_constants(constant, program, mode, library):
     """Of the library or of NumPy, on either side; the result is the library's."""
     f = PROGRAMS[program]
 
@@ -50,7 +50,7 @@ def test_constants(constant, program, mode, library):  # noqa: F811
         assert_same(library, derivative(library.array(X), library.array(c)), expected)
 
 
-def test_constants_of_the_library_to_the_right(library):  # noqa: F811
+def test_constants_of_the_library_to_the_right(library):
     def f(x):
         row = library.array(ROW)
         return np.sum(x * row + x @ row[:, None] + (x - row) / row - x**row * (x > row))
@@ -61,14 +61,14 @@ def test_constants_of_the_library_to_the_right(library):  # noqa: F811
     assert_same(library, sr.value_and_grad(f)(library.array(X)), sr.value_and_grad(plain)(X))
 
 
-def test_constants_of_the_library_in_lists(library):  # noqa: F811
+def test_constants_of_the_library_in_lists(library):
     def f(x, row):
         return np.sum(np.stack([x[0], row]) @ np.concatenate([row, x[1]])[:3] * np.stack([row, row, x[1]])[:, 0][:2])
 
     assert_same(library, sr.grad(lambda x: f(x, library.array(ROW)))(library.array(X)), sr.grad(lambda x: f(x, ROW))(X))
 
 
-def test_numbers_over_floats_and_over_numpy_beside_arrays_of_the_library(library):  # noqa: F811
+def test_numbers_over_floats_and_over_numpy_beside_arrays_of_the_library(library):
     """Each derivative is of the kind of its argument."""
 
     def f(scale, row, x):
@@ -86,7 +86,7 @@ def test_numbers_over_floats_and_over_numpy_beside_arrays_of_the_library(library
     np.testing.assert_allclose(row_bar, expected[1])
 
 
-def test_the_result_is_the_librarys_where_only_a_constant_is(library):  # noqa: F811
+def test_the_result_is_the_librarys_where_only_a_constant_is(library):
     value, slope = sr.value_and_grad(lambda a: np.sum(a * library.array(ROW)))(2.0)
     assert_same(library, value, np.float64(3.0))
     assert slope == 1.5
@@ -117,7 +117,7 @@ def test_the_result_is_the_librarys_where_only_a_constant_is(library):  # noqa: 
         (lambda x: x.astype(np.float64) * x, np.float64),
     ],
 )
-def test_dtypes(f, dtype, library):  # noqa: F811
+def test_dtypes(f, dtype, library):
     """Among arrays those of floating-point numbers decide, and Python's numbers and NumPy's scalars follow."""
     x = X.astype(np.float32)
     value, slope = sr.jvp(f, (library.array(x),), (library.array(x),))
@@ -127,7 +127,7 @@ def test_dtypes(f, dtype, library):  # noqa: F811
     np.testing.assert_allclose(gradient, sr.grad(lambda x: np.sum(np.real(f(x))))(x), rtol=1e-5)
 
 
-def test_ties_lose_no_precision(library):  # noqa: F811
+def test_ties_lose_no_precision(library):
     """A third is a third in double precision, where PyTorch divides integers in single precision."""
     x = np.ones(3)
     np.testing.assert_array_equal(library.plain(sr.grad(np.max)(library.array(x))), x / 3)
@@ -136,7 +136,7 @@ def test_ties_lose_no_precision(library):  # noqa: F811
 # Arrays that change later
 
 
-def test_a_buffer_that_is_used_again(library):  # noqa: F811
+def test_a_buffer_that_is_used_again(library):
     """Operations need the array as it was."""
 
     def f(x, buffer, write):
@@ -154,7 +154,7 @@ def test_a_buffer_that_is_used_again(library):  # noqa: F811
     assert_same(library, sr.grad(lambda x: f(x, library.array(np.zeros(3)), write))(library.array(ROW)), expected)
 
 
-def test_an_index_that_is_used_again(library):  # noqa: F811
+def test_an_index_that_is_used_again(library):
     def f(x):
         index = library.array(np.array([0, 1]))
         y = x[index]
@@ -164,7 +164,7 @@ def test_an_index_that_is_used_again(library):  # noqa: F811
     assert_same(library, sr.grad(f)(library.array(ROW)), np.array([1.0, 1.0, 2.0]))
 
 
-def test_an_argument_that_is_written_to_has_its_old_value(library):  # noqa: F811
+def test_an_argument_that_is_written_to_has_its_old_value(library):
     x = library.array(ROW)
 
     def f(number):
@@ -175,7 +175,7 @@ def test_an_argument_that_is_written_to_has_its_old_value(library):  # noqa: F81
     assert_same(library, sr.grad(f)(x), 2 * ROW + 3 * ROW**2)
 
 
-def test_a_large_constant_is_copied_once(library):  # noqa: F811
+def test_a_large_constant_is_copied_once(library):
     copies = []
     x, large = library.array(ROW), library.array(np.ones((2000, 3)))
 
@@ -192,7 +192,7 @@ def test_a_large_constant_is_copied_once(library):  # noqa: F811
 # Questions about values
 
 
-def test_questions(library):  # noqa: F811
+def test_questions(library):
     def f(x):
         y = np.sum(x)
         assert y.shape == ()
@@ -217,13 +217,13 @@ def test_questions(library):  # noqa: F811
     np.testing.assert_allclose(library.plain(sr.grad(f)(library.array(X))), [[2, 2, 2], [2, 2, 9.5]])
 
 
-def test_no_silent_constants(library):  # noqa: F811
+def test_no_silent_constants(library):
     for lose in (float, lambda y: np.asarray(y, float), complex, lambda y: np.zeros(1).__setitem__(0, y)):
         with pytest.raises(TypeError, match="differentiated"):
             sr.grad(lambda x, lose=lose: lose(np.sum(x)))(library.array(X))
 
 
-def test_no_silent_conversion_to_numpy(library):  # noqa: F811
+def test_no_silent_conversion_to_numpy(library):
     with pytest.raises(TypeError, match=f"numpy.asarray, .* of {library.name}: it is not turned into a NumPy array"):
         sr.grad(lambda x: np.sum(np.asarray(sr.value(x))) * np.sum(x))(library.array(X))
 
@@ -231,7 +231,7 @@ def test_no_silent_conversion_to_numpy(library):  # noqa: F811
 # Errors
 
 
-def test_functions_that_the_standard_does_not_have(library):  # noqa: F811
+def test_functions_that_the_standard_does_not_have(library):
     for function in (np.cbrt, np.i0, np.heaviside):
         with pytest.raises(
             NotImplementedError, match=f"numpy.{function.__name__}: the array belongs to {library.name}"
@@ -239,7 +239,7 @@ def test_functions_that_the_standard_does_not_have(library):  # noqa: F811
             sr.grad(lambda x, f=function: np.sum(f(x, x) if f is np.heaviside else f(x)))(library.array(X))
 
 
-def test_writing_is_refused(library):  # noqa: F811
+def test_writing_is_refused(library):
     def item(x):
         x[0] = 1.0
 
@@ -259,7 +259,7 @@ def test_writing_is_refused(library):  # noqa: F811
             sr.grad(write)(library.array(X))
 
 
-def test_scalars_are_rebound(library):  # noqa: F811
+def test_scalars_are_rebound(library):
     def f(x):
         total = np.sum(x)
         total += 1.0
@@ -269,12 +269,12 @@ def test_scalars_are_rebound(library):  # noqa: F811
     assert_same(library, sr.grad(f)(library.array(X)), sr.grad(f)(X))
 
 
-def test_integers_are_refused(library):  # noqa: F811
+def test_integers_are_refused(library):
     with pytest.raises(TypeError, match="is an integer or a boolean"):
         sr.grad(np.sum)(library.array(np.arange(3)))
 
 
-def test_a_result_that_is_no_scalar(library):  # noqa: F811
+def test_a_result_that_is_no_scalar(library):
     with pytest.raises(TypeError, match="returned an array of shape"):
         sr.grad(np.sin)(library.array(X))
 

@@ -17,7 +17,6 @@ from shiftreset_ad.array_api import Standard
 from shiftreset_ad.array_api import libraries as foreign
 from shiftreset_ad.array_api.standard import adopted, standard
 from shiftreset_ad.rules.indexing import scatter
-from tests.array_api.libraries import library  # noqa: F401 (a fixture)
 from tests.rules.three_ways import examples
 
 X = np.linspace(-1.0, 1.4, 6).reshape(2, 3)
@@ -59,7 +58,7 @@ def indices(draw):
     return shape, draw(st.one_of(kinds))
 
 
-def in_library(library, index):  # noqa: F811
+def in_library(library, index):
     if isinstance(index, tuple):
         return tuple(in_library(library, part) for part in index)
     return library.array(index) if isinstance(index, np.ndarray) else index
@@ -67,7 +66,7 @@ def in_library(library, index):  # noqa: F811
 
 @examples
 @given(case=indices())
-def test_parts(library, case):  # noqa: F811
+def test_parts(library, case):
     """By NumPy's arrays and by those of the library; and the transpose, which adds up what is there twice."""
     shape, index = case
     x = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
@@ -87,14 +86,14 @@ def test_parts(library, case):  # noqa: F811
 @pytest.mark.parametrize(
     "index", [3, -4, (0, 3), (0, 0, 0), (..., ...), [5], np.array([[0], [-3]]), (slice(None), [3])]
 )
-def test_bounds(index, library):  # noqa: F811
+def test_bounds(index, library):
     with pytest.raises(IndexError):
         X[index]
     with pytest.raises(IndexError):
         standard(library.array(X))[index]
 
 
-def test_contributions_to_one_place_are_summed_in_pairs(library):  # noqa: F811
+def test_contributions_to_one_place_are_summed_in_pairs(library):
     """So that the rounding grows with the logarithm of their number."""
     values = np.full(100_000, 0.1, np.float32)
     places = np.zeros(100_000, int)
@@ -102,7 +101,7 @@ def test_contributions_to_one_place_are_summed_in_pairs(library):  # noqa: F811
     np.testing.assert_allclose(found, [10_000, 0], rtol=1e-6)
 
 
-def test_infinities_and_nans_stay_in_their_place(library):  # noqa: F811
+def test_infinities_and_nans_stay_in_their_place(library):
     values = np.array([np.inf, 1.0, np.nan, 2.0, -np.inf, 3.0])
     found = scatter([standard(library.array(values))], [np.array([0, 1, 2, 1, 3, 1])], (5,), np.float64)
     np.testing.assert_array_equal(found.to_numpy(), [np.inf, 6.0, np.nan, -np.inf, 0.0])
@@ -198,14 +197,14 @@ CONSTANT = {
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", CONSTANT)
-def test_constant_functions(name, library):  # noqa: F811
+def test_constant_functions(name, library):
     x = X.copy()
     x[0, 1] = 0.0
     assert_as_numpy(CONSTANT[name](standard(library.array(x))), CONSTANT[name](x))
 
 
 @pytest.mark.parametrize("name", ["floor", "argsort", "nonzero", "signbit"])
-def test_constant_functions_of_numbers(name, library):  # noqa: F811
+def test_constant_functions_of_numbers(name, library):
     """Their answers are constants, inside a derivative; to its caller they are arrays of the library."""
 
     def f(x):
@@ -217,7 +216,7 @@ def test_constant_functions_of_numbers(name, library):  # noqa: F811
         np.testing.assert_array_equal(library.plain(found), plain)
 
 
-def test_bitwise_functions(library):  # noqa: F811
+def test_bitwise_functions(library):
     n, m = standard(library.array(N)), standard(library.array(M))
     for f in (
         lambda n, m: n & 1 | n ^ 2,
@@ -231,7 +230,7 @@ def test_bitwise_functions(library):  # noqa: F811
         assert_as_numpy(f(n, m), f(N, M))
 
 
-def test_scalars(library):  # noqa: F811
+def test_scalars(library):
     x = standard(library.array(np.array(2.5)))
     n, m = standard(library.array(np.array(3))), standard(library.array(np.array(True)))
     assert (float(x), int(n), bool(m), complex(x), n.__index__(), x.item(), n.item(), m.item()) == (
@@ -262,7 +261,7 @@ def test_scalars(library):  # noqa: F811
             wrong()
 
 
-def test_what_is_wrapped(library):  # noqa: F811
+def test_what_is_wrapped(library):
     x = library.array(X)
     assert foreign.is_foreign(x)
     assert foreign.MET
@@ -277,7 +276,7 @@ def test_what_is_wrapped(library):  # noqa: F811
     np.testing.assert_array_equal(np.asarray(standard(library.array(N))), N)
 
 
-def test_options_that_the_standard_does_not_have(library):  # noqa: F811
+def test_options_that_the_standard_does_not_have(library):
     x = standard(library.array(X))
     with pytest.raises(TypeError, match="where cannot be given with an array of"):
         np.add(x, 1.0, where=M)

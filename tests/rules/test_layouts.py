@@ -5,9 +5,7 @@ So a `ravel` or a `reshape` of it is a view where NumPy's is one, and who writes
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,15 +18,11 @@ import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jvp
 from shiftreset_ad.numbers.number import innermost
 from shiftreset_ad.rules.layouts import in_order, in_order_like
+from tests.docs import examples_of_numpy
 from tests.rules.families import cases_of
 from tests.rules.three_ways import examples, generators
 
-DOCS = str(Path(__file__).parent.parent.parent / "docs")
-sys.path.insert(0, DOCS)
-try:
-    from coverage_examples import EXAMPLES, POINTS, points_of
-finally:
-    sys.path.remove(DOCS)
+EXAMPLES, POINTS, points_of = (getattr(examples_of_numpy(), name) for name in ("EXAMPLES", "POINTS", "points_of"))
 
 LAYOUTS = {
     "C": np.ascontiguousarray,
