@@ -159,6 +159,7 @@ def check_programs(
         derandomize=derandomize,
         suppress_health_check=list(HealthCheck),
         print_blob=False,
+        report_multiple_bugs=False,  # the first is enough
         phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
     )
 

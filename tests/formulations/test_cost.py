@@ -84,7 +84,7 @@ def test_every_room_has_a_claim():
 
 
 @REVERSE
-@pytest.mark.parametrize("size", [10, 100, 1_000])
+@pytest.mark.parametrize("size", [10, 100])
 def test_a_gradient_costs_a_constant_factor_though_results_are_shared(path, size):
     assert factor(path, sharing(size)) <= FACTORS[path]
 

@@ -51,20 +51,20 @@ def test_importing_the_package_imports_no_scipy():
     )
 
 
-@pytest.mark.parametrize("order", ["scipy.special, shiftreset_ad", "shiftreset_ad, scipy.special"])
-@pytest.mark.parametrize(
-    "first_use",
-    [
-        "sr.grad(special.erf)(0.0)",
-        "sr.jvp(special.erf, (0.0,), (1.0,))",
-        "sr.derivative(special.erf)(0.0)",
-        "sr.hessian(lambda x: np.sum(special.xlogy(x, x)))(np.ones(2))",
-        "sr.grad(lambda x: special.betainc(1.0, 2.0, x))(0.5)",
-        "sr.grad(lambda x: x * special.gammasgn(x))(0.5)",
-        "sr.grad(lambda x: x * special.gammasgn(x, dtype=np.float32))(0.5)",
-        "sr.grad(lambda x: np.sum(special.xlogy.outer(x, x)))(np.ones(2))",
-    ],
-)
+AFTER, BEFORE = "shiftreset_ad, scipy.special", "scipy.special, shiftreset_ad"
+FIRST_USES = [
+    "sr.grad(special.erf)(0.0)",
+    "sr.jvp(special.erf, (0.0,), (1.0,))",
+    "sr.derivative(special.erf)(0.0)",
+    "sr.hessian(lambda x: np.sum(special.xlogy(x, x)))(np.ones(2))",
+    "sr.grad(lambda x: special.betainc(1.0, 2.0, x))(0.5)",
+    "sr.grad(lambda x: x * special.gammasgn(x))(0.5)",
+    "sr.grad(lambda x: x * special.gammasgn(x, dtype=np.float32))(0.5)",
+    "sr.grad(lambda x: np.sum(special.xlogy.outer(x, x)))(np.ones(2))",
+]
+
+
+@pytest.mark.parametrize(("order", "first_use"), [(BEFORE, FIRST_USES[0]), *((AFTER, use) for use in FIRST_USES)])
 def test_scipy_may_be_imported_before_and_after(order, first_use):
     run(
         f"""

@@ -8,10 +8,9 @@ must be.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,18 +19,10 @@ import pytest
 from shiftreset_ad import StagingWarning, grad, hessian, jacfwd, jvp, staged
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from tests.docs import examples_of_numpy, examples_of_scipy
 
-DOCS = str(Path(__file__).parent.parent.parent / "docs")
-sys.path.insert(0, DOCS)
-try:
-    from coverage_examples import EXAMPLES, POINTS, points_of
-
-    try:
-        from coverage_special import EXAMPLES as OF_SCIPY
-    except ImportError:  # there is no SciPy
-        OF_SCIPY = {}
-finally:
-    sys.path.remove(DOCS)
+EXAMPLES, POINTS, points_of = (getattr(examples_of_numpy(), name) for name in ("EXAMPLES", "POINTS", "points_of"))
+OF_SCIPY = examples_of_scipy().EXAMPLES if find_spec("scipy") else {}
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -222,14 +213,24 @@ def expected_of(name: str) -> str:
     return "written anew" if any(name in group for group in WRITTEN_ANEW.values()) else "steps"
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in ALL])
-def test_every_rule(name):
+def check_rule(name: str, derivatives: tuple[Callable[..., Any], ...]) -> None:
     example = ALL[name]
     xs = tuple(POINTS[point] for point in points_of(example))
-    derivatives = DERIVATIVES if len(xs) > 1 else [each for each in DERIVATIVES if each is not each_gradient]
     found = {behaviour(derivative(example, xs), xs) for derivative in derivatives}
     assert expected_of(name) in found
     assert found <= {expected_of(name), "steps"}
+
+
+@pytest.mark.parametrize("name", sorted(ALL.keys() - SLOW))
+def test_every_rule(name):
+    """To second order, which has the steps of the gradient and of forward mode in it."""
+    check_rule(name, (second_order,) if expected_of(name) == "steps" else DERIVATIVES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_every_rule_in_every_derivative(name):
+    check_rule(name, DERIVATIVES)
 
 
 # Positions and masks that depend on the values, in derivatives along directions that do not

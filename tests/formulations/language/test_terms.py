@@ -99,7 +99,7 @@ def test_with_children_changes_each_part_once():
 
 def test_deep_terms_are_compared_and_hashed():
     def deep(end):
-        for _ in range(20_000):
+        for _ in range(4_000):
             end = np.sin(end)
         return end
 

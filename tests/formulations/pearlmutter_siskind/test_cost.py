@@ -47,23 +47,18 @@ def steps(f, x):
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_primitive_operations(name):
-    """The forward phase has as many as the program; the reverse phase has two products and a sum for each, at most."""
-    for n in (10, 100, 1000):
+def test_operations_and_other_constructs(name):
+    """The forward phase has as many operations as the program; the reverse phase has two products and a sum for each,
+    at most. The ratios of all constructs do not grow with the size of the program.
+    """
+    ratios = []
+    for n in (10, 40, 200):
         program, forward, reverse = steps(run(parse(GROWING[name].replace("{n}", str(n)))), 0.9)
         assert forward["Primitive"] == program["Primitive"]
         assert reverse["Primitive"] <= 2.5 * program["Primitive"]
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_all_constructs(name):
-    """The ratios do not grow with the size of the program."""
-    ratios = []
-    for n in (10, 100, 1000):
-        program, forward, reverse = map(Counter.total, steps(run(parse(GROWING[name].replace("{n}", str(n)))), 0.9))
-        ratios.append((forward / program, reverse / program))
-        assert forward <= 7 * program
-        assert reverse <= 9 * program
+        assert forward.total() <= 7 * program.total()
+        assert reverse.total() <= 9 * program.total()
+        ratios.append((forward.total() / program.total(), reverse.total() / program.total()))
     assert ratios[2] == pytest.approx(ratios[1], rel=0.05)
 
 
@@ -71,7 +66,7 @@ def test_all_constructs(name):
 def test_operations_on_numbers(name):
     """Counted by the numbers themselves, so that those in `plus` are seen: five for one of the program, at most."""
     found = []
-    for n in (50, 500):
+    for n in (20, 200):
         f = run(parse(GROWING[name].replace("{n}", str(n))))
         Counting.operations = 0
         call(f, Counting(0.9))
@@ -85,7 +80,7 @@ def test_operations_on_numbers(name):
 @pytest.mark.parametrize("name", GROWING)
 def test_reverse_over_reverse(name):
     ratios = []
-    for n in (10, 100):
+    for n in (10, 40):
         f = run(parse(GROWING[name].replace("{n}", str(n))))
         program = call_counted(f)
         _, forward, reverse = map(Counter.total, steps(grad(f).function, 0.9))
