@@ -32,7 +32,7 @@ from tests.rules.three_ways import (
     of_parts,
 )
 
-few = settings(examples, max_examples=8)
+few = settings(examples, max_examples=6)
 
 POSITIVE, SIGNED, INSIDE, LARGER = (0.3, 3.0), (-2.0, 2.0), (0.1, 0.9), (1.5, 4.0)
 
@@ -210,7 +210,7 @@ def test_three_ways(function, data, generator):
 
 
 @pytest.mark.parametrize("function", BY_BETA_MOMENTS, ids=name_of)
-@settings(examples, max_examples=4)
+@settings(examples, max_examples=2)
 @given(data=st.data(), generator=generators)
 def test_three_ways_by_beta_moments(function, data, generator):
     check_three_ways(function, data, generator, min_side=1)
