@@ -98,7 +98,9 @@ few = settings(examples, max_examples=6)
 @given(data=st.data(), generator=generators)
 def test_three_ways(function, data, generator):
     f, *shapes = data.draw(CASES[function])
-    check(f, *(distinct(shape, generator) for shape in shapes), generator=generator)
+    # The correlation of evenly spaced numbers may be 1, at which it is clipped.
+    drawn = generator.normal if function is np.corrcoef else lambda size: distinct(size, generator)
+    check(f, *(drawn(size=shape) for shape in shapes), generator=generator)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
