@@ -15,7 +15,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
 from shiftreset_ad.testing import check_grads
 from tests.rules.three_ways import examples
-from tests.writing_programs import USERS, VIEWS, edit_distance, heat, lu, random_program, total
+from tests.writing_programs import USERS, VIEWS, edit_distance, heat, lu
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-9) -> None:

@@ -1,4 +1,4 @@
-"""Look at any number of random programs: `python tests/fuzzing 20000`; `--seed` and `--processes` repeat a run."""
+"""Look at any number of random programs: `python -m tests.fuzzing 20000`; `--seed` and `--processes` repeat a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import random
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzzing.run import examine
+from tests.fuzzing.run import examine
 
 SHARE = 100  # programs that a process looks at before it reports
 

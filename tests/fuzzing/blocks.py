@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzzing.programs import indented
+from tests.fuzzing.programs import indented
 
 if TYPE_CHECKING:
     from fuzzing.generation import Writer

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import shiftreset_ad as sr
-from fuzzing import plain
-from fuzzing.defects import left_out
-from fuzzing.differences import slopes
-from fuzzing.programs import Program
-from fuzzing.routes import ROUTES, Route, dot, elements, total
-from fuzzing.thresholds import thresholds_at_least
+from tests.fuzzing import plain
+from tests.fuzzing.defects import left_out
+from tests.fuzzing.differences import slopes
+from tests.fuzzing.programs import Program
+from tests.fuzzing.routes import ROUTES, Route, dot, elements, total
+from tests.fuzzing.thresholds import thresholds_at_least
 
 LARGE = 1e5  # derivatives that are larger say more about rounding than about rules
 CLOSE = 1e-8

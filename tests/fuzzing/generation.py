@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from fuzzing import plain
-from fuzzing.blocks import BLOCKS
-from fuzzing.defects import is_left_out
-from fuzzing.operations import SMOOTH, TABLE, UFUNCS
-from fuzzing.programs import Program, names_in
+from tests.fuzzing import plain
+from tests.fuzzing.blocks import BLOCKS
+from tests.fuzzing.defects import is_left_out
+from tests.fuzzing.operations import SMOOTH, TABLE, UFUNCS
+from tests.fuzzing.programs import Program, names_in
 
 LARGEST = 20.0
 MOST_ELEMENTS = 24

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from fuzzing.check import Unsuitable, Wrong, check
-from fuzzing.generation import random_program
-from fuzzing.programs import Program
-from fuzzing.shrinking import as_script, shrunk
+from tests.fuzzing.check import Unsuitable, Wrong, check
+from tests.fuzzing.generation import random_program
+from tests.fuzzing.programs import Program
+from tests.fuzzing.shrinking import as_script, shrunk
 
 
 def counterexamples(start: int, programs: int, counts: Counter[str]) -> Iterator[tuple[int, Program, Wrong]]:

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fuzzing.check import Unsuitable, Wrong, check
-from fuzzing.programs import NAME, Program, indented, names_in
-from fuzzing.routes import ROUTES, cotangent, dot, elements, total, weights
-from fuzzing.thresholds import LEAST
+from tests.fuzzing.check import Unsuitable, Wrong, check
+from tests.fuzzing.programs import NAME, Program, indented, names_in
+from tests.fuzzing.routes import ROUTES, cotangent, dot, elements, total, weights
+from tests.fuzzing.thresholds import LEAST
 
 SCRIPT = """\
 import numpy as np

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from fuzzing.run import counterexamples
-from fuzzing.shrinking import as_script, shrunk
-from fuzzing.thresholds import thresholds_at_least
-from shiftreset_ad.modes.forward import number as forward
+from shiftreset_ad.modes.forward import elementwise as forward
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as operations
 from shiftreset_ad.modes.reverse import recording
@@ -25,6 +22,9 @@ from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers import dispatch
 from shiftreset_ad.numbers import writing as in_place
 from shiftreset_ad.rules import ELEMENTWISE, STRUCTURED
+from tests.fuzzing.run import counterexamples
+from tests.fuzzing.shrinking import as_script, shrunk
+from tests.fuzzing.thresholds import thresholds_at_least
 
 AT_MOST = 500
 Patch = pytest.MonkeyPatch

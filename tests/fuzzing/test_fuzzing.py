@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from fuzzing.routes import ROUTES
-from fuzzing.run import counterexamples
-from fuzzing.shrinking import as_script, shrunk
+from tests.fuzzing.routes import ROUTES
+from tests.fuzzing.run import counterexamples
+from tests.fuzzing.shrinking import as_script, shrunk
 
 SHARES, SHARE = 10, 20
 

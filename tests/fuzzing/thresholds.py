@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from importlib import import_module
 
 LEAST = {
-    "constants.SMALL": 0,
-    "directions.AT_MOST": 8,  # a few at once, and a rest
-    "in_place.MANY": 0,
-    "operations.LARGE": 0,
+    "modes.reverse.kept.SMALL": 0,
+    "transforms.directions.AT_MOST": 8,  # a few at once, and a rest
+    "numbers.writing.MANY": 0,
+    "modes.reverse.elementwise.LARGE": 0,
     "rules.broadcasting.SMALL": 0,
     "rules.linalg.matrices.SMALL": 0,
-    "staging.trace.SMALL": 0,
-    "transforms.MIXED_AT_MOST": 1,
+    "staging.steps.trace.SMALL": 0,
+    "transforms.jacobians.MIXED_AT_MOST": 1,
 }
 
 

@@ -25,7 +25,7 @@ def cases():
 
 def test_every_rule_has_a_case():
     missing = {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - cases()}
-    elsewhere = ("scipy.stats", "shiftreset_ad.numbers.sparse")  # in tests/scipy and tests/test_sparse.py
+    elsewhere = ("scipy.stats", "shiftreset_ad.numbers.sparse")  # in tests/scipy and tests/numbers/test_sparse.py
     assert not {name for name in missing if not name.startswith(elsewhere)}
 
 

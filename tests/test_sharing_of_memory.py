@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memory_programs import LAYOUTS, MODES, Program, arrays_in, check, check_refused, is_array
 
 import shiftreset_ad as sr
 from shiftreset_ad.testing import check_grads
+from tests.sharing_programs import LAYOUTS, MODES, Program, arrays_in, check, check_refused, is_array
 
 DOCS = str(Path(__file__).parent.parent / "docs")
 sys.path.insert(0, DOCS)
