@@ -5,12 +5,10 @@ Everything here only says *what* was asked; `dispatch` looks up its rule, and th
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,12 +17,12 @@ from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.classes import class_for_isinstance
-from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array, name_of
+from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array
 from shiftreset_ad.numbers.memory import protect, read
+from shiftreset_ad.numbers.methods import give_methods, position_of_out, with_named_out
 from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, map_numbers, value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
-    OF_OBJECTS,
     as_object,
     gathered_in,
     is_asked_by_concatenator,
@@ -46,15 +44,6 @@ from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
 from shiftreset_ad.rules.layouts import lies_in
 from shiftreset_ad.rules.numpy.shapes import astype
 
-METHODS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in ("sum", "mean", "prod", "max", "min", "var", "std", "cumsum", "cumprod", "ravel", "squeeze")
-    },
-    **{name: getattr(np, name) for name in ("swapaxes", "repeat", "diagonal", "trace", "dot", "clip", "round")},
-    **{name: getattr(np, name) for name in ("all", "any", "argmax", "argmin", "argsort", "nonzero", "searchsorted")},
-    **{name: getattr(np, name) for name in ("argpartition", "take", "choose", "put")},
-}
 CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc, which `a.clip(0, x)` of a plain array calls
 
 
@@ -364,86 +353,4 @@ def _as_array(x: Any) -> Any:
     return array(x) if type(x) in SEQUENCES else gathered(x)
 
 
-@cache
-def position_of_out(function: Callable[..., Any]) -> float:
-    """The place of `out` among the arguments that a function of NumPy takes without names; infinite without one."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of a function in C, in older releases
-        parameters = {}.values()
-    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
-    return names.index("out") if "out" in names else math.inf
-
-
-def with_named_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Arguments of which `out` and those after it are named: rules have no `out`."""
-    names = list(inspect.signature(function).parameters)
-    place = names.index("out")
-    if len(args) > len(names):
-        raise TypeError(f"{name_of(function)}: too many positional arguments")
-    for name in names[place : len(args)]:
-        if name in kwargs:
-            raise TypeError(f"{name_of(function)}: multiple values for argument {name!r}")
-    given = {
-        name: argument
-        for name, argument in zip(names[place:], args[place:], strict=False)
-        if argument is not np._NoValue and (argument is not None or name != "out")
-    }
-    return args[:place], {**kwargs, **given}
-
-
-def _compress(self: ArrayNumber, condition: Any, axis: Any = None, out: Any = None) -> Any:
-    """`numpy.compress(condition, x, axis)`."""
-    return np.compress(condition, self, axis, out=out)
-
-
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: ArrayNumber, *args: Any, **kwargs: Any) -> Any:
-        arguments = (self, *map(gathered_in, args))
-        if len(arguments) > position_of_out(function):
-            arguments, kwargs = with_named_out(function, arguments, kwargs)
-        if kwargs and kwargs.get("out") is not None:
-            return function_into(function, arguments, kwargs)
-        return call(function, *arguments, **kwargs)
-
-    method.__doc__ = f"`numpy.{function.__name__}(x, ...)`."
-    return method
-
-
-for _name, _function in METHODS.items():
-    setattr(ArrayNumber, _name, _method(_function))
-
-
-ArrayNumber.compress = _compress  # type: ignore[attr-defined]
-
-
-def _elementwise_method(ufunc: np.ufunc) -> Callable[..., Any]:
-    def method(self: ArrayNumber, *others: Any) -> Any:
-        return ufunc(self, *others)
-
-    method.__doc__ = f"`numpy.{ufunc.__name__}(x, ...)`, which NumPy calls on the elements of an array of objects."
-    return method
-
-
-for _name in OF_OBJECTS:
-    setattr(ArrayNumber, _name, _elementwise_method(getattr(np, _name)))
-
-
-def _missing(name: str) -> property:
-    instead = f", and {INSTEAD[name]} has the same elements" if name in INSTEAD else ""
-
-    def refuse(self: ArrayNumber) -> NoReturn:
-        raise AttributeError(
-            f"{type(self).__name__} has no attribute {name!r}, which floats or arrays have, because it has no "
-            f"derivative rule; shiftreset_ad.value(x) gives the plain one{instead}"
-        )
-
-    return property(refuse, doc="Not available: it has no derivative rule.")
-
-
-INSTEAD = {"flat": "x.ravel()"}
-
-# One by one, as a __getattr__ would take every attribute of every number off CPython's fast path, found or not.
-for _name in {*dir(np.ndarray), *dir(np.float64)}:
-    if not _name.startswith("_") and not hasattr(ArrayNumber, _name):
-        setattr(ArrayNumber, _name, _missing(_name))
+give_methods(ArrayNumber)

@@ -28,11 +28,12 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.modes.tangents import conform, lies_alike
+from shiftreset_ad.modes.series.views import mark_views, mirror
+from shiftreset_ad.modes.tangents import conform
 from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.memory import lacks_level, put_all
+from shiftreset_ad.numbers.memory import put_all
 from shiftreset_ad.numbers.number import (
     SEQUENCES,
     in_memory,
@@ -41,11 +42,7 @@ from shiftreset_ad.numbers.number import (
     newest,
     numbers_in,
     one_level_below,
-    put,
-    tags_of,
     taken,
-    with_levels_of,
-    zeros_alike,
 )
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
@@ -183,38 +180,6 @@ class Series(ArrayNumber):
         if viewing:
             answer.has_views = True
         return answer
-
-
-def mark_views(x: Series) -> None:
-    """Note that there are views of `x`, each with views of all coefficients."""
-    if not hasattr(x, "has_views"):
-        mirror(x)
-        x.has_views = True
-
-
-def mirror(x: Series, items: Sequence[Any] = ()) -> None:
-    """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
-    coefficients, order = x.coefficients, cast(Expansion, x.tag).order
-    needed: set[Tag] = set().union(*map(tags_of, items))
-    has_levels = all(needed <= tags_of(x_k) for x_k in coefficients)
-    if has_levels and (hasattr(x, "has_views") or (len(coefficients) > order and _lie_alike(coefficients))):
-        return
-    if hasattr(x, "has_views"):
-        raise lacks_level()
-    coefficients[0] = with_levels_of(x.primal, *items[:1])
-    for k in range(1, order + 1):
-        array = with_levels_of(zeros_alike(x.primal), *items, *coefficients)
-        if k < len(coefficients):
-            put(array, ..., coefficients[k])
-            coefficients[k] = array
-        else:
-            coefficients.append(array)
-
-
-def _lie_alike(coefficients: Coefficients) -> bool:
-    """Whether all can be written to, and lie in memory as the first one does."""
-    first, *others = map(in_memory, coefficients)
-    return all(lies_alike(other, first) for other in others)
 
 
 class Memo:
