@@ -101,7 +101,3 @@ def test_a_module_has_one_idea(name):
     first = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0]
     assert first.endswith((".", ":")), f"the docstring of {name} begins with no sentence"
     assert len(text.splitlines()) <= 400, f"{name} is long"
-
-
-def test_the_library_knows_its_public_names():
-    assert set(shiftreset_ad.__all__) <= set(dir(shiftreset_ad))

@@ -118,7 +118,7 @@ def test_a_pool_of_processes_maps_derivatives(start: str) -> None:
     xs = [X, 2.0 * X, 3.0 * X]
     with multiprocessing.get_context(start).Pool(2) as pool:
         for f in (grad(energy), sr.hessian(energy), grad(remembered), slope, grad(ruled), checkpoint(energy)):
-            require_same(tuple(pool.map(f, xs)), tuple(map(f, xs)))
+            require_same(tuple(pool.map_async(f, xs).get(timeout=120)), tuple(map(f, xs)))
 
 
 @pytest.mark.parametrize("f", [remembered, fused, written_down, ruled, slope])
