@@ -114,7 +114,7 @@ def require_all_usable(operator: str, leaves: Sequence[Any], tag: Tag) -> None:
             require_usable(operator, leaf, tag)
 
 
-def scalar_and_aux(operator: str, result: Any, has_aux: bool, holomorphic: bool, tag: Tag) -> tuple[Any, Any]:
+def scalar_and_aux(operator: str, has_aux: bool, holomorphic: bool, result: Any, tag: Tag) -> tuple[Any, Any]:
     """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
     answer, aux = value_and_aux(operator, result, has_aux)
     if isinstance(answer, Number):

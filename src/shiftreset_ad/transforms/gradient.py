@@ -15,7 +15,6 @@ from shiftreset_ad.boundary.trees import handed_back, returned
 from shiftreset_ad.modes.reverse.backpropagation import there_and_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.number import NumR
-from shiftreset_ad.numbers.tags import Tag
 
 
 def value_and_grad(
@@ -85,8 +84,6 @@ def differentiate(
     def program(xs: list[NumR]) -> Callable[[], Any]:
         return partial(returned, partial(f, *arguments.with_numbers(xs), **kwargs))
 
-    def scalar(result: Any, tag: Tag) -> tuple[Any, Any]:
-        return scalar_and_aux(operator, result, has_aux, holomorphic, tag)
-
+    scalar = partial(scalar_and_aux, operator, has_aux, holomorphic)
     value, derivatives, aux = with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
     return value, arguments.derivative(derivatives), aux
