@@ -1,7 +1,15 @@
 """Tags: which call of a derivative operator a number belongs to, so that nested derivatives are not confused.
 
-Each call makes a fresh tag, and each operation belongs to the newest tag among its operands; a number with any other
-tag is a constant to it. Wang et al., ICFP 2019, section 2.4; Siskind and Pearlmutter, IFL 2005.
+Each call makes a fresh tag. An operation belongs to the newest tag among its operands, and a number with any other tag
+is a constant to it. Without tags, this program would answer 2: the inner derivative by `y` would take `x`, a number
+like `y`, for a variable of its own.
+
+>>> from shiftreset_ad import grad
+>>> grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0)
+1.0
+
+Wang et al., ICFP 2019, section 2.4; Siskind and Pearlmutter, Perturbation Confusion and Referential Transparency, IFL
+2005.
 """
 
 from __future__ import annotations
