@@ -105,9 +105,9 @@ BREAKAGES = [
     Breakage("modes/reverse/memory.py", "put(part, index, 0.0)", "pass", BUFFERS),
     Breakage("modes/reverse/memory.py", "counted[index] = False", "pass", f"rules/test_masked.py {BUFFERS}"),
     Breakage("modes/reverse/memory.py", "root.adjoint.viewed = True", "pass", BUFFERS),
-    Breakage("modes/reverse/backpropagation.py", 'protect(tag, number, "is an argument")', "pass", BUFFERS),
+    Breakage("modes/reverse/borders.py", 'protect(tag, number, "is an argument")', "pass", BUFFERS),
     Breakage(
-        "modes/reverse/backpropagation.py",
+        "modes/reverse/borders.py",
         "return +x.primal if has_been_written(x) else x.primal",
         "return x.primal",
         BUFFERS,
@@ -200,13 +200,13 @@ BREAKAGES = [
     Breakage("transforms/custom/calls.py", "constant.flags.writeable = False", "pass", CUSTOM),
     Breakage(
         "transforms/custom/calls.py",
-        "[self.kept(self.level.below(leaf)) for leaf in leaves]",
-        "[self.level.below(leaf) for leaf in leaves]",
+        "return self.kept(self.level.below(x))",
+        "return self.level.below(x)",
         CUSTOM,
     ),
     Breakage(
         "transforms/custom/levels.py",
-        "for term in (y, closed_over) if self.has(term)]",
+        "for term in (y, by_code) if self.has(term)]",
         "for term in (y,) if self.has(term)]",
         CUSTOM,
     ),

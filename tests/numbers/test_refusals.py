@@ -175,7 +175,9 @@ def test_other_functions_of_scipy() -> None:
         grad(lambda x: scipy.special.logsumexp([x[0], x[1]]))(X)  # an array of objects
     with pytest.raises(TypeError, match=r"Use numpy\.linalg\.solve for scipy\.linalg\.solve"):
         grad(lambda x: np.sum(scipy.linalg.solve(M, x)))(X)
-    for f in (lambda x: scipy.stats.expon.logpdf(x[0]), lambda x: scipy.linalg.sinm(np.outer(x, x))):
+    with pytest.raises(TypeError, match=r"Use shiftreset_ad\.scipy\.stats\.expon for scipy\.stats\.expon"):
+        grad(lambda x: scipy.stats.expon.logpdf(x[0]))(X)
+    for f in (lambda x: scipy.stats.gengamma.logpdf(x[0], 1.0, 1.0), lambda x: scipy.linalg.sinm(np.outer(x, x))):
         with pytest.raises(TypeError, match=r"Use functions that have a derivative rule"):
             grad(lambda x: np.sum(f(x)))(X)  # noqa: B023
 
