@@ -24,7 +24,9 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 CallSite = tuple[Any, CodeType, int] | Callable[..., Any]
 
 # Where the frames between a call and its operation are.
-ON_THE_WAY = {os.path.join(os.path.dirname(dispatch.__file__), f"{name}.py") for name in ("interface", "methods", "dispatch")}
+ON_THE_WAY = {
+    os.path.join(os.path.dirname(dispatch.__file__), f"{name}.py") for name in ("interface", "methods", "dispatch")
+}
 
 # The functions that pullbacks belong to, as far as these are made for one function each.
 FUNCTION_OF: dict[Callable[[Operation], None], Callable[..., Any]] = {}
