@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Generator
 from functools import partial
 from threading import get_ident
-from typing import Any
+from typing import Any, overload
 
 from greenlet import GreenletExit, greenlet
 from greenlet import getcurrent as here
@@ -44,6 +44,10 @@ def reset(body: Callable[[], Any], prompt: Prompt | None = None) -> Any:
     return _drive(program, program, Returned(body))
 
 
+@overload
+def shift(handler: Callable[[Continuation], Any], prompt: Prompt | None = None) -> Any: ...
+@overload
+def shift(handler: Callable[[], Generator[Any, Any, Any]], prompt: Prompt | None = None) -> Any: ...
 def shift(handler: Callable[..., Any], prompt: Prompt | None = None) -> Any:
     """Capture the rest of the program up to the enclosing `reset` as `k`, and run `handler(k)` in its place.
 

@@ -17,12 +17,13 @@ from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import visible_tags
 from shiftreset_ad.numbers.writing import shares_memory, write
 from shiftreset_ad.rules import COMPOSITE
+from shiftreset_ad.rules.annotations import Array
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order_like, lies_in
 from shiftreset_ad.rules.stand_ins import recorder
 
 
-def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
+def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Array:
     """An array of zeros that numbers can be written to, of all derivatives that are being computed here.
 
     Outside of derivatives, and for a dtype without derivatives, it is `numpy.zeros`.
@@ -36,7 +37,7 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Any:
     >>> grad(f)(2.0)
     5.0
     """
-    array: Any = np.zeros(shape, dtype)
+    array: Array = np.zeros(shape, dtype)
     if array.dtype.kind in "fc":
         if recorder.adopt is not None:
             array = recorder.adopt(array)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.rules.annotations import Array
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.table import LinearMap, dispatched, functions_of, structured
 
@@ -55,7 +56,7 @@ def _assemble(scalars: list[Any]) -> Any:
     return y, ([element(i) for i in range(size)],)
 
 
-def array(parts: Any) -> Any:
+def array(parts: Any) -> Array:
     """One array of nested lists of numbers, arrays, and plain floats: what `numpy.array` gives for their values.
 
     Its shape is that of the nesting, followed by that of the parts. It is a number if one of the parts is (of the
@@ -70,10 +71,10 @@ def array(parts: Any) -> Any:
         shape = nested_shape(parts)
         leaves = list(leaves_of(parts))
         if all(shape_of(leaf) == () for leaf in leaves):
-            return shaped(leaves, shape)
+            return shaped(leaves, shape)  # type: ignore[no-any-return]
         return np.stack([array(part) for part in parts])
     if is_of_objects(parts):
-        return gathered(parts)
+        return gathered(parts)  # type: ignore[no-any-return]
     return np.array(parts) if isinstance(parts, ndarray) or not hasattr(parts, "__array_function__") else np.copy(parts)
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import update_wrapper
 from threading import local
 from types import MethodType
-from typing import Any, Self
+from typing import Any, Concatenate, Generic, Self, overload
+
+import numpy as np
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary import trees
@@ -17,6 +19,7 @@ from shiftreset_ad.boundary.derived import name_in_module
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
+from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.seen.keys import Call, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM
@@ -68,18 +71,18 @@ class Watch:
         return None
 
 
-class StagedFunction:
+class StagedFunction(Generic[P, Y]):
     """What `staged` makes of the function `__wrapped__`."""
 
     __slots__ = (
         *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_signatures"),
         *("_surroundings", "_unpaid"),
     )
-    __wrapped__: Callable[..., Any]
+    __wrapped__: Callable[P, Y]
     __name__: str
     __qualname__: str
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Callable[P, Y]) -> None:
         update_wrapper(self, f)
         self._name = named("staged", f)
         self._signatures: dict[Any, Signature] = {}
@@ -89,7 +92,11 @@ class StagedFunction:
         self._is_given_up = False
         self._reason = ""
 
-    def __get__(self, instance: Any, owner: Any = None) -> Self | MethodType:
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self: StagedFunction[Concatenate[X, Q], Y], instance: X, owner: Any = None) -> Callable[Q, Y]: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
@@ -104,7 +111,7 @@ class StagedFunction:
         """The Python source of the steps, for each way that the function has gone."""
         return [way.source for signature in list(self._signatures.values()) for way in signature.ways]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
         if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():
             return f(*args, **kwargs)
@@ -134,7 +141,7 @@ class StagedFunction:
                     self._in_vain = 0
                     if self._unpaid:
                         self._unpaid -= 1
-                    answer = trees.unflatten(way.spec, answers)
+                    answer: Y = trees.unflatten(way.spec, answers)
                     return answer if way.is_checked else self._checked(way, answer, f(*args, **kwargs))
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
@@ -161,7 +168,7 @@ class StagedFunction:
 
     # The first call
 
-    def _written_down(self, call: Call) -> Any:
+    def _written_down(self, call: Call) -> Y:
         """What the function itself answers; what it does is written down in another run, and both must agree."""
         f, of_function = self.__wrapped__, self._surroundings
         if of_function is None or of_function.changed() is not None:
@@ -171,7 +178,7 @@ class StagedFunction:
         way, watch = None, Watch(call, of_function, of_arguments)
         _running.is_recording = True
         try:
-            answer = f(*call.args, **call.kwargs)
+            answer: Y = f(*call.args, **call.kwargs)
             if problem is None and (problem := watch.effect()) is not None and not self._had_effect:
                 self._had_effect = True  # it may be that it has made something ready for the next time
                 return answer
@@ -204,12 +211,12 @@ class StagedFunction:
         for oldest in list(self._signatures)[:-MOST_SIGNATURES]:
             self._signatures.pop(oldest, None)
 
-    def _checked(self, way: Way, answer: Any, expected: Any) -> Any:
+    def _checked(self, way: Way, answer: Y, expected: Y) -> Y:
         """The answer of the function, which the steps must have, too, when they are taken for the first time."""
         way.is_checked = True
         return expected if agree(answer, expected) else self._given_up(DIFFERS, expected)
 
-    def _given_up(self, problem: str, answer: Any) -> Any:
+    def _given_up(self, problem: str, answer: Y) -> Y:
         """The answer of the function itself, which alone is asked from now on."""
         self._is_given_up = True
         self._signatures.clear()
@@ -222,7 +229,11 @@ class StagedFunction:
         return answer
 
 
-def staged(f: Callable[..., Any]) -> StagedFunction:
+@overload
+def staged(f: np.ufunc) -> StagedFunction[..., Any]: ...
+@overload
+def staged(f: Callable[P, Y]) -> StagedFunction[P, Y]: ...
+def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     """`f`, written down when it is called as steps, NumPy's calls on plain arrays, which are taken from then on.
 
     For what is called often with arguments of the same shapes, such as the step of an optimiser: of the derivatives in

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.annotations import Cotangent, Cotangents, Primals, Tangent
 from shiftreset_ad.testing.comparisons import Comparison
 from shiftreset_ad.testing.points import Point, Tolerance
 from shiftreset_ad.transforms.products import jvp, vjp
@@ -20,9 +21,9 @@ MODES = {"fwd": "forward", "rev": "reverse"}
 
 def check_grads(
     f: Callable[..., Any],
-    args: Sequence[Any],
+    args: Primals,
     order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
+    modes: Sequence[Literal["fwd", "rev"]] = ("fwd", "rev"),
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -56,8 +57,8 @@ def check_grads(
 
 def check_jvp(
     f: Callable[..., Any],
-    f_jvp: Callable[..., Any],
-    args: Sequence[Any],
+    f_jvp: Callable[[Any, Any], tuple[Any, Tangent]],
+    args: Primals,
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -77,8 +78,8 @@ def check_jvp(
 
 def check_vjp(
     f: Callable[..., Any],
-    f_vjp: Callable[..., Any],
-    args: Sequence[Any],
+    f_vjp: Callable[..., tuple[Any, Callable[[Cotangent], Cotangents]]],
+    args: Primals,
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,

@@ -16,6 +16,7 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimming
+from shiftreset_ad.rules.annotations import P, S, Scalar
 from shiftreset_ad.transforms.gradient import differentiate
 
 
@@ -49,7 +50,7 @@ def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any
     return value, environment.sensitivity(f, derivatives)  # type: ignore[arg-type]
 
 
-def value_and_grad_closure(f: Callable[..., Any]) -> Callable[..., Any]:
+def value_and_grad_closure(f: Callable[P, S]) -> Callable[P, tuple[S, dict[str, Any]]]:
     """The function that returns the value of `f` and its sensitivity, as `grad_closure` does, `(value, sensitivity)`.
 
     >>> def of(w):
@@ -66,7 +67,7 @@ def _value_and_sensitivity(name: str, f: Callable[..., Any], /, *args: Any, **kw
     return _differentiated(name, f, args, kwargs)
 
 
-def grad_closure(f: Callable[..., Any]) -> Callable[..., Any]:
+def grad_closure(f: Callable[P, Scalar]) -> Callable[P, dict[str, Any]]:
     """The function that returns the sensitivity of `f`: a dict with the gradient with respect to each free variable.
 
     `f` returns a scalar. The dict has, by name, for each number, array or structure of such that `f` closes over a

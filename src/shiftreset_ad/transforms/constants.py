@@ -12,11 +12,12 @@ from shiftreset_ad.boundary.results import own
 from shiftreset_ad.numbers import number
 from shiftreset_ad.numbers.memory import require_last_value, show
 from shiftreset_ad.numbers.number import Number, is_open
+from shiftreset_ad.rules.annotations import Primal, X
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
 
-def value(x: Any) -> Any:
+def value(x: X) -> X:
     """The plain value of a number, at any level of nesting; of a structure, in each leaf. Anything else stays as it is.
 
     It can be asked for at any time, also after the derivative. Arrays come as read-only views. EscapedNumberError for
@@ -26,17 +27,17 @@ def value(x: Any) -> Any:
     >>> grad(lambda x: x * round(value(x)))(3.2)
     3.0
     """
-    return trees.map_leaves(_plain, x)
+    return trees.map_leaves(_plain, x)  # type: ignore[no-any-return]
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: X) -> X:
     """The same value as a constant in every derivative; of a structure, in each leaf. It is what `value` gives.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     3.0
     """
-    return trees.map_leaves(_plain, x)
+    return trees.map_leaves(_plain, x)  # type: ignore[no-any-return]
 
 
 def _plain(leaf: Any) -> Any:
@@ -55,7 +56,7 @@ def _plain(leaf: Any) -> Any:
     return found
 
 
-def lift(x: Any, like: Any) -> Any:
+def lift(x: X, like: Primal) -> X:
     """A constant as a number of the derivative that `like` belongs to, with derivative zero; of a structure, each float
     or array of floats in it.
 
@@ -73,7 +74,7 @@ def lift(x: Any, like: Any) -> Any:
         return x
     like.tag.require_open()
     parts = trees.Parts(x)
-    return parts.with_numbers([_lifted(number, like) for number in parts.numbers])
+    return parts.with_numbers([_lifted(number, like) for number in parts.numbers])  # type: ignore[no-any-return]
 
 
 def _lifted(x: Any, like: Number) -> Any:
@@ -83,7 +84,7 @@ def _lifted(x: Any, like: Number) -> Any:
     return like.lifted(np.copy(x) if isinstance(x, np.ndarray) or shape_of(x) else x)
 
 
-def zeros_like(x: Any) -> Any:
+def zeros_like(x: X) -> X:
     """The zero among the derivatives of `x`: zeros of the same structure, types, shapes and dtypes, and None for an
     integer, a string and the like.
 
@@ -91,7 +92,7 @@ def zeros_like(x: Any) -> Any:
     (array([0., 0.]), None)
     """
     parts = trees.Parts(x)
-    return trees.handed_back(parts.derivative([own(None, number) for number in parts.numbers]), x)
+    return trees.handed_back(parts.derivative([own(None, number) for number in parts.numbers]), x)  # type: ignore[no-any-return]
 
 
 def is_differentiable(x: Any) -> bool:

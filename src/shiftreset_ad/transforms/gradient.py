@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Concatenate, Literal, overload
+
+import numpy as np
 
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import Arguments
@@ -15,10 +17,38 @@ from shiftreset_ad.boundary.trees import handed_back, returned
 from shiftreset_ad.modes.reverse.backpropagation import there_and_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.rules.annotations import Argnums, Aux, P, S, Scalar, X
 
 
+@overload
 def value_and_grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., tuple[Any, Any]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]  # Any is less than what is known of argument 0
+    f: Callable[Concatenate[X, P], S],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Callable[Concatenate[X, P], tuple[S, X]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[X, P], tuple[S, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+) -> Callable[Concatenate[X, P], tuple[tuple[S, Aux], X]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, S], argnums: Argnums, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, tuple[S, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[S, Aux]], argnums: Argnums, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[tuple[S, Aux], Any]]: ...
+def value_and_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The function that returns the value of `f` and its gradient, `(value, gradient)`.
 
@@ -36,8 +66,35 @@ def value_and_grad(
     return Derived(value_and_gradient_of_f, named("value_and_grad", f), f, argnums, has_aux, holomorphic)
 
 
+@overload
 def grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, holomorphic: bool = False
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., Any]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]  # Any is less than what is known of argument 0
+    f: Callable[Concatenate[X, P], Scalar],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+) -> Callable[Concatenate[X, P], X]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[X, P], tuple[Scalar, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+) -> Callable[Concatenate[X, P], tuple[X, Aux]]: ...
+@overload
+def grad(
+    f: Callable[P, Scalar], argnums: Argnums, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Scalar, Aux]], argnums: Argnums, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[Any, Aux]]: ...
+def grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """The function that returns the gradient of `f`: `value_and_grad` without the value.
 

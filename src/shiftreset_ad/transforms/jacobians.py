@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,14 +17,27 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.annotations import Argnums, Aux, P, Scalar, Tangents, X, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.transforms.gradient import differentiate
-from shiftreset_ad.transforms.products import Argnums, transpose
+from shiftreset_ad.transforms.products import transpose
 
 MIXED_AT_MOST = 4096  # elements of which any two are told apart
 
 
+@overload
+def value_and_jacobian(
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., tuple[Any, Any]]: ...
+@overload
+def value_and_jacobian(
+    f: Callable[P, Y], argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, tuple[Y, Any]]: ...
+@overload
+def value_and_jacobian(
+    f: Callable[P, tuple[Y, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[tuple[Y, Aux], Any]]: ...
 def value_and_jacobian(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -37,6 +50,18 @@ def value_and_jacobian(
     return Derived(_value_and_jacobian, named("value_and_jacobian", f), f, argnums, has_aux, holomorphic)
 
 
+@overload
+def jacobian(
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., Any]: ...
+@overload
+def jacobian(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def jacobian(
+    f: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[Any, Aux]]: ...
 def jacobian(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -63,6 +88,18 @@ def _jacobian(
     return (derivative, aux) if has_aux else derivative
 
 
+@overload
+def jacrev(
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., Any]: ...
+@overload
+def jacrev(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def jacrev(
+    f: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[Any, Aux]]: ...
 def jacrev(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -85,6 +122,18 @@ def _by_reverse_mode(
     return (derivative, recording.aux) if has_aux else derivative
 
 
+@overload
+def jacfwd(
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., Any]: ...
+@overload
+def jacfwd(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def jacfwd(
+    f: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[Any, Aux]]: ...
 def jacfwd(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -124,6 +173,18 @@ def _by_forward_mode(
     return (derivative, aux) if has_aux else derivative
 
 
+@overload
+def hessian(
+    f: np.ufunc, argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[..., Any]: ...
+@overload
+def hessian(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, holomorphic: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def hessian(
+    f: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> Callable[P, tuple[Any, Aux]]: ...
 def hessian(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
@@ -139,6 +200,12 @@ def hessian(
     return Derived(_hessian, named("hessian", f), f, argnums, has_aux, holomorphic)
 
 
+@overload
+def hvp(f: Callable[[X], Scalar], primals: tuple[X], tangents: Tangents) -> X: ...
+@overload
+def hvp(f: Callable[[*Xs], Scalar], primals: tuple[*Xs], tangents: Tangents) -> tuple[*Xs]: ...
+@overload
+def hvp(f: Callable[..., Scalar], primals: list[Any], tangents: Tangents) -> Any: ...
 @trimming
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The product of the Hessian of a scalar `f` with a direction: forward over reverse, the Hessian is never built.
@@ -161,6 +228,12 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     return products[0] if len(products) == 1 else products
 
 
+@overload
+def elementwise_grad(f: np.ufunc, argnums: Argnums = 0) -> Callable[..., Any]: ...
+@overload
+def elementwise_grad(f: Callable[P, Y], argnums: int = 0) -> Callable[P, Y]: ...
+@overload
+def elementwise_grad(f: Callable[P, Y], argnums: tuple[int, ...]) -> Callable[P, tuple[Y, ...]]: ...
 def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that returns the derivative of a function that works element by element, in the shape of its value.
 

@@ -7,7 +7,7 @@ Names and argument order are JAX's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -18,11 +18,23 @@ from shiftreset_ad.boundary.results import tangent_of
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.recording import Recording
+from shiftreset_ad.rules.annotations import Aux, Cotangent, Tangents, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
-Argnums = int | tuple[int, ...]
 
-
+@overload
+def jvp(
+    f: Callable[[*Xs], Y], primals: tuple[*Xs], tangents: Tangents, has_aux: Literal[False] = False
+) -> tuple[Y, Y]: ...
+@overload
+def jvp(
+    f: Callable[[*Xs], tuple[Y, Aux]],
+    primals: tuple[*Xs],
+    tangents: Tangents,
+    has_aux: Literal[True],
+) -> tuple[Y, Y, Aux]: ...
+@overload
+def jvp(f: Callable[..., Any], primals: list[Any], tangents: Tangents, has_aux: bool = False) -> Any: ...
 @trimming
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along a direction, `(f(*primals), J tangents)`, in one pass.
@@ -43,8 +55,16 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fals
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
+@overload
+def vjp(
+    f: Callable[[*Xs], tuple[Y, Aux]], *primals: *Xs, has_aux: Literal[True]
+) -> tuple[Y, Callable[[Cotangent], tuple[*Xs]], Aux]: ...
+@overload
+def vjp(
+    f: Callable[[*Xs], Y], *primals: *Xs, has_aux: Literal[False] = False
+) -> tuple[Y, Callable[[Cotangent], tuple[*Xs]]]: ...
 @trimming
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     """The value of `f` and its pullback, `(f(*primals), pullback)`; `pullback(y_bar)` is `y_bar J`, a tuple with an
     entry for each of `primals`.
 
@@ -67,8 +87,14 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (recording.value, pullback, recording.aux) if has_aux else (recording.value, pullback)
 
 
+@overload
+def linearize(
+    f: Callable[[*Xs], tuple[Y, Aux]], *primals: *Xs, has_aux: Literal[True]
+) -> tuple[Y, Callable[..., Y], Aux]: ...
+@overload
+def linearize(f: Callable[[*Xs], Y], *primals: *Xs, has_aux: Literal[False] = False) -> tuple[Y, Callable[..., Y]]: ...
 @trimming
-def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative there as a linear function, `(f(*primals), pushforward)`.
 
     `pushforward(*tangents)` is what `jvp` gives for these tangents, without running `f` again, any number of times. It

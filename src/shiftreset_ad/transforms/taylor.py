@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from operator import index
-from typing import Any, cast
+from typing import Any, Concatenate, cast, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from shiftreset_ad.modes.series.number import Expansion, Series, belongs
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import P, Tangent, X, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -32,7 +33,7 @@ LARGEST = 170  # the largest number whose factorial is a float
 
 
 @trimming
-def taylor(f: Callable[[Any], Any], x: Any, order: int, direction: Any = None) -> Any:
+def taylor(f: Callable[[X], Any], x: X, order: int, direction: Tangent = None) -> Any:
     """The Taylor coefficients c_0, ..., c_order of `f` along a direction: f(x + t direction) = sum of c_k t**k.
 
     `x` and `direction` are numbers, arrays or structures of them, of the same structure and shapes; in `direction`,
@@ -59,6 +60,10 @@ def taylor(f: Callable[[Any], Any], x: Any, order: int, direction: Any = None) -
     return answers.with_numbers([stacked(coefficients, order) for coefficients in expansions])
 
 
+@overload
+def derivative(f: np.ufunc, n: int = 1) -> Callable[..., Any]: ...
+@overload
+def derivative(f: Callable[Concatenate[X, P], Y], n: int = 1) -> Callable[Concatenate[X, P], Y]: ...
 def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     """The function that returns the n-th derivative of `f`, a function of one number, by one pass.
 

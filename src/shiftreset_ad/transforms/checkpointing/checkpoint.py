@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import call_site
@@ -19,6 +21,7 @@ from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, value
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import P, Y
 from shiftreset_ad.transforms.checkpointing.calls import (
     Call,
     adjoint,
@@ -37,6 +40,10 @@ from shiftreset_ad.transforms.checkpointing.calls import (
 Pullback = Callable[[list[Any], list[Any], list[Any]], list[Any]]
 
 
+@overload
+def checkpoint(f: np.ufunc) -> Callable[..., Any]: ...
+@overload
+def checkpoint(f: Callable[P, Y]) -> Callable[P, Y]: ...
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, of which reverse mode keeps no intermediate result: `f` runs again on the way back.
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import NUMERIC, without_level
@@ -17,6 +19,7 @@ from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import P, S
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
     Call,
@@ -30,6 +33,10 @@ from shiftreset_ad.transforms.checkpointing.calls import (
 )
 
 
+@overload
+def fuse(f: np.ufunc) -> Callable[..., Any]: ...
+@overload
+def fuse(f: Callable[P, S]) -> Callable[P, S]: ...
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function to a scalar, of which reverse mode keeps one operation, with its partial derivatives.
 

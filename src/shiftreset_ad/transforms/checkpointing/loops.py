@@ -23,6 +23,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import X
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
     adjoint,
@@ -40,7 +41,7 @@ from shiftreset_ad.transforms.checkpointing.revolve import Action, Advance, Free
 
 
 @trimming
-def checkpointed_loop(step: Callable[[int, Any], Any], state: Any, n: int, snapshots: int) -> Any:
+def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: int) -> X:
     """The state after `n` steps, `state = step(k, state)` for k = 0 ... n - 1, with at most `snapshots` states stored.
 
     The state is of any structure, and every step keeps it, with the shapes and dtypes of the numbers in it. Numbers in
@@ -64,7 +65,7 @@ def checkpointed_loop(step: Callable[[int, Any], Any], state: Any, n: int, snaps
     final = looped(loop, 0, n, loop.leaves, stored=True)
     if type(newest_of(loop.leaves)) is not NumR:
         require_known_levels(name, final, loop.leaves)
-    return trees.unflatten(loop.structure, final)
+    return trees.unflatten(loop.structure, final)  # type: ignore[no-any-return]
 
 
 def _count(name: str, argument: str, given: Any, least: int) -> int:

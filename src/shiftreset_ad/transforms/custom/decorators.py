@@ -11,17 +11,18 @@ import inspect
 from collections.abc import Callable, Sequence
 from operator import index
 from types import FunctionType, MethodType
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, Self, TypeVar, overload
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import Composite
+from shiftreset_ad.rules.annotations import Cotangents, P, Q, Tangent, X, Y, YDot
 from shiftreset_ad.transforms.custom.calls import call
 from shiftreset_ad.transforms.custom.rules import Application, Rules, name_of
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
-class CustomDerivative(Composite):
+class CustomDerivative(Composite, Generic[P, Y]):
     """A function with derivative rules of its own, as `custom_derivative` makes it; without derivatives, the function.
 
     `defvjp` and `defjvp` give it the rules.
@@ -33,7 +34,7 @@ class CustomDerivative(Composite):
     def __init__(
         self,
         operator: str,
-        f: Callable[..., Any],
+        f: Callable[P, Y],
         nondiff_argnums: int | Sequence[int],
         nondiff_argnames: str | Sequence[str],
     ) -> None:
@@ -55,7 +56,7 @@ class CustomDerivative(Composite):
         self._is_method = self._names[:1] in (["self"], ["cls"])
         self._constant = frozenset(self._positions(operator, nondiff_argnums, nondiff_argnames))
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+    def defvjp(self, fwd: Callable[..., tuple[Y, Any]], bwd: Callable[..., Cotangents]) -> None:
         """Define the rule for reverse mode: `fwd(*args) -> (value, residuals)` and `bwd(residuals, y_bar) -> x_bars`.
 
         `y_bar`, the cotangent, has the structure of the value, and `x_bars` is a tuple with a cotangent for each
@@ -73,7 +74,7 @@ class CustomDerivative(Composite):
         """
         self._rules.fwd, self._rules.bwd = self._callable("defvjp", fwd), self._callable("defvjp", bwd)
 
-    def defjvp(self, jvp: Rule) -> Rule:
+    def defjvp(self, jvp: Callable[Q, tuple[Y, YDot]]) -> Callable[Q, tuple[Y, YDot]]:
         """Define the rule for forward mode: `jvp(primals, tangents) -> (value, tangent)`; can be used as a decorator.
 
         `primals` and `tangents` are tuples with an entry for each differentiable argument, and the tangent has the
@@ -95,7 +96,7 @@ class CustomDerivative(Composite):
         self._rules.jvp = self._callable("defjvp", jvp)
         return jvp
 
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+    def defjvps(self, *jvps: Callable[..., Tangent] | None) -> None:
         """Define the rule for forward mode for each differentiable argument: `jvp(x_dot, value, *args) -> y_dot`.
 
         The tangent is the sum of all; None stands for a rule that is always zero. Raises TypeError if there are more or
@@ -109,6 +110,7 @@ class CustomDerivative(Composite):
         >>> grad(product, argnums=(0, 1))(3.0, 2.0)
         (2.0, 3.0)
         """
+        f: Callable[..., Y] = self
         rules = [jvp if jvp is None else self._callable("defjvps", jvp) for jvp in jvps]
 
         def sum_of_jvps(*args: Any) -> Any:
@@ -119,7 +121,7 @@ class CustomDerivative(Composite):
                     "arguments were given; give one rule for each, or None"
                 )
             in_order = self._together(constants, primals)
-            value = self(*in_order)
+            value = f(*in_order)
             answers = trees.Parts(value)
             sums: list[Any] = [None] * len(answers.numbers)
             for rule, tangent in zip(rules, tangents, strict=True):
@@ -132,11 +134,17 @@ class CustomDerivative(Composite):
 
         self._rules.jvp = sum_of_jvps
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
         given = self._in_order(args, kwargs)
         names = [self._name_of(i) for i in range(len(given))]
-        return call(Application(self, given, self._constants_among(given), names))
+        return call(Application(self, given, self._constants_among(given), names))  # type: ignore[no-any-return]
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: CustomDerivative[Concatenate[X, Q], Y], instance: X, owner: type | None = None
+    ) -> Callable[Q, Y]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
@@ -235,6 +243,14 @@ class CustomDerivative(Composite):
         return rule
 
 
+@overload
+def custom_derivative(
+    f: Callable[P, Y], nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> CustomDerivative[P, Y]: ...
+@overload
+def custom_derivative(
+    f: None = None, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> Callable[[Callable[P, Y]], CustomDerivative[P, Y]]: ...
 def custom_derivative(
     f: Callable[..., Any] | None = None,
     nondiff_argnums: int | Sequence[int] = (),
@@ -261,6 +277,14 @@ def custom_derivative(
     return _decorated("custom_derivative", f, nondiff_argnums, nondiff_argnames)
 
 
+@overload
+def custom_vjp(
+    f: Callable[P, Y], nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> CustomDerivative[P, Y]: ...
+@overload
+def custom_vjp(
+    f: None = None, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> Callable[[Callable[P, Y]], CustomDerivative[P, Y]]: ...
 def custom_vjp(
     f: Callable[..., Any] | None = None,
     nondiff_argnums: int | Sequence[int] = (),
@@ -279,6 +303,14 @@ def custom_vjp(
     return _decorated("custom_vjp", f, nondiff_argnums, nondiff_argnames)
 
 
+@overload
+def custom_jvp(
+    f: Callable[P, Y], nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> CustomDerivative[P, Y]: ...
+@overload
+def custom_jvp(
+    f: None = None, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()
+) -> Callable[[Callable[P, Y]], CustomDerivative[P, Y]]: ...
 def custom_jvp(
     f: Callable[..., Any] | None = None,
     nondiff_argnums: int | Sequence[int] = (),
