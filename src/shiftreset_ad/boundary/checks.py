@@ -14,6 +14,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, is_double
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 
 NUMERIC = (float, int, complex, np.ndarray, np.generic, Wrapped)
@@ -149,6 +150,6 @@ def _described(answer: Any) -> str:
     return f"a {type(answer).__name__}" + (f" of dtype {answer.dtype}" if isinstance(answer, np.ndarray) else "")
 
 
-def without_level(tree: Any, tag: Tag, primal: Callable[[Any], Any] = attrgetter("primal")) -> Any:
+def without_level(tree: Any, tag: Tag, primal: Callable[[Any], Primal] = attrgetter("primal")) -> Any:
     """A structure with the numbers of this tag replaced by their primals, as the tag is finished."""
     return trees.map_leaves(lambda x: primal(x) if isinstance(x, Number) and x.tag is tag else x, tree)

@@ -12,11 +12,12 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import innermost, value
+from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
 
-def own(y_dot: Any, y: Any) -> Any:
+def own(y_dot: Tangent, y: Primal) -> Tangent:
     """A tangent as the user gets it: of the type of its value, and the user's to keep."""
     shape = shape_of(y)
     if isinstance(plain := innermost(y), Wrapped):
@@ -33,7 +34,7 @@ def own(y_dot: Any, y: Any) -> Any:
     return kind(0.0 if y_dot is None else y_dot)
 
 
-def tangent_of(value: Any, y_dots: list[Any]) -> Any:
+def tangent_of(value: Primal, y_dots: list[Tangent]) -> Tangent:
     """The tangent of a value, from those of the numbers in it, None for zero."""
     answers = trees.Parts(value)
     return answers.derivative([own(y_dot, y) for y_dot, y in zip(y_dots, answers.numbers, strict=True)])

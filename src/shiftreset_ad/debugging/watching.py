@@ -23,6 +23,7 @@ from shiftreset_ad.debugging.finite import Element, adjoint_of, element, first_n
 from shiftreset_ad.modes.reverse.adjoints import Held
 from shiftreset_ad.numbers.number import Number, newest, numbers_in
 from shiftreset_ad.numbers.tags import Tag, watcher
+from shiftreset_ad.rules.annotations import Adjoint, Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 
 
@@ -148,11 +149,11 @@ def parts_read_by(operation: Operation) -> tuple[Callable[[Any], Any], Callable[
     return whole, whole
 
 
-def whole(adjoint: Any) -> Any:
+def whole(adjoint: Adjoint) -> Any:
     return adjoint
 
 
-def part(adjoint: Any, index: Any) -> Any:
+def part(adjoint: Adjoint, index: Any) -> Any:
     summed = adjoint.whole if type(adjoint) is Held else adjoint
     return summed[index] if isinstance(summed, np.ndarray) else None
 
@@ -188,7 +189,7 @@ def spoilt_answer(place: Place, found: Element, operands: list[Any], answers: li
     )
 
 
-def spoilt_adjoint(place: Place, x: Any, ys: list[Any], y_bars: list[Any]) -> FloatingPointError:
+def spoilt_adjoint(place: Place, x: Any, ys: list[Any], y_bars: list[Cotangent]) -> FloatingPointError:
     """The error for an operation that gives its operand an adjoint that is not finite."""
     found = first_not_finite(adjoint_of(x))
     assert found is not None

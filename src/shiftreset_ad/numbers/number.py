@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
 
@@ -20,26 +21,26 @@ class Number:
 
     __slots__ = ()
 
-    primal: Any
+    primal: Primal
     tag: Tag
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
 
     @property
-    def inside(self) -> Any:
+    def inside(self) -> Primal:
         """What the number holds, one level below."""
         return self.primal
 
     @staticmethod
-    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
+    def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         """The number for the `answer` of an operation that has this linear map for each `active` operand."""
         raise NotImplementedError
 
     @staticmethod
-    def frozen(constant: Any, tag: Tag) -> Any:
+    def frozen(constant: Primal, tag: Tag) -> Primal:
         """A constant operand, an array or a list of some, as it is to be kept for a later use of the linear maps."""
         return constant
 
-    def lifted(self, constant: Any) -> Any:
+    def lifted(self, constant: Primal) -> Any:
         """A constant float or array as a number of the same derivative, with derivative zero."""
         raise NotImplementedError
 
@@ -70,7 +71,7 @@ class Number:
         raise NotImplementedError
 
 
-def value(x: Any) -> Any:
+def value(x: Any) -> Primal:
     """The plain value of a number at any level of nesting; anything else is returned as it is."""
     while isinstance(x, Number):
         x = x.primal
@@ -108,7 +109,7 @@ def tags_of(x: Any) -> set[Any]:
     return tags
 
 
-def innermost(x: Any) -> Any:
+def innermost(x: Any) -> Primal:
     """What a number holds at its oldest level: a float or an array, of a stack the array of its rows."""
     while isinstance(x, Number):
         x = x.inside

@@ -14,9 +14,10 @@ import numpy as np
 Primal: TypeAlias = Any  # the value itself: a float, an array, or a number of an older derivative
 Tangent: TypeAlias = Any  # x_dot, of forward mode: how the primal changes; None stands for zero
 Cotangent: TypeAlias = Any  # x_bar, of reverse mode: how the result changes with the primal; None stands for zero
+Adjoint: TypeAlias = Any  # the cotangents of a number that have arrived so far, in the form that takes the next one
 
-Pushforward: TypeAlias = Callable[[Tangent], Tangent]
-Pullback: TypeAlias = Callable[[Cotangent], Cotangent]
+Pushforward: TypeAlias = Callable[[Tangent], Tangent]  # x_dot -> y_dot
+Pullback: TypeAlias = Callable[[Cotangent], Cotangent]  # y_bar -> x_bar: the transpose
 
 # What a gradient is of. Arrays count, as one without axes is a scalar, and types do not tell shapes.
 Scalar: TypeAlias = SupportsFloat | SupportsComplex

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Primal, Pullback, Pushforward
 from shiftreset_ad.rules.broadcasting import is_complex
 
 # The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number where it is the same everywhere;
@@ -37,8 +38,8 @@ class LinearMap(NamedTuple):
     add to elements of such a view of an adjoint is then the pullback.
     """
 
-    pushforward: Callable[[Any], Any]
-    pullback: Callable[[Any], Any]
+    pushforward: Pushforward
+    pullback: Pullback
     selects: bool = False
 
 
@@ -55,7 +56,7 @@ class Structured(NamedTuple):
 
     function: Callable[..., Any]
     operands: tuple[str, ...]
-    differentiate: Callable[..., tuple[Any, Sequence[Any]]]
+    differentiate: Callable[..., tuple[Primal, Sequence[Any]]]
     parameters: tuple[str, ...]
     kept: tuple[str, ...] = ()
     linear: bool = False
@@ -113,8 +114,8 @@ def require_order(function: Callable[..., Any], x: Any) -> None:
 
 
 def linear(
-    x: Any, function: Callable[[Any], Any], transpose: Callable[[Any], Any], selects: bool = False
-) -> tuple[Any, tuple[LinearMap]]:
+    x: Primal, function: Pushforward, transpose: Pullback, selects: bool = False
+) -> tuple[Primal, tuple[LinearMap]]:
     """A function that is linear in its one operand is its own pushforward, and only declares its transpose."""
     return function(x), (LinearMap(function, transpose, selects),)
 

@@ -21,7 +21,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 AT_MOST = 1 << 22  # elements of the directions that are worked on at once
 
-Linear = Callable[[list[Any]], list[Any]]
+Linear = Callable[[list[Any]], list[Any]]  # from tangents to tangents, or from cotangents to cotangents
 
 
 def count(numbers: list[Any]) -> int:

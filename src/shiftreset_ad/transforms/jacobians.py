@@ -17,7 +17,7 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.rules.annotations import Argnums, Aux, P, Scalar, Tangents, X, Xs, Y
+from shiftreset_ad.rules.annotations import Argnums, Aux, P, Primal, Scalar, Tangent, Tangents, X, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.transforms.gradient import differentiate
@@ -159,7 +159,7 @@ def _by_forward_mode(
     value: Any = None
     aux: Any = None
 
-    def along(x_dots: list[Any]) -> list[Any]:
+    def along(x_dots: list[Tangent]) -> list[Any]:
         nonlocal value, aux
         value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
         return y_dots
@@ -205,7 +205,7 @@ def hvp(f: Callable[[X], Scalar], primals: tuple[X], tangents: Tangents) -> X: .
 @overload
 def hvp(f: Callable[[*Xs], Scalar], primals: tuple[*Xs], tangents: Tangents) -> tuple[*Xs]: ...
 @overload
-def hvp(f: Callable[..., Scalar], primals: list[Any], tangents: Tangents) -> Any: ...
+def hvp(f: Callable[..., Scalar], primals: list[Primal], tangents: Tangents) -> Any: ...
 @trimming
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The product of the Hessian of a scalar `f` with a direction: forward over reverse, the Hessian is never built.

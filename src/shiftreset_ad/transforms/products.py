@@ -18,7 +18,7 @@ from shiftreset_ad.boundary.results import tangent_of
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.recording import Recording
-from shiftreset_ad.rules.annotations import Aux, Cotangent, Tangents, Xs, Y
+from shiftreset_ad.rules.annotations import Aux, Cotangent, Primal, Tangents, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
@@ -34,7 +34,7 @@ def jvp(
     has_aux: Literal[True],
 ) -> tuple[Y, Y, Aux]: ...
 @overload
-def jvp(f: Callable[..., Any], primals: list[Any], tangents: Tangents, has_aux: bool = False) -> Any: ...
+def jvp(f: Callable[..., Any], primals: list[Primal], tangents: Tangents, has_aux: bool = False) -> Any: ...
 @trimming
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along a direction, `(f(*primals), J tangents)`, in one pass.
@@ -81,7 +81,7 @@ def vjp(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     recording = Recording(name, f, all_of(name, primals), has_aux)
 
     @trimming
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return recording.arguments.derivative(recording.pull(recording.cotangents(y_bar)))
 
     return (recording.value, pullback, recording.aux) if has_aux else (recording.value, pullback)

@@ -8,7 +8,6 @@ ordinary operators.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from operator import add, itemgetter
 from typing import Any
@@ -34,6 +33,7 @@ from shiftreset_ad.numbers.number import (
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.annotations import Primal, Pushforward, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import read
 
@@ -49,7 +49,7 @@ class NumF(ArrayNumber):
     __slots__ = ("has_views", "primal", "tag", "tangent")
     has_views: bool  # if it is there, the array is a view, or there are views of it
 
-    def __init__(self, primal: Any, tangent: Any, tag: Tag) -> None:
+    def __init__(self, primal: Primal, tangent: Tangent, tag: Tag) -> None:
         self.primal = primal
         self.tangent = tangent
         self.tag = tag
@@ -63,7 +63,7 @@ class NumF(ArrayNumber):
         return attended(number(y, rule.function(x_dots, *rest, **kwargs), tag), tag)
 
     @staticmethod
-    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
+    def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         if len(active) == 1 and not issubclass(type(answer), SEQUENCES):
             ((x, linear_map),) = active
             if is_view(answer, x.primal):
@@ -75,7 +75,7 @@ class NumF(ArrayNumber):
             return attended(type(answer)(numbers), tag)
         return attended(number(answer, reduce(add, y_dots), tag), tag)
 
-    def lifted(self, constant: Any) -> NumF:
+    def lifted(self, constant: Primal) -> NumF:
         return NumF(constant, with_levels_of(zeros_alike(constant), self.tangent, constant)[()], self.tag)
 
     def taken(self, index: Any) -> NumF:
@@ -104,12 +104,12 @@ class NumF(ArrayNumber):
 NumF.inside = NumF.primal  # type: ignore[method-assign,misc]  # as a slot, which takes no call
 
 
-def constant(tangents: list[Any], array: Any, tag: Tag) -> NumF:
+def constant(tangents: list[Tangent], array: Primal, tag: Tag) -> NumF:
     """A constant array as a number, with a tangent of zero to which tangents like these can be written."""
     return NumF(array, with_levels_of(zeros_alike(array), array, *tangents), tag)
 
 
-def view(x: NumF, y: Any, function: Callable[[Any], Any]) -> NumF:
+def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` that has the value `y`, by a function that makes such a view of the tangent, too."""
     if not hasattr(x, "has_views"):
         if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
@@ -122,7 +122,7 @@ def view(x: NumF, y: Any, function: Callable[[Any], Any]) -> NumF:
     return answer
 
 
-def mirror(x: NumF, y: Any = 0.0, y_dot: Any = 0.0) -> None:
+def mirror(x: NumF, y: Primal = 0.0, y_dot: Tangent = 0.0) -> None:
     """Have the tangent of `x` lie in memory as its value does, so that what is a view there is one here, too, and that
     `y` can be written to the value, and `y_dot` to the tangent.
     """
@@ -140,7 +140,7 @@ def mirror(x: NumF, y: Any = 0.0, y_dot: Any = 0.0) -> None:
     x.primal, x.tangent = value, whole
 
 
-def number(y: Any, y_dot: Any, tag: Tag, x_dot: Any = None) -> Any:
+def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
     """The answer `y` of an operation with its tangent; `y` itself if it is an integer, say, and so constant.
 
     The tangent may share memory with `x_dot`, that of an operand, and then is copied.

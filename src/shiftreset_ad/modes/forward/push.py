@@ -14,16 +14,17 @@ from shiftreset_ad.modes.forward.number import NumF, constant
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import Primal, Tangent
 
 
 def push(
     operator: str,
     f: Callable[..., Any],
     arguments: Arguments,
-    tangents: list[Any],
+    tangents: list[Tangent],
     has_aux: bool = False,
     kwargs: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[Any, list[Any], Any]:
+) -> tuple[Primal, list[Tangent], Any]:
     """The value of `f`, the tangents of the numbers in it, and what `f` returned beside it.
 
     `tangents` belong to the numbers in the arguments; here and in the answer, None stands for zero.

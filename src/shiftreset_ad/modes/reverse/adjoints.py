@@ -27,6 +27,7 @@ from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, innermost, value
 from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
@@ -69,12 +70,12 @@ UNSETTLED = PLACES | {Held, Partial}
 class Accumulator(Protocol):
     """What has an adjoint; `owns` says of an array adjoint that nothing else sees it."""
 
-    primal: Any
-    adjoint: Any
+    primal: Primal
+    adjoint: Adjoint
     owns: bool
 
 
-def cotangent(y: Accumulator, site: Any) -> Any:
+def cotangent(y: Accumulator, site: Any) -> Cotangent:
     """The adjoint of `y`, as linear maps take it; None if nothing that counts has used `y`.
 
     It is `Masked` where only a part counts, if the function is linear: then its call `site` is the function.
@@ -87,7 +88,7 @@ def cotangent(y: Accumulator, site: Any) -> Any:
     return y_bar.values if type(y_bar) is Masked and not callable(site) else y_bar
 
 
-def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Any) -> None:
+def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent) -> None:
     """Add to the adjoint of each active operand what its linear map makes of the adjoint of the answer."""
     is_masked = type(y_bar) is Masked
     for x, linear_map in active:
@@ -102,7 +103,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Any) -> N
             accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
 
 
-def accumulate(x: Accumulator, x_bar: Any, owned: bool = False) -> None:
+def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`; `owned` says that nothing else sees the array `x_bar`."""
     primal, adjoint = x.primal, x.adjoint
     if (
@@ -175,7 +176,7 @@ def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
     x.owns = False
 
 
-def summed(x: Accumulator) -> Any:
+def summed(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
@@ -212,7 +213,7 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
     return mask
 
 
-def settle(x: Accumulator) -> Any:
+def settle(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; of a view of what the program has written to it is zero, as the memory has it."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
@@ -230,7 +231,7 @@ def settle(x: Accumulator) -> Any:
     return x.adjoint
 
 
-def given_up(x: Accumulator) -> Any:
+def given_up(x: Accumulator) -> Cotangent:
     """The adjoint of a memory, from here on that of the number that it belongs to, as all writes have been undone."""
     memory = x.adjoint
     adjoint = memory.adjoint
@@ -245,7 +246,7 @@ def given_up(x: Accumulator) -> Any:
     return x.adjoint
 
 
-def conforms(x_bar: Any, primal: Any) -> bool:
+def conforms(x_bar: Cotangent, primal: Primal) -> bool:
     """Whether `conform` has surely nothing to do; for numbers, too, as to ask them for their shapes takes longer."""
     try:
         x_bar, primal = value(x_bar), value(primal)
@@ -257,7 +258,7 @@ def conforms(x_bar: Any, primal: Any) -> bool:
     return (kind is float64 or kind is float) and (kind_of_primal is float64 or kind_of_primal is float)
 
 
-def conform(x_bar: Any, primal: Any) -> Any:
+def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
     """`x_bar` with broadcasting undone, in the precision of `primal`, real if that is; a scalar without dimensions."""
     x_bar = unbroadcast(x_bar, shape_of(primal))
     if MET:
@@ -271,7 +272,7 @@ def conform(x_bar: Any, primal: Any) -> Any:
     return x_bar[()] if type(x_bar) is ndarray and x_bar.ndim == 0 else x_bar
 
 
-def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> None:
+def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`."""
     primal, adjoint = x.primal, x.adjoint
     kind = type(adjoint)
@@ -317,7 +318,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Any, mask: Any = True) -> N
         hold(x, index, y_bar, mask)
 
 
-def hold(x: Accumulator, index: Any, y_bar: Any, mask: Any) -> None:
+def hold(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
     """Keep a contribution to a part, to be added when the adjoint is asked for."""
     adjoint = x.adjoint
     if type(adjoint) is Partial:
@@ -329,7 +330,7 @@ def hold(x: Accumulator, index: Any, y_bar: Any, mask: Any) -> None:
     adjoint.masks.append(mask)
 
 
-def of_other_library(primal: Any, adjoint: Any) -> Any:
+def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
     """An adjoint as an array of the library that its value belongs to, other than NumPy; of NumPy's, as it is."""
     if adjoint is ZERO:
         if type(innermost(primal)) is not Standard:
@@ -338,7 +339,7 @@ def of_other_library(primal: Any, adjoint: Any) -> Any:
     return in_library_of(primal, adjoint)
 
 
-def finished(x: Accumulator) -> Any:
+def finished(x: Accumulator) -> Cotangent:
     """The adjoint of an input as the user gets it: of the input's own type, and the user's to keep."""
     primal, adjoint = x.primal, settle(x)
     if type(primal) is type(adjoint) is float:

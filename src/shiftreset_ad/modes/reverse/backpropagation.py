@@ -40,12 +40,13 @@ from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import other_answers
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture, watcher
+from shiftreset_ad.rules.annotations import Cotangent, Primal
 
 # One operation. Here are those with linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the
 # same steps in `elementwise`, specialised, as they decide the speed.
 
 
-def operation(tag: Tag, answer: Any, active: Active) -> Any:
+def operation(tag: Tag, answer: Primal, active: Active) -> Any:
     """Carry out an operation that has this answer (1), and these linear maps for its active operands."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
     if not is_inexact(answer):
@@ -68,9 +69,9 @@ def pull(operation: Operation) -> None:
 
 def there_and_back(
     program: Callable[[list[NumR]], Callable[[], Any]],
-    numbers: list[Any],
+    numbers: list[Primal],
     scalar: Callable[[Any, Tag], tuple[Any, Any]],
-) -> tuple[Any, list[Any], Any]:
+) -> tuple[Primal, list[Cotangent], Any]:
     """The value of a program, its derivative by each of these numbers, and what it returned beside the value.
 
     `program` makes the program of the numbers that it begins with, and `scalar` takes its result apart.

@@ -14,16 +14,17 @@ from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import Primal
 
 
-def arrived(numbers: list[Any], tag: Tag) -> list[NumR]:
+def arrived(numbers: list[Primal], tag: Tag) -> list[NumR]:
     """The numbers that a program under this tag begins with. The program may not write to their arrays."""
     for number in numbers:
         protect(tag, number, "is an argument")
     return [NumR(number, ZERO, tag) for number in numbers]
 
 
-def unchanged_inputs(numbers: list[Any]) -> list[Operation]:
+def unchanged_inputs(numbers: list[Primal]) -> list[Operation]:
     """The operations that check on the way back that nobody has written to the arrays among the inputs."""
     return [unchanged(number) for number in numbers if issubclass(type(number), ndarray)]
 
@@ -36,6 +37,6 @@ def departed(answer: Any, aux: Any, tag: Tag) -> tuple[Any, Any]:
     return value, None if aux is None else without_level(aux, tag, last_value)
 
 
-def last_value(x: NumR) -> Any:
+def last_value(x: NumR) -> Primal:
     """The value of a number before the way back: a copy, if the way back will change it."""
     return +x.primal if has_been_written(x) else x.primal

@@ -29,6 +29,7 @@ from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_ga
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
 from shiftreset_ad.rules.indexing import frozen_index
@@ -264,7 +265,7 @@ def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
         require_order(function, answer)
 
 
-def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Any, sums: bool) -> None:
+def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Cotangent, sums: bool) -> None:
     """Add `factor * y_bar` to the adjoint of the last operand of `y`, which may use up the array `y_bar`."""
     if sums:  # the factor is 1
         accumulate(x, y_bar, type(y_bar) is ndarray and y.owns)

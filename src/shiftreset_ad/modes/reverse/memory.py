@@ -32,6 +32,7 @@ from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO, Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.annotations import Adjoint, Cotangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.masked import Mask, Masked, marked, through
@@ -43,7 +44,7 @@ class Viewed:
 
     __slots__ = ()
 
-    def __add__(self, x_bar: Any) -> Any:
+    def __add__(self, x_bar: Cotangent) -> Adjoint:
         """Add to the adjoint of an array without dimensions."""
         return x_bar
 
@@ -62,10 +63,10 @@ class Memory:
     mask: Mask
 
     def __init__(self, viewed: bool) -> None:
-        self.adjoint: Any = None
+        self.adjoint: Adjoint = None
         self.viewed = viewed
 
-    def __add__(self, x_bar: Any) -> Memory:
+    def __add__(self, x_bar: Cotangent) -> Memory:
         """Add to the adjoint of an array without dimensions."""
         zeros = np.zeros((), dtype_of(x_bar)) if self.adjoint is None else self.adjoint
         self.adjoint, self.mask = with_levels_of(zeros, x_bar), np.ones((), bool)
@@ -102,11 +103,11 @@ class Window:
         """Whether the view has the very elements of what it is a view of, and none of them twice."""
         return self.linear_map is None or self.linear_map.selects
 
-    def view(self, adjoint: Any) -> Any:
+    def view(self, adjoint: Adjoint) -> Adjoint:
         """Of the adjoint of what this is a view of, the part for the view."""
         return adjoint[self.index] if self.linear_map is None else self.linear_map.pushforward(adjoint)
 
-    def add(self, x_bar: Any) -> None:
+    def add(self, x_bar: Cotangent) -> None:
         """Add to the adjoint of the view, by adding to that of what it is a view of."""
         if self.linear_map is None:
             at: Any = At(self.index, x_bar)
@@ -120,7 +121,7 @@ class Window:
         else:
             add_at(self.of, index, y_bar)
 
-    def __add__(self, x_bar: Any) -> Any:
+    def __add__(self, x_bar: Cotangent) -> Adjoint:
         """Add to the adjoint of a view without dimensions."""
         if not has_been_written(self.root):
             return x_bar
@@ -140,7 +141,7 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
     return None
 
 
-def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Any:
+def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
     """The adjoint that the answer with the value `y` of an operation on these numbers begins with: ZERO, or a window if
     it is a view of one of them.
     """
@@ -209,7 +210,7 @@ def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
 # Writing
 
 
-def part_of_adjoint(x: Any) -> Any:
+def part_of_adjoint(x: Any) -> Adjoint:
     """The adjoint of `x`, as a view of the adjoint of its memory, to be written to; None where that is zero."""
     adjoint = root_of(x).adjoint.adjoint
     return None if adjoint is None else part_of(adjoint, x)
@@ -233,7 +234,7 @@ def part_of(part: Any, x: Any) -> Any:
     return part
 
 
-def take_adjoint(x: Any, index: Any) -> Any:
+def take_adjoint(x: Any, index: Any) -> Adjoint:
     """The part `index` of the adjoint of `x`, which is zero from here on; None where nothing of it counts, and `Masked`
     where not all does.
     """
@@ -256,7 +257,7 @@ def take_adjoint(x: Any, index: Any) -> Any:
     return x_bar
 
 
-def add_at(x: Any, index: Any, y_bar: Any, mask: Any = True) -> None:
+def add_at(x: Any, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`, which lies in a memory
     that the program has written to.
     """

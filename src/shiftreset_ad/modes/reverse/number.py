@@ -16,6 +16,7 @@ from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag, capture
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.annotations import Adjoint, Primal
 
 
 class NumR(ArrayNumber):
@@ -24,7 +25,7 @@ class NumR(ArrayNumber):
     __slots__ = ("adjoint", "owns", "primal", "tag")
     owns: bool  # of an array adjoint: nothing else sees it
 
-    def __init__(self, primal: Any, adjoint: Any, tag: Tag) -> None:
+    def __init__(self, primal: Primal, adjoint: Adjoint, tag: Tag) -> None:
         self.primal = primal
         self.adjoint = adjoint
         self.tag = tag
@@ -35,10 +36,10 @@ class NumR(ArrayNumber):
         return by_linear_maps(self, rule, args, kwargs)
 
     @staticmethod
-    def frozen(constant: Any, tag: Tag) -> Any:
+    def frozen(constant: Primal, tag: Tag) -> Primal:
         return frozen(constant, tag)
 
-    def lifted(self, constant: Any) -> NumR:
+    def lifted(self, constant: Primal) -> NumR:
         return of_constant(constant, self.tag)
 
     def is_selected(self) -> bool:
@@ -65,7 +66,7 @@ class ReverseTag(Tag):
         return of_constant(array, self)
 
 
-def of_constant(constant: Any, tag: Tag) -> NumR:
+def of_constant(constant: Primal, tag: Tag) -> NumR:
     """A constant float or array as a number, to be written to, say."""
     y = NumR(constant, ZERO, tag)
     if tag.recorded:  # so that a way back takes away the adjoint that it gives, before the next one

@@ -29,6 +29,7 @@ from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag, watcher
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
@@ -85,11 +86,11 @@ class Recording:
         """The floating-point numbers in the value."""
         return self.structure.numbers
 
-    def cotangents(self, y_bar: Any) -> list[Any]:
+    def cotangents(self, y_bar: Cotangent) -> list[Cotangent]:
         """For each number in the value its cotangent in `y_bar`, a structure like the value; None stands for zero."""
         return self.structure.derivatives_in(y_bar, self.operator, "the cotangent", "the value of the function")
 
-    def pull(self, y_bars: list[Any]) -> list[Any]:
+    def pull(self, y_bars: list[Cotangent]) -> list[Cotangent]:
         """The cotangents of the numbers in the arguments, for those of the numbers in the value; None stands for zero.
 
         One at a time: another thread waits. Raises ControlError if a pullback calls itself.
@@ -103,7 +104,7 @@ class Recording:
             finally:
                 self._owner = 0
 
-    def _pulled(self, y_bars: list[Any]) -> list[Any]:
+    def _pulled(self, y_bars: list[Cotangent]) -> list[Cotangent]:
         if self._cut_short:
             self._clear(self._pending)
         if self._undone:

@@ -13,6 +13,7 @@ from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import SEQUENCES, ZERO
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.rules.annotations import Cotangent
 
 
 def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:
@@ -25,7 +26,11 @@ def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None)
 
 
 def jointly(
-    tag: Tag, answers: Any, operands: list[NumR], pullback: Callable[[list[Any]], Any], site: CallSite | None = None
+    tag: Tag,
+    answers: Any,
+    operands: list[NumR],
+    pullback: Callable[[list[Cotangent]], list[Cotangent]],
+    site: CallSite | None = None,
 ) -> list[Any]:
     """One operation with these answers and operands: `pullback` takes the cotangent of each answer, None for that of a
     constant, and returns the cotangent of each operand, None for zero.

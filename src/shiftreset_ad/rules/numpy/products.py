@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Pullback
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
 
@@ -30,7 +31,7 @@ def _matmul(a: Any, b: Any) -> Any:
     )
 
 
-Pullbacks: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+Pullbacks: TypeAlias = tuple[Pullback, Pullback]
 
 
 def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
