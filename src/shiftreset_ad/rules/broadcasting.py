@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
+from shiftreset_ad.rules.annotations import Cotangent
+
 ADD: Any = np.add.reduce
 FLOAT64 = np.dtype(float64)
 SMALL = 1000  # elements; of no more, a copy is quicker to have than a view that repeats them
@@ -39,7 +41,7 @@ def is_complex(x: Any) -> bool:
     return type(x) is not float and dtype_of(x).kind == "c"
 
 
-def unbroadcast(y_bar: Any, shape: tuple[int, ...]) -> Any:
+def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:
     """Sum `y_bar` over the axes along which an operand of this `shape` was broadcast: the transpose of broadcasting."""
     given = shape_of(y_bar)
     if given == shape:

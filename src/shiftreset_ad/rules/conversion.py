@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, dispatched, functions_of, linear, structured
 
@@ -48,7 +49,7 @@ def in_precision(x: Any, dtype: Any) -> Any:
 def _astype(x: Any, dtype: Any) -> Any:
     to, back = np.dtype(dtype), np.dtype(dtype_of(x))
 
-    def pushforward(x_dot: Any) -> Any:
+    def pushforward(x_dot: Tangent) -> Tangent:
         # Of the value NumPy says, by a warning, if imaginary parts are dropped; of the derivative that is how it is
         # meant.
         return astype(x_dot if to.kind == "c" or not is_complex(x_dot) else np.real(x_dot), to)

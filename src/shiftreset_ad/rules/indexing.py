@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.stand_ins import ask, is_staged, staged_among
 from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
@@ -20,7 +21,7 @@ class At(NamedTuple):
     """A cotangent that is zero outside of the part `index`, where it is `y_bar`."""
 
     index: Any
-    y_bar: Any
+    y_bar: Cotangent
 
 
 def frozen_index(index: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -45,7 +46,7 @@ def selected(mask: Mask, product: Any) -> Any:
     return product
 
 
-def where_chosen(condition: Any, y_bar: Any) -> Any:
+def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     """The cotangent of an operand that was chosen where the condition, a constant, holds."""
     if condition is True:
         return y_bar
@@ -74,14 +75,14 @@ class Choice:
     def __init__(self, shares: Any) -> None:
         self.shares = shares
 
-    def __mul__(self, x_dot: Any) -> Any:
+    def __mul__(self, x_dot: Tangent) -> Any:
         """The tangent of what was chosen."""
         shares = self.shares
         if shape_of(shares):
             return np.where(shares != 0, shares * x_dot, 0.0)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
-    def chosen(self, y_bar: Any) -> Any:
+    def chosen(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, for that of the answer."""
         shares = self.shares
         if not shape_of(shares):
@@ -98,7 +99,7 @@ class Choice:
 NOTHING = Masked(0.0, np.zeros((), bool))
 
 
-def settled(x_bar: Any) -> Any:
+def settled(x_bar: Cotangent) -> Cotangent:
     """A cotangent as an ordinary array."""
     return x_bar.values if type(x_bar) is Masked else x_bar
 

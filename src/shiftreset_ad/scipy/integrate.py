@@ -17,6 +17,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, has_number
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.linalg.matrices import array_of
@@ -195,7 +196,7 @@ solution: Any = custom_derivative(_solution, nondiff_argnums=0)
 # Forward: the sensitivity equations, s' = df/dy s + df/dparams params_dot
 
 
-def sensitivities(problem: Problem, y0: Any, t: Any, params: Any, start: Any, params_dot: Any) -> Any:
+def sensitivities(problem: Problem, y0: Any, t: Any, params: Any, start: Any, params_dot: Tangent) -> Any:
     """The derivative of y(t), (m, n), along a direction in which y begins with `start`; t does not change."""
     n = shape_of(y0)[0]
 
@@ -245,7 +246,7 @@ def _fwd(problem: Problem, y0: Any, t: Any, params: Any) -> Any:
     return y, (y, y0, t, params)
 
 
-def _bwd(problem: Problem, residuals: Any, y_bar: Any) -> Any:
+def _bwd(problem: Problem, residuals: Any, y_bar: Cotangent) -> Any:
     y, y0, t, params = residuals
     try:
         start_bar, params_bar = by_adjoints(problem, y, t, params, y_bar)
@@ -260,7 +261,7 @@ solution.defjvp(_forward)
 solution.defvjp(_fwd, _bwd)
 
 
-def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Any) -> tuple[Any, Any]:
+def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent) -> tuple[Any, Any]:
     """The cotangents of y(t[0]), by the later times, and of the parameters.
 
     Each stretch between two times begins where the solution was, and is taken in two parts if it does not lead back.
@@ -278,7 +279,7 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Any) -> tu
 
     adjoint = problem.with_more(rate, sum(sizes), quiet=True)
 
-    def back(from_t: Any, to_t: Any, from_y: Any, to_y: Any, bar: Any, halvings: int) -> tuple[Any, Any]:
+    def back(from_t: Any, to_t: Any, from_y: Any, to_y: Any, bar: Cotangent, halvings: int) -> tuple[Any, Any]:
         """The cotangents at `to_t`, and the integral of those of the parameters, for `bar` at `from_t`."""
         begin, end = float(plain(to_t)), float(plain(from_t))
         middle = next((c for c in critical if min(begin, end) < c < max(begin, end)), None)
@@ -310,7 +311,7 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Any) -> tu
     return bar, trees.unflatten(structure, parts)
 
 
-def by_sensitivities(problem: Problem, y0: Any, t: Any, params: Any, y_bar: Any) -> tuple[Any, Any]:
+def by_sensitivities(problem: Problem, y0: Any, t: Any, params: Any, y_bar: Cotangent) -> tuple[Any, Any]:
     """What `by_adjoints` gives, by the sensitivity equations of each component and parameter: forward in time."""
     leaves, structure = trees.flatten([y0, params])
     zeros = [np.zeros(shape_of(x)) for x in leaves]

@@ -13,6 +13,7 @@ import scipy.signal  # type: ignore[import-untyped]
 
 from shiftreset_ad.numbers.dispatch import call
 from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.rules.table import LinearMap, structured
@@ -45,7 +46,7 @@ def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     if not hasattr(in2, "shape"):
         in2 = np.asarray(in2)
 
-    def overlap(y_bar: Any, other: Any, shape: tuple[int, ...]) -> Any:
+    def overlap(y_bar: Cotangent, other: Any, shape: tuple[int, ...]) -> Any:
         widths = []
         for size, m, n in zip(shape_of(y_bar), shape, shape_of(other), strict=True):
             rest = m + n - 1 - size

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.numbers.number import SEQUENCES, has_number
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
@@ -85,7 +86,7 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
         return factor * np.where(void, 0.0, powers)
 
     def map_of(weights: Callable[[], Any], x: Any) -> LinearMap:
-        def pushforward(x_dot: Any) -> Any:
+        def pushforward(x_dot: Tangent) -> Tangent:
             y_dot = np.reshape(np.sum(np.broadcast_to(weights() * x_dot, shape), axis=axes), shape_of_y)
             return (y_dot, np.zeros(shape_of_y)) if return_sign else y_dot
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
@@ -29,7 +30,7 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structur
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
-def scaled(y_bar: Any, matrices: Any) -> Any:
+def scaled(y_bar: Cotangent, matrices: Any) -> Any:
     """Each matrix times its scalar."""
     return np.expand_dims(y_bar, (-2, -1)) * matrices
 
@@ -43,10 +44,10 @@ def summed(products: Any) -> Any:
 def _det(a: Any) -> Any:
     y = np.linalg.det(a)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         return summed(transposed(adjugate(a, y)) * a_dot)
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return scaled(y_bar, transposed(adjugate(a, y)))
 
     return y, (LinearMap(pushforward, pullback),)
@@ -91,13 +92,13 @@ def _adjugate_of_any(a: Any) -> Any:
         others = products_of_others(without_one, (len(shape_of(without_one)) - 1,))
         return u, vh, np.where(diagonal, 0.0, others)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         u, vh, products = bases_and_products()
         m = np.matmul(adjoint(u), np.matmul(a_dot, adjoint(vh)))
         diagonal = np.matmul(products, np.expand_dims(diagonal_of(m), -1))[..., 0]
         return _assembled(u, vh, with_diagonal(diagonal) - products * m)
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         u, vh, products = bases_and_products()
         y_bar = scaled(np.linalg.det(np.matmul(u, vh)), y_bar)
         middle_bar = np.matmul(conjugated(vh), np.matmul(y_bar, conjugated(u)))
@@ -123,7 +124,7 @@ def log_of_det(a: Any) -> Any:
 
 @structured(log_of_det)
 def _log_of_det(a: Any) -> Any:
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         slope = transposed(inverse_of_any(a)) * a_dot
         return summed(np.real(slope))
 
@@ -145,10 +146,10 @@ def _sign_of_det(a: Any) -> Any:
         singular = np.expand_dims(sign == 0, (-2, -1))
         return np.where(singular, 0.0, transposed(np.linalg.inv(np.where(singular, np.eye(shape_of(a)[-1]), a))))
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         return 1j * sign * np.imag(summed(slopes() * a_dot))
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return scaled(-1j * np.real(1j * sign * y_bar), slopes())
 
     return sign, (LinearMap(pushforward, pullback),)

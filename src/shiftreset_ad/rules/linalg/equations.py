@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.linalg.matrices import adjoint, transposed
 from shiftreset_ad.rules.numpy.products import conjugated
@@ -45,17 +46,17 @@ def _triangular_solution(
     def as_given(y: Any) -> Any:
         return y[..., 0] if vector else y
 
-    def backward(y_bar: Any) -> Any:
+    def backward(y_bar: Cotangent) -> Cotangent:
         if trans == "C":  # the transpose of the adjoint is the conjugate
             return conjugated(solution(a, conjugated(as_column(y_bar)), "N"))
         return solution(a, as_column(y_bar), "T" if trans == "N" else "N")
 
-    def pushforward_a(a_dot: Any) -> Any:
+    def pushforward_a(a_dot: Tangent) -> Tangent:
         change = np.where(read, a_dot, 0.0)
         change = {"N": change, "T": transposed(change), "C": adjoint(change)}[trans]
         return as_given(solution(a, -np.matmul(change, as_column(x)), trans))
 
-    def pullback_a(y_bar: Any) -> Any:
+    def pullback_a(y_bar: Cotangent) -> Cotangent:
         change = -np.matmul(backward(y_bar), transposed(as_column(x)))
         change = {"N": change, "T": transposed(change), "C": adjoint(change)}[trans]
         return np.where(read, change, 0.0)
@@ -82,7 +83,7 @@ def _sylvester_solution(operands: list[Any]) -> Any:
     def forward(change: Any) -> Any:
         return sylvester_solution([a, b, change])
 
-    def backward(y_bar: Any) -> Any:
+    def backward(y_bar: Cotangent) -> Cotangent:
         return sylvester_solution([transposed(a), transposed(b), y_bar])
 
     return x, (
@@ -132,10 +133,10 @@ def _banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: 
         found = ab[np.arange(below + above, -1, -1)[:, None], np.clip(places, 0, max(size - 1, 0))]
         return np.where((places >= 0) & (places < size), found, 0.0)
 
-    def backward(y_bar: Any) -> Any:
+    def backward(y_bar: Cotangent) -> Cotangent:
         return banded_solution([of_transpose(), as_matrix(y_bar)], (above, below), False)
 
-    def pushforward_ab(ab_dot: Any) -> Any:
+    def pushforward_ab(ab_dot: Tangent) -> Tangent:
         places = columns - np.arange(-above, below + 1)[:, None]  # of the column j that row i has in each band
         clipped = np.clip(places, 0, max(size - 1, 0))
         entries = ab_dot[np.arange(below + above + 1)[:, None], clipped]
@@ -143,7 +144,7 @@ def _banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: 
         product = np.sum(np.expand_dims(entries, -1) * as_matrix(x)[clipped], axis=0)
         return -banded_solution([ab, as_given(product)], bands, False)
 
-    def pullback_ab(y_bar: Any) -> Any:
+    def pullback_ab(y_bar: Cotangent) -> Cotangent:
         return np.where(inside, -np.sum(backward(y_bar)[rows] * as_matrix(x), axis=-1), 0.0)
 
     return x, (

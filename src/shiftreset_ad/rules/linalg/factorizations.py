@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
@@ -53,12 +54,12 @@ def _cholesky_factor(h: Any, upper: bool) -> Any:
     y = cholesky_factor(h, upper)
     factor = adjoint(y) if upper else y
 
-    def pushforward(h_dot: Any) -> Any:
+    def pushforward(h_dot: Tangent) -> Tangent:
         inner = np.linalg.solve(factor, adjoint(np.linalg.solve(factor, h_dot)))
         factor_dot = np.matmul(factor, lower_half(inner))
         return adjoint(factor_dot) if upper else factor_dot
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         inner_bar = lower_half(np.matmul(transposed(factor), adjoint(y_bar) if upper else y_bar))
         outside = np.linalg.solve(transposed(factor), inner_bar)
         return transposed(np.linalg.solve(adjoint(factor), transposed(outside)))
@@ -104,7 +105,7 @@ def _reduced_factors(a: Any) -> Any:
     regular = np.where(singular, np.nan, square)
     wide = rows < columns
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         moved = transposed(np.linalg.solve(transposed(regular), transposed(a_dot[..., :rows])))
         b = np.matmul(adjoint(q), moved)
         t = folded(b)
@@ -154,11 +155,11 @@ def _rest_of_reflections(q: Any, rest: Any) -> Any:
     z = np.matmul(q[..., size:, :], np.linalg.pinv(q[..., :size, :] - np.eye(size)))
     moved = q + np.matmul(y, z)
 
-    def pushforward(q_dot: Any) -> Any:
+    def pushforward(q_dot: Tangent) -> Tangent:
         turned = q_dot[..., size:, :] - np.matmul(z, q_dot[..., :size, :])
         return np.matmul(q_dot, adjoint(z)) - np.matmul(moved, adjoint(turned))
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         turned_bar = -np.matmul(adjoint(y_bar), conjugated(moved))
         rows_bar = np.concatenate([-np.matmul(transposed(z), turned_bar), turned_bar], axis=-2)
         return np.matmul(y_bar, conjugated(z)) + rows_bar

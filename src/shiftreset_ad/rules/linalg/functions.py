@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # type: ignore[import-untyped]
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.equations import sylvester_solution
 from shiftreset_ad.rules.linalg.matrices import require_square, transposed
@@ -89,14 +90,14 @@ def _logarithm(a: Any) -> Any:
             roots.append(root)
         return roots, [np.linalg.inv(identity + t * (root - identity)) for t in NODES]
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         roots, inverses = roots_and_inverses()
         for x in roots:
             a_dot = sylvester_solution([x, x, a_dot])
         parts = [w * np.matmul(y, np.matmul(a_dot, y)) for w, y in zip(WEIGHTS, inverses, strict=True)]
         return 2.0 ** len(roots) * sum(parts[1:], parts[0])
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         roots, inverses = roots_and_inverses()
         turned = [transposed(y) for y in inverses]
         parts = [w * np.matmul(y, np.matmul(y_bar, y)) for w, y in zip(WEIGHTS, turned, strict=True)]
@@ -124,7 +125,7 @@ def _square_root(a: Any) -> Any:
     """From X X = A."""
     x = square_root(a)
 
-    def backward(y_bar: Any) -> Any:
+    def backward(y_bar: Cotangent) -> Cotangent:
         return sylvester_solution([transposed(x), transposed(x), y_bar])
 
     return x, (LinearMap(lambda a_dot: sylvester_solution([x, x, a_dot]), backward),)

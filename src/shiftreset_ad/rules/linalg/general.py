@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.linalg.coincidences import coupled
 from shiftreset_ad.rules.linalg.matrices import (
@@ -49,7 +50,7 @@ def _eigenpairs(a: Any) -> Any:
     largest = constant_of(v, largest_components)
     pivots = np.sum(np.where(largest, real_part_of(v), 0.0), axis=-2)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         m = np.linalg.solve(basis, np.matmul(a_dot, v))
         u = np.matmul(v, coupled("numpy.linalg.eig", "eigenvalues", w, m))
         v_dot = u - v * np.expand_dims(np.sum(real_part_of(conjugated(v) * u), axis=-2), -2)
@@ -79,11 +80,11 @@ def _eigvals(a: Any) -> Any:
         of_vectors, v = eigenpairs(a)
         return basis_or_nan(np.matmul(v, permutation(constant_of(w, np.copy), constant_of(of_vectors, np.copy))))
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         v = basis()
         return diagonal_of(np.linalg.solve(v, np.matmul(a_dot, v)))
 
-    def pullback(w_bar: Any) -> Any:
+    def pullback(w_bar: Cotangent) -> Cotangent:
         v = basis()
         return np.linalg.solve(transposed(v), np.expand_dims(w_bar, -1) * transposed(v))
 

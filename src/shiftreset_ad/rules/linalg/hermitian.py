@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.linalg.coincidences import coupled, sum_of_products
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
@@ -56,7 +57,7 @@ def eigenpairs(h: Any, triangle: Any) -> tuple[Any, Any]:
 def _eigenpairs(h: Any, triangle: Any) -> Any:
     w, v = eigenpairs(h, triangle)
 
-    def pushforward(h_dot: Any) -> Any:
+    def pushforward(h_dot: Tangent) -> Tangent:
         m = np.matmul(adjoint(v), np.matmul(h_dot, v))
         return real_part_of(diagonal_of(m)), np.matmul(v, coupled("numpy.linalg.eigh", "eigenvalues", w, m))
 
@@ -77,11 +78,11 @@ def eigenvalues(h: Any, triangle: Any) -> Any:
 
 @structured(eigenvalues)
 def _eigenvalues(h: Any, triangle: Any) -> Any:
-    def pushforward(h_dot: Any) -> Any:
+    def pushforward(h_dot: Tangent) -> Tangent:
         _, v = eigenpairs(h, triangle)
         return real_part_of(np.sum(conjugated(v) * np.matmul(h_dot, v), axis=-2))
 
-    def pullback(w_bar: Any) -> Any:
+    def pullback(w_bar: Cotangent) -> Cotangent:
         _, v = eigenpairs(h, triangle)
         return sum_of_products(v, w_bar, v)
 

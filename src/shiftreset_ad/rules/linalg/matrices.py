@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.masked import Mask, where_chosen
@@ -85,7 +86,7 @@ def hermitian_from(a: Any, triangle: Any) -> Any:
 
 @structured(hermitian_from, linear=True)
 def _hermitian_from(a: Any, triangle: Any) -> Any:
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         size = shape_of(a)[-1]
         given, diagonal = strictly(triangle, size), on_diagonal(size)
         return where_chosen(given | diagonal, np.where(diagonal, real_part_of(y_bar), y_bar + adjoint(y_bar)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import adjoint, real_part_of
 from shiftreset_ad.rules.linalg.singular import decomposition, inverse_or_zero, inverse_sums
@@ -162,10 +163,10 @@ def nuclear_norm(a: Any) -> Any:
 
 @structured(nuclear_norm)
 def _nuclear_norm(a: Any) -> Any:
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         return np.sum(real_part_of(conjugated(polar_factor(a)) * a_dot), axis=(-2, -1))
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return np.expand_dims(y_bar, (-2, -1)) * conjugated(polar_factor(a))
 
     return nuclear_norm(a), (LinearMap(pushforward, pullback),)
@@ -185,7 +186,7 @@ def _polar_factor(a: Any) -> Any:
     """
     rows, columns = shape_of(a)[-2:]
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         u, s, vh = decomposition(a, False)
         image = np.matmul(a_dot, adjoint(vh))
         m = np.matmul(adjoint(u), image)
@@ -198,7 +199,7 @@ def _polar_factor(a: Any) -> Any:
             change = change + np.matmul(u, adjoint(inverses * beside))
         return change
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return conjugated(pushforward(conjugated(y_bar)))
 
     return polar_factor(a), (LinearMap(pushforward, pullback),)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
@@ -84,13 +85,13 @@ def _pseudoinverse(a: Any, rcond: Any, hermitian: bool) -> Any:
         """The part of `x` that is perpendicular to the rows of A."""
         return x - np.matmul(y, np.matmul(a, x))
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         turned = adjoint(a_dot)
         by_columns = outside_columns(np.matmul(np.matmul(y, adjoint(y)), turned))
         by_rows = np.matmul(outside_rows(turned), np.matmul(adjoint(y), y))
         return by_columns + by_rows - np.matmul(np.matmul(y, a_dot), y)
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         within = np.matmul(np.matmul(transposed(y), y_bar), transposed(y))
         back = transposed(y_bar)
         by_columns = np.matmul(back - np.matmul(a, np.matmul(y, back)), np.matmul(y, adjoint(y)))
@@ -153,10 +154,10 @@ def _least_squares(operands: list[Any], rcond: Any) -> Any:
             return np.zeros(0, dtype_of(answers[1]))
         return 2.0 * np.sum(real_part_of(conjugated(rest) * change), axis=0)
 
-    def to_residuals(y_bar: Any) -> Any:
+    def to_residuals(y_bar: Cotangent) -> Cotangent:
         return 2.0 * conjugated(rest) * y_bar if counted else np.zeros(shape_of(rest), dtype_of(rest))
 
-    def pushforward_a(a_dot: Any) -> Any:
+    def pushforward_a(a_dot: Tangent) -> Tangent:
         moved = np.matmul(a_dot, x)
         turned = adjoint(a_dot)
         outside = np.matmul(turned, np.matmul(adjoint(y), x))
@@ -172,7 +173,7 @@ def _least_squares(operands: list[Any], rcond: Any) -> Any:
         moved = np.matmul(back + to_residuals(residual_bar), transposed(x))
         return conjugated(turned + outside) - moved
 
-    def pushforward_b(b_dot: Any) -> Any:
+    def pushforward_b(b_dot: Tangent) -> Tangent:
         x_dot = np.matmul(y, as_column(b_dot))
         return (x_dot[..., 0] if vector else x_dot), of_residuals(as_column(b_dot))
 

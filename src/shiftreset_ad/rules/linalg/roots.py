@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.linalg.factorizations import lower_half
 from shiftreset_ad.rules.linalg.matrices import transposed
 from shiftreset_ad.rules.table import LinearMap, dispatched, structured
@@ -27,10 +28,10 @@ def inverse_root(a: Any) -> Any:
 def _inverse_root(a: Any) -> Any:
     y = inverse_root(a)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         return -np.matmul(lower_half(np.matmul(y, np.matmul(a_dot, transposed(y)))), y)
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         inner_bar = lower_half(np.matmul(y_bar, transposed(y)))
         return -np.matmul(transposed(y), np.matmul(inner_bar, y))
 

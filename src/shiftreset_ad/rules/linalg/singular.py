@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.linalg.coincidences import coupled, sum_of_products
 from shiftreset_ad.rules.linalg.matrices import (
@@ -77,11 +78,11 @@ def singular_values(a: Any) -> Any:
 
 @structured(singular_values)
 def _singular_values(a: Any) -> Any:
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         u, s, vh = decomposition(a, False)
         return (s != 0) * real_part_of(np.sum(conjugated(u) * np.matmul(a_dot, adjoint(vh)), axis=-2))
 
-    def pullback(s_bar: Any) -> Any:
+    def pullback(s_bar: Cotangent) -> Cotangent:
         u, s, vh = decomposition(a, False)
         return sum_of_products(u, (s != 0) * s_bar, adjoint(vh))
 
@@ -106,7 +107,7 @@ def _decomposition(a: Any, full: bool) -> Any:
     def even(m: Any) -> Any:
         return coupled("numpy.linalg.svd", "singular values", s, m)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         image = np.matmul(a_dot, v)
         m = np.matmul(adjoint(u), image)
         both, apart = even(m + adjoint(m)) / 2, odd * (m - adjoint(m)) / 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.linalg.matrices import array_of, transposed
 from shiftreset_ad.rules.table import LinearMap, composite, structured
@@ -25,10 +26,10 @@ def _solve(a: Any, b: Any) -> Any:
     def as_given(y: Any) -> Any:
         return y[..., 0] if vector else y
 
-    def backward(y_bar: Any) -> Any:
+    def backward(y_bar: Cotangent) -> Cotangent:
         return np.linalg.solve(transposed(a), as_column(y_bar))
 
-    def pullback_a(y_bar: Any) -> Any:
+    def pullback_a(y_bar: Cotangent) -> Cotangent:
         return unbroadcast(-np.matmul(backward(y_bar), transposed(as_column(x))), shape_a)
 
     return x, (
@@ -44,7 +45,7 @@ def _solve(a: Any, b: Any) -> Any:
 def _inv(a: Any) -> Any:
     y = np.linalg.inv(a)
 
-    def pullback(y_bar: Any) -> Any:
+    def pullback(y_bar: Cotangent) -> Cotangent:
         return -np.matmul(np.matmul(transposed(y), y_bar), transposed(y))
 
     return y, (LinearMap(lambda a_dot: -np.matmul(np.matmul(y, a_dot), y), pullback),)

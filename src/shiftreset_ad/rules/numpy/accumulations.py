@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.reductions import normalize_axes
 from shiftreset_ad.rules.numpy.shapes import astype
@@ -17,7 +18,7 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, function
 def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     shape = shape_of(a)
 
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         along = 0 if axis is None else axis
         return np.reshape(np.flip(np.cumsum(np.flip(y_bar, along), along), along), shape)
 
@@ -106,11 +107,11 @@ def _running_extreme(function: Callable[..., Any], ufunc: Callable[..., Any]) ->
             same = np.concatenate([tied[..., :1], (y[..., 1:] == y[..., :-1]) * 1.0], axis=-1)
             return tied, same, recurrence(same, tied)
 
-        def pushforward(x_dot: Any) -> Any:
+        def pushforward(x_dot: Tangent) -> Tangent:
             tied, same, count = shares()
             return recurrence(same, tied * x_dot) / count
 
-        def pullback(y_bar: Any) -> Any:
+        def pullback(y_bar: Cotangent) -> Cotangent:
             tied, same, count = shares()
             return tied * recurrence_from_the_end(same, y_bar / count)
 

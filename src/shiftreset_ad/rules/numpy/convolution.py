@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import LinearMap, structured
 
 
-def in_full(y_bar: Any, full: int, shorter_first: bool = False) -> Any:
+def in_full(y_bar: Cotangent, full: int, shorter_first: bool = False) -> Any:
     """The cotangent of the full convolution, of this size: `y_bar` in its place, the middle, and zeros around it.
 
     Where there is no middle, NumPy goes to the left, and in a correlation with a longer vector to the right.
@@ -25,7 +26,7 @@ def in_full(y_bar: Any, full: int, shorter_first: bool = False) -> Any:
     return np.concatenate([np.zeros(start, dtype), y_bar, np.zeros(rest - start, dtype)]) if rest else y_bar
 
 
-def overlap(y_bar: Any, b: Any) -> Any:
+def overlap(y_bar: Cotangent, b: Any) -> Any:
     """sum_k y_bar_k b_(k-i), for each i."""
     return np.convolve(y_bar, b[::-1], "valid")
 
@@ -55,7 +56,7 @@ def _correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     a, v = np.atleast_1d(a), np.atleast_1d(v)  # of a list, an array
     size_a, size_v = shape_of(a)[0], shape_of(v)[0]
 
-    def full(y_bar: Any) -> Any:
+    def full(y_bar: Cotangent) -> Cotangent:
         return in_full(y_bar, size_a + size_v - 1, shorter_first=size_a < size_v)
 
     return y, (

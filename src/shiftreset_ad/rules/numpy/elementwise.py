@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
@@ -222,7 +223,7 @@ def _sign_of_complex(z: Any) -> Any:
     sign, length = np.sign(z), np.absolute(z)
     scale = (length != 0) / np.where(length == 0, 1.0, length)
 
-    def turn(z_dot: Any) -> Any:
+    def turn(z_dot: Tangent) -> Tangent:
         """Only the part of `z_dot` that is perpendicular to z counts."""
         return (z_dot - sign * np.real(np.conjugate(sign) * z_dot)) * scale
 

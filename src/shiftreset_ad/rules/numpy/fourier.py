@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite, linear, structured
@@ -38,7 +39,7 @@ def _symmetric(transform: Callable[..., Any]) -> Callable[..., Any]:
     def differentiate(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
         shape = shape_of(a)
 
-        def transpose(y_bar: Any) -> Any:
+        def transpose(y_bar: Cotangent) -> Cotangent:
             return resized(transform(y_bar, None, axis, norm), shape[axis], axis)
 
         return linear(a, lambda a: transform(a, n, axis, norm), transpose)
@@ -55,7 +56,7 @@ def _rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any
     """The first half of `fft`; the other half has a cotangent of zero."""
     shape = shape_of(a)
 
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         points = shape[axis] if n is None else n
         return resized(np.fft.fft(y_bar, points, axis, norm), shape[axis], axis)
 
@@ -67,7 +68,7 @@ def _irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> An
     """A real answer has each frequency twice, as itself and as its conjugate, but the first and the middle one."""
     shape = shape_of(a)
 
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         place = normalize_axis(axis, len(shape))
         points = shape_of(y_bar)[place]
         twice = np.full(points // 2 + 1, 2)

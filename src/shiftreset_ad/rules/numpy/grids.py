@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.numpy.joining import as_array
@@ -42,11 +43,11 @@ def _linspace(
     per_step = 1.0 / steps if steps > 0 else 0.0
 
     def of_one(shape: tuple[int, ...], share: Any, share_of_step: float) -> LinearMap:
-        def pushforward(x_dot: Any) -> Any:
+        def pushforward(x_dot: Tangent) -> Tangent:
             y_dot = np.expand_dims(np.broadcast_to(x_dot, common), axis) * share
             return (y_dot, np.broadcast_to(x_dot, common) * share_of_step) if retstep else y_dot
 
-        def pullback(y_bar: Any) -> Any:
+        def pullback(y_bar: Cotangent) -> Cotangent:
             if not retstep:
                 return unbroadcast(np.sum(y_bar * share, axis=axis), shape)
             of_y, of_step = y_bar

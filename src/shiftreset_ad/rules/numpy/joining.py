@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.conversion import astype
@@ -59,7 +60,7 @@ def _join(arrays: list[Any], axis: int) -> Any:
     return y, ([part(start, stop) for start, stop in itertools.pairwise(edges)],)
 
 
-def _placed(x_dot: Any, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
+def _placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
     """`x_dot` in its place among zeros."""
     before, after = list(shape), list(shape)
     axis = len(index) - 1

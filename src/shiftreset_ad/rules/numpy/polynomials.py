@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.numpy.calculus import as_array
 from shiftreset_ad.rules.numpy.shapes import astype
@@ -169,7 +170,7 @@ def _characteristic_polynomial(matrix: Any) -> Any:
             parts.append(np.matmul(matrix, parts[-1]) + c[k] * unit)
         return np.stack(parts)
 
-    def pushforward(a_dot: Any) -> Any:
+    def pushforward(a_dot: Tangent) -> Tangent:
         traces = np.einsum("kij,ji->k", adjugate(), a_dot)
         return np.concatenate([np.zeros(1, dtype_of(traces)), -traces])
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.rules.annotations import Pullback
+from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
 
@@ -53,7 +53,7 @@ def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b:
     """Of stacks of matrices, which broadcast."""
     row, column = len(shape_a) == 1, len(shape_b) == 1
 
-    def as_matrices(x: Any, y: Any, y_bar: Any) -> tuple[Any, Any, Any]:
+    def as_matrices(x: Any, y: Any, y_bar: Cotangent) -> tuple[Any, Any, Any]:
         """Both operands and the cotangent with the axes that `matmul` adds to a vector and drops from the answer."""
         if row:
             x, y_bar = x[None, :], y_bar[..., None, :]
@@ -61,11 +61,11 @@ def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b:
             y, y_bar = y[:, None], y_bar[..., None]
         return x, y, y_bar
 
-    def pullback_a(y_bar: Any) -> Any:
+    def pullback_a(y_bar: Cotangent) -> Cotangent:
         x, y, y_bar = as_matrices(a, b, y_bar)
         return np.reshape(unbroadcast(np.matmul(y_bar, np.swapaxes(y, -1, -2)), shape_of(x)), shape_a)
 
-    def pullback_b(y_bar: Any) -> Any:
+    def pullback_b(y_bar: Cotangent) -> Cotangent:
         x, y, y_bar = as_matrices(a, b, y_bar)
         return np.reshape(unbroadcast(np.matmul(np.swapaxes(x, -1, -2), y_bar), shape_of(y)), shape_b)
 
@@ -82,12 +82,12 @@ def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: An
     free_b = [i for i in range(ndim_b) if i not in summed_b]
     from_a, from_b = range(len(free_a)), range(len(free_a), len(free_a) + len(free_b))
 
-    def pullback_a(y_bar: Any) -> Any:
+    def pullback_a(y_bar: Cotangent) -> Cotangent:
         # Its axes are the free ones of a, and the summed ones of b as they come in b.
         order = [*free_a, *(summed_a[summed_b.index(i)] for i in sorted(summed_b))]
         return np.transpose(np.tensordot(y_bar, b, axes=(from_b, free_b)), np.argsort(order))
 
-    def pullback_b(y_bar: Any) -> Any:
+    def pullback_b(y_bar: Cotangent) -> Cotangent:
         order = [*(summed_b[summed_a.index(i)] for i in sorted(summed_a)), *free_b]
         return np.transpose(np.tensordot(a, y_bar, axes=(free_a, from_a)), np.argsort(order))
 
@@ -145,7 +145,7 @@ def outer(a: Any, b: Any) -> Any:
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     shape = shape_of(a)
 
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         axes = normalize_axes((axis1, axis2), len(shape))
         on_diagonal = np.eye(shape[axes[0]], shape[axes[1]], offset, dtype=bool)
         return np.moveaxis(np.where(on_diagonal, np.expand_dims(y_bar, (-2, -1)), 0.0), (-2, -1), axes)
@@ -215,7 +215,7 @@ def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any
         known = {label for side in (output, *other_inputs) for label in side}
         found = "".join(label for label in labels if label in known)
 
-        def pullback(y_bar: Any) -> Any:
+        def pullback(y_bar: Cotangent) -> Cotangent:
             x_bar = contract([y_bar, *others], [output, *other_inputs], found, optimize)
             # A label of this operand alone was summed over: its cotangent is the same all along.
             sizes = iter(shape_of(x_bar))
@@ -223,7 +223,7 @@ def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
-        def pushforward(x_dot: Any) -> Any:
+        def pushforward(x_dot: Tangent) -> Tangent:
             return contract([*operands[:place], x_dot, *operands[place + 1 :]], inputs, output, optimize)
 
         return LinearMap(pushforward, pullback)

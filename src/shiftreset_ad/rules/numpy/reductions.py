@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, shape_of, total
 from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -40,7 +41,7 @@ def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
 def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], Any]:
     """The transpose of summing over `axes`: the sum's cotangent, with or without `keepdims`, back in full `shape`."""
 
-    def spread(y_bar: Any) -> Any:
+    def spread(y_bar: Cotangent) -> Cotangent:
         if shape_of(y_bar):
             y_bar = np.reshape(y_bar, tuple(1 if i in axes else size for i, size in enumerate(shape)))
         return broadcast(y_bar, shape)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import At, frozen_index
@@ -208,7 +209,7 @@ def _sliding_window_view(
         )
     shape = shape_of(x)
 
-    def transpose(y_bar: Any) -> Any:
+    def transpose(y_bar: Cotangent) -> Cotangent:
         axes = range(len(shape)) if axis is None else normalize_axes(axis, len(shape), allow_duplicate=True)
         for window_axis in reversed(axes):
             y_bar = sum_of_windows(y_bar, window_axis)
@@ -237,7 +238,7 @@ def _with_owner(y: Any, x: Any) -> Any:
     return view
 
 
-def sum_of_windows(y_bar: Any, axis: int) -> Any:
+def sum_of_windows(y_bar: Cotangent, axis: int) -> Any:
     """The sum of windows along the last axis, each in its place: one step further than the one before it on `axis`."""
     rows = np.moveaxis(y_bar, axis, -2)
     *outer, count, size = shape_of(rows)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
 from shiftreset_ad.rules.numpy.joining import join
@@ -70,7 +71,7 @@ def _ravel(a: Any, order: Any = "C") -> Any:
     return linear(a, lambda a: np.ravel(a, order), lambda y_bar: in_shape(y_bar, original, order), selects=True)
 
 
-def in_shape(y_bar: Any, shape: tuple[int, ...], order: Any) -> Any:
+def in_shape(y_bar: Cotangent, shape: tuple[int, ...], order: Any) -> Any:
     """A cotangent in the shape of the operand; that of a scalar is one, too, and no array."""
     return np.reshape(y_bar, shape, order=order) if shape else y_bar[(0,) * len(shape_of(y_bar))]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.table import STRUCTURED, LinearMap, Partial, Structured, elementwise
 
@@ -89,7 +90,7 @@ def map_of_several(partial: Any, ys: Any, values: tuple[Any, ...], x: Any) -> Li
     return LinearMap(lambda x_dot: tuple(slope * x_dot for slope in partial(ys, *values)), pullback)
 
 
-def is_unused(y_bar: Any) -> bool:
+def is_unused(y_bar: Cotangent) -> bool:
     """Whether this is the cotangent of an answer that nothing uses, whose derivative may be infinite."""
     return y_bar is None or (isinstance(y_bar, float | complex | np.generic | np.ndarray) and not np.any(y_bar))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftreset_ad.numbers.dispatch import call
 from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, total, unbroadcast
 from shiftreset_ad.rules.linalg.matrices import as_hermitian, diagonal_of
 from shiftreset_ad.rules.linalg.roots import inverse_root
@@ -38,15 +39,15 @@ def _log_density(x: Any, mean: Any, cov: Any, root: Any) -> Any:
     def solved() -> Any:
         return np.matmul(rows, root)
 
-    def slope(y_bar: Any) -> Any:
+    def slope(y_bar: Cotangent) -> Cotangent:
         return (y_bar if is_one else np.expand_dims(y_bar, -1)) * solved()
 
-    def push_cov(cov_dot: Any) -> Any:
+    def push_cov(cov_dot: Tangent) -> Tangent:
         solution = solved()
         bent = np.sum(np.matmul(solution, cov_dot) * solution, axis=-1)
         return 0.5 * (bent - np.sum(np.matmul(root.T, root) * cov_dot))
 
-    def pull_cov(y_bar: Any) -> Any:
+    def pull_cov(y_bar: Cotangent) -> Cotangent:
         solution, weighted = solved(), slope(y_bar)
         if is_one:
             outer = np.multiply.outer(weighted, solution)
