@@ -23,6 +23,7 @@ from shiftreset_ad.numbers.tags import innermost_in_need
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import array, gathered
 from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
+from shiftreset_ad.rules.numpy.reductions import mask_of
 
 MANY = 100  # mentions of one position: its sum is then taken at once, in another order than NumPy's
 
@@ -105,7 +106,7 @@ def ufunc_into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     (out,) = out
     if where is True:
         return _into(name, out, getattr(ufunc, method)(*inputs, **options))
-    mask = np.broadcast_to(where, shape_of(out))
+    mask = np.broadcast_to(mask_of(where), shape_of(out))
     chosen = [np.broadcast_to(x, shape_of(out))[mask] for x in inputs]
     _write_into(name, out, mask, ufunc(*chosen, **options))
     return out
@@ -114,7 +115,7 @@ def ufunc_into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
 def _into(name: str, out: Any, y: Any, where: Any = True) -> Any:
     if shape_of(np.broadcast_to(y, shape_of(out))) != shape_of(out):
         raise ValueError(f"{name}: out= has shape {shape_of(out)}, and the result has shape {shape_of(y)}")
-    mask = ... if where is True else np.broadcast_to(where, shape_of(out))
+    mask = ... if where is True else np.broadcast_to(mask_of(where), shape_of(out))
     _write_into(name, out, mask, y if where is True else np.broadcast_to(y, shape_of(out))[mask])
     return out
 

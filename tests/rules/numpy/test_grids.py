@@ -229,3 +229,17 @@ def test_builders_that_numpy_does_not_dispatch_are_errors(call):
 def test_a_function_of_indices_may_close_over_a_number():
     found = grad(lambda x: np.sum(np.fromfunction(lambda i, j: x ** (i + j), (2, 2))))(3.0)
     assert found == 1.0 + 1.0 + 2 * 3.0
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_the_real_part_of_a_complex_geomspace_has_the_derivative_of_the_real_part():
+    z, v = np.array([1.0 + 2.0j, 3.0 - 1.0j]), np.array([1.0 - 1.0j, 0.5 + 2.0j])
+    answers = [
+        (sr.jvp(f, (z,), (v,)), sr.vjp(f, z)[1](np.arange(4.0)))
+        for f in (
+            lambda z: np.geomspace(z[0], z[1], 4, dtype=float),
+            lambda z: np.real(np.geomspace(z[0], z[1], 4)),
+        )
+    ]
+    for found, expected in zip(*answers, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)

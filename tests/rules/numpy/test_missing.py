@@ -182,3 +182,15 @@ def test_nan_to_num_writes_where_it_is_told_to():
     np.testing.assert_array_equal(grad(f)(np.array([np.nan, 2.0, 3.0])), [0.0, 4.0, 6.0])
     with pytest.raises(TypeError, match=r"numpy\.nan_to_num\(x, copy=False\): the memory of x is an argument"):
         grad(lambda x: np.sum(np.nan_to_num(x, copy=False)))(np.ones(2))
+
+
+@pytest.mark.parametrize("function", [np.nanvar, np.nanstd, np.nansum, np.nanprod, np.nanmax, np.nanmin])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_an_array_without_dimensions_has_a_first_axis_as_in_numpy(function, axis):
+    def f(x):
+        return function(x[0, ...] * 1.0, axis=axis) + x[0]
+
+    x = np.array([2.0, 3.0])
+    slope = 1.0 if function in (np.nanvar, np.nanstd) else 2.0
+    assert function(np.array(2.0), axis=axis) + 2.0 == sr.value_and_grad(f)(x)[0]
+    np.testing.assert_array_equal(sr.grad(f)(x), [slope, 0.0])

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
+import shiftreset_ad as sr
 from shiftreset_ad import grad
 from tests.rules.three_ways import check, check_values, examples, generators
 
@@ -257,3 +258,51 @@ def test_cotangents_are_spread_over_small_and_large_arrays(dtype, size):
             whole = a.size if function is np.sum else 1.0
             expected = np.broadcast_to(weights[:, None] * scale + whole, a.shape)
             np.testing.assert_allclose(g, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("to", [float, np.float32, complex, np.complex64])
+@pytest.mark.parametrize("given", [float, np.float32, complex, np.complex64])
+@pytest.mark.parametrize(
+    "function",
+    [np.sum, np.mean, np.prod, np.cumsum, np.cumprod, np.nanprod, np.multiply.reduce, np.multiply.accumulate],
+)
+def test_a_dtype_that_is_given_converts_the_elements_before_they_are_reduced(function, given, to):
+    x, v = np.array([1.0 + 2.0j, 3.0 - 1.0j, 0.5 + 0.25j]), np.array([1.0 - 1.0j, 0.5 + 2.0j, 0.75j])
+    x, v = x.astype(given), v.astype(given)
+
+    def by_dtype(x):
+        return function(x, dtype=to)
+
+    def by_conversion(x):
+        return function(x.astype(to))
+
+    for answer in (
+        lambda f: sr.jvp(f, (x,), (v,)),
+        lambda f: [sr.linearize(f, x)[1](v)],
+        lambda f: [grad(lambda x: np.sum(np.real(f(x) * (2.0 - 1.0j))))(x)],
+        lambda f: sr.jvp(grad(lambda x: np.sum(np.real(f(x) ** 2))), (x,), (v,)),
+    ):
+        for found, expected in zip(answer(by_dtype), answer(by_conversion), strict=True):
+            assert np.asarray(found).dtype == np.asarray(expected).dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_mask_of_integers_is_one_as_numpy_has_it():
+    """A list is taken by its truth, and an array is refused; neither gives positions."""
+    x = np.array([1.0, 2.0, 3.0])
+    for f in (
+        lambda x, where: np.add(x, x, out=x * 1.0, where=where),
+        lambda x, where: np.divmod(x, 2.0, out=(x * 1.0, x * 1.0), where=where)[1],
+        lambda x, where: np.prod(x, where=where),
+        lambda x, where: np.var(x, where=where),
+    ):
+        for found in (
+            sr.jvp(lambda x: f(x, [1, 0, 1]), (x,), (x,)),  # noqa: B023
+            sr.vjp(lambda x: f(x, [1, 0, 1]), x)[:1],  # noqa: B023
+        ):
+            np.testing.assert_array_equal(found[0], f(x, [1, 0, 1]))
+        with pytest.raises(TypeError, match="Cannot cast array data"):
+            f(x, np.array([1, 0, 1]))
+        with pytest.raises(TypeError, match="Cannot cast array data"):
+            sr.vjp(lambda x: f(x, np.array([1, 0, 1])), x)  # noqa: B023

@@ -342,3 +342,35 @@ def test_weights_of_quantiles():
     options["weights"] = np.stack([weights, weights])  # NumPy fails on one vector for all
     found = grad(lambda x: np.sum(np.nanquantile(x, 0.9, **options) * [1.0, 10.0]))(nan)
     np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0, 10]])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # which are NumPy's, of the value
+@pytest.mark.parametrize("function", [np.std, np.var])
+def test_of_no_elements_the_deviation_is_nan_and_the_derivative_is_zero(function):
+    x = np.zeros((2, 0))
+    for axis in (None, 1):
+        y, y_dot = sr.jvp(lambda x: function(x, axis=axis), (x,), (x,))  # noqa: B023
+        np.testing.assert_array_equal(y, np.full(np.shape(y), np.nan))
+        np.testing.assert_array_equal(y_dot, np.zeros(np.shape(y)))
+        assert grad(lambda x: np.sum(function(x, axis=axis)))(x).shape == (2, 0)  # noqa: B023
+
+
+@pytest.mark.parametrize("function", [np.std, np.var, np.nanstd, np.nanvar])
+def test_the_deviation_of_complex_numbers_is_real_in_a_complex_dtype_too(function):
+    z, v = np.array([1.0 + 2.0j, 3.0 - 1.0j, 0.5 + 0.25j]), np.array([1.0 - 1.0j, 0.5 + 2.0j, 0.75j])
+    y, y_dot = sr.jvp(lambda z: function(z, dtype=complex), (z,), (v,))
+    expected, slope = sr.jvp(function, (z,), (v,))
+    assert y.dtype == y_dot.dtype == complex
+    np.testing.assert_allclose([y, y_dot], [expected, slope], rtol=1e-14)
+    pullback = sr.vjp(lambda z: function(z, dtype=complex), z)[1]
+    np.testing.assert_allclose(pullback(2.0 + 5.0j)[0], 2.0 * grad(function)(z), rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [np.cov, np.corrcoef])
+def test_covariances_have_the_dtype_that_is_given(function):
+    x = np.array([[1.0, 2.0, 4.0], [0.5, 1.5, -1.0]])
+    for dtype in (np.float16, np.float32, np.complex64):
+        y, y_dot = sr.jvp(lambda x: function(x, dtype=dtype), (x,), (x**2,))  # noqa: B023
+        expected = function(x, dtype=dtype)
+        assert y.dtype == y_dot.dtype == expected.dtype == dtype
+        np.testing.assert_allclose(y, expected, rtol=4e-3)

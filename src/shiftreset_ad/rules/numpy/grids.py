@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
-from shiftreset_ad.rules.conversion import astype
+from shiftreset_ad.rules.conversion import astype, in_precision
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.table import LinearMap, composite, structured
 
@@ -77,16 +77,17 @@ def _logspace(
 @structured(np.geomspace, "start", "stop", kept=("start", "stop"))
 def _geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     y = np.geomspace(start, stop, num, endpoint, dtype, axis)
+    unconverted = y if dtype is None else np.geomspace(start, stop, num, endpoint, axis=axis)
     common = np.broadcast_shapes(shape_of(start), shape_of(stop))
 
     def of_one(x: Any, share: Any) -> LinearMap:
         """y is start**(1 - t) * stop**t, with a share 1 - t or t for each element."""
 
         def slope() -> Any:
-            return share * y / np.expand_dims(np.broadcast_to(x, common), axis)
+            return share * unconverted / np.expand_dims(np.broadcast_to(x, common), axis)
 
         return LinearMap(
-            lambda x_dot: slope() * np.expand_dims(np.broadcast_to(x_dot, common), axis),
+            lambda x_dot: in_precision(slope() * np.expand_dims(np.broadcast_to(x_dot, common), axis), dtype_of(y)),
             lambda y_bar: unbroadcast(np.sum(slope() * y_bar, axis=axis), shape_of(x)),
         )
 

@@ -81,12 +81,13 @@ def _deviation(name: str) -> None:
         require_inexact(dtype)
         options = given(where=valid_of(a, where), mean=mean)
         freedom = degrees(ddof, correction)
-        if "where" not in options:
-            return function(a, axis=axis, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
-        y = function(filled(a, 0.0), axis=axis, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
-        # NumPy does not look here, and a variance without degrees of freedom may be infinite.
         shape = shape_of(a)
-        counts = np.sum(np.broadcast_to(options["where"], shape), axis=reduced_axes(axis, shape), keepdims=keepdims)
+        axes = reduced_axes(axis, shape)
+        if "where" not in options:
+            return function(a, axis=axes, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
+        y = function(filled(a, 0.0), axis=axes, dtype=dtype, ddof=freedom, keepdims=keepdims, **options)
+        # NumPy does not look here, and a variance without degrees of freedom may be infinite.
+        counts = np.sum(np.broadcast_to(options["where"], shape), axis=axes, keepdims=keepdims)
         too_few = counts - freedom <= 0
         return y * np.where(too_few, np.nan, 1.0).astype(dtype_of(y)) if np.any(too_few) else y
 

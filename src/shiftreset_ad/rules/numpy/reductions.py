@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, shape_of, total
+from shiftreset_ad.rules.conversion import in_precision
 from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
@@ -59,7 +60,13 @@ def given(**options: Any) -> dict[str, Any]:
 
 def mask_of(where: Any) -> Any:
     """A copy of the mask `where`, as the program may write to it before the way back; True if all elements count."""
-    return True if where is True else where.astype(bool) if is_staged(where) else np.array(where, dtype=bool)
+    if where is True:
+        return True
+    if is_staged(where):
+        return where.astype(bool)
+    if isinstance(where, ndarray | np.generic) and where.dtype.kind != "b":  # of a list NumPy takes the truth
+        raise TypeError(f"Cannot cast array data from {where.dtype!r} to dtype('bool') according to the rule 'safe'")
+    return np.array(where, dtype=bool)
 
 
 def masked(where: Any, x: Any, otherwise: float = 0.0) -> Any:
@@ -161,14 +168,15 @@ def _prod(
     spread = spreading(shape, axes)
     where = mask_of(where)
     y = np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
+    to = dtype_of(a) if dtype is None else np.dtype(dtype)  # the elements are converted, and then multiplied
 
     def slope() -> Any:
-        others = products_of_others(masked(where, a, 1.0), axes)
+        others = products_of_others(masked(where, in_precision(a, to), 1.0), axes)
         return others if initial is NOT_GIVEN else others * initial
 
     return y, (
         LinearMap(
-            lambda x_dot: np.sum(masked(where, slope() * x_dot), axis=axis, dtype=dtype, keepdims=keepdims),
+            lambda x_dot: np.sum(masked(where, slope() * in_precision(x_dot, to)), axis=axis, keepdims=keepdims),
             lambda y_bar: where_chosen(where, slope() * spread(y_bar)),
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.conversion import in_precision
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.reductions import (
     NOT_GIVEN,
@@ -69,6 +71,8 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
 
         def slope() -> Any:
             count = count_along(axes, shape)
+            if not math.prod(shape):
+                return np.zeros(shape, dtype_of(y))
             counted = where
             if where is not True:
                 count = np.sum(np.broadcast_to(where, shape), axis=axes, keepdims=True)
@@ -89,12 +93,12 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return y, (
             LinearMap(
-                lambda x_dot: np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims),
-                lambda y_bar: where_chosen(where, slope() * spread(y_bar)),
+                lambda x_dot: np.real(np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims)),
+                lambda y_bar: where_chosen(where, slope() * spread(np.real(y_bar))),
             ),
             LinearMap(
-                lambda mean_dot: -np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims),
-                lambda y_bar: -unbroadcast(slope() * spread(y_bar), shape_of(mean)),
+                lambda mean_dot: -np.real(np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims)),
+                lambda y_bar: -unbroadcast(slope() * spread(np.real(y_bar)), shape_of(mean)),
             ),
         )
 
@@ -188,7 +192,7 @@ def _cov(
     x = x - average[:, None]
     transposed = np.transpose(x if weights is None else x * weights)
     product = np.dot(x, np.conjugate(transposed) if is_complex(transposed) else transposed)
-    return np.squeeze(product * np.true_divide(1, divisor))
+    return np.squeeze(in_precision(product * np.true_divide(1, divisor), dtype_of(product)))
 
 
 def _variables(name: str, x: Any, dtype: Any, as_columns: bool) -> Any:
