@@ -10,10 +10,6 @@ import re
 
 KNOWN_DEFECTS: dict[str, tuple[str, frozenset[str] | None]] = {
     "checkpoints that close over a pullback or a linear map": (r"checkpoint\(lambda u: p_", None),
-    "linear maps of loops that overwrite all that they have computed": (
-        r"(?s)t\[(0|-1|\.\.\.|1:)\].*checkpointed_loop",
-        frozenset({"linearize_twice", "linearize_of_several", "jvp_of_linear_map", "vjp_of_linear_map"}),
-    ),
     "derivatives of derivatives along a line, with writes": (
         r"\] [-+*/@]*= |out=|_\d+ [-+*/@]+= |\.at\(|np\.(put|copyto|place|fill)|\.fill|\.sort|row \*=",
         frozenset({"second_derivative_along_a_line"}),

@@ -279,7 +279,7 @@ WRITES = [
     "np.put({w}, [{i}, {j}], {q})",
     "np.put({w}, [{i}, {j}, {i}], {w}.ravel()[:3])",
     "np.place({w}, {mask}, np.stack([{q}, {c} * {q}]))",
-    "np.place({w}, {mask}, {w}.ravel()[:2])",
+    "np.place({w}, {mask}, {w}.ravel()[:2].copy())",
     "np.putmask({w}, {mask}, {o})",
     "np.copyto({w}, {v}, where={mask})",
     "np.copyto({w}, {o})",

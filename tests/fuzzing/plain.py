@@ -1,4 +1,4 @@
-"""The library's functions as plain NumPy has them: derivatives by the complex step, and no rules.
+"""The library's functions as plain NumPy has them: derivatives by the complex step, in C order, and no rules.
 
 The functions that programs differentiate inside are analytic, so that these derivatives are exact to rounding.
 """
@@ -19,7 +19,7 @@ array = np.array
 def _jacobian(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
     """The value of `f`, and the matrix of its derivatives, at the elements that `x` has now."""
     x = np.array(x, float)
-    y = np.array(f(x.copy()))
+    y = np.array(f(x.copy("K")))
     columns = []
     for place in np.ndindex(x.shape):
         z = x.astype(complex)

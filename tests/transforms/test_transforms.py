@@ -12,8 +12,10 @@ import optree
 import pytest
 
 from shiftreset_ad import (
+    derivative,
     elementwise_grad,
     grad,
+    grad_closure,
     hessian,
     hvp,
     jacfwd,
@@ -21,10 +23,12 @@ from shiftreset_ad import (
     jacrev,
     jvp,
     linearize,
+    taylor,
     value_and_grad,
     value_and_jacobian,
     vjp,
 )
+from shiftreset_ad.rules.layouts import lies_in
 
 X = np.array([0.5, -1.5, 2.0])
 ONES = np.ones(3)
@@ -847,3 +851,39 @@ def test_names_of_the_derivatives() -> None:
 
     for operator in (*JACOBIANS, value_and_jacobian, elementwise_grad):
         assert operator(model).__name__ == f"{operator.__name__}(model)"
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["outermost", "in another derivative"])
+@pytest.mark.parametrize(
+    "x",
+    [np.ones((2, 3)), np.ones((3, 2)).T, np.ones((2, 3), order="F")[::-1], np.ones((2, 6))[:, ::-2]],
+    ids=["C", "F", "F reversed", "every second"],
+)
+def test_derivatives_lie_in_the_order_of_c(x: Any, inside: bool) -> None:
+    """Whether `ravel` of one is a view, and so what a program sees that writes to it, goes by no mode and no layout."""
+
+    def f(x: Any) -> Any:
+        return (np.sin(x) * x).T
+
+    def total(x: Any) -> Any:
+        return np.sum(f(x) ** 2)
+
+    def derivatives(x: Any) -> list[Any]:
+        return [
+            *(grad(total)(x), grad(lambda x: np.sum(x))(x), hvp(total, (x,), (x,)), hessian(total)(x)),
+            *(jvp(f, (x,), (x,))[1], linearize(f, x)[1](x), vjp(f, x)[1](f(x))[0]),
+            *(operator(f)(x) for operator in JACOBIANS),
+            *(elementwise_grad(np.sin)(x), grad_closure(lambda: total(x))()["x"]),
+            *(derivative(lambda t: f(t * x))(1.0), taylor(lambda t: f(t * x), 1.0, 2)),
+        ]
+
+    if not inside:
+        assert all(answer.flags.c_contiguous for answer in derivatives(x))
+        return
+
+    def outer(x: Any) -> Any:
+        assert all(lies_in(answer, "C") for answer in derivatives(x * 1.0))
+        return np.sum(x)
+
+    grad(outer)(x)
+    jvp(outer, (x,), (x,))

@@ -1,4 +1,4 @@
-"""A derivative as the caller gets it: of the type of the value, and in memory of its own."""
+"""A derivative as the caller gets it: of the type of the value, in C order, and in memory of its own."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import innermost, value
 from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def own(y_dot: Tangent, y: Primal) -> Tangent:
-    """A tangent as the user gets it: of the type of its value, and the user's to keep."""
+    """A tangent as the user gets it: of the type of its value, in C order, and the user's to keep."""
     shape = shape_of(y)
     if isinstance(plain := innermost(y), Wrapped):
         return as_the_users(plain, y_dot)
     if MET:
         y_dot = in_library_of(y, y_dot)
     if isinstance(y_dot, ArrayNumber):
-        return np.positive(y_dot) if shape else y_dot
+        return in_order(np.positive(y_dot), "C") if shape else y_dot
     if is_staged(y_dot):
         return y_dot.of_type_of(value(y))
     if isinstance(value(y), ndarray):
-        return np.zeros(shape, dtype_of(y)) if y_dot is None else np.array(y_dot)
+        return np.zeros(shape, dtype_of(y)) if y_dot is None else np.array(y_dot, order="C")
     kind: Any = type(value(y))
     return kind(0.0 if y_dot is None else y_dot)
 

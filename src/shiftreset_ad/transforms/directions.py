@@ -18,6 +18,7 @@ from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order
 
 AT_MOST = 1 << 22  # elements of the directions that are worked on at once
 
@@ -97,9 +98,11 @@ def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[
 
 
 def _block(block: Any, y: Any, x: Any) -> Any:
-    """A block in its shape, and the user's to keep."""
+    """A block in its shape, in C order, and the user's to keep."""
     shape = shape_of(y) + shape_of(x)
     if block is None:
         return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])
     in_shape = np.reshape(block, shape)
-    return in_library_of(y, in_shape if isinstance(in_shape, Number | Standard) else np.copy(in_shape)[()])
+    if isinstance(in_shape, Number):
+        return in_library_of(y, in_order(in_shape, "C"))
+    return in_library_of(y, in_shape if isinstance(in_shape, Standard) else np.copy(in_shape, order="C")[()])

@@ -26,6 +26,7 @@ from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import P, Tangent, X, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.rules.stand_ins import is_staged
 
@@ -127,7 +128,7 @@ def one_like(x: Any) -> Any:
 def stacked(coefficients: Coefficients, order: int) -> Any:
     """All coefficients along a first axis, with zeros for those that were left out."""
     zero = np.zeros(shape_of(coefficients[0]), dtype_of(coefficients[0]))
-    return np.stack([*coefficients, *[zero] * (order + 1 - len(coefficients))])
+    return in_order(np.stack([*coefficients, *[zero] * (order + 1 - len(coefficients))]), "C")
 
 
 def nth_coefficient(coefficients: Coefficients, n: int) -> Any:

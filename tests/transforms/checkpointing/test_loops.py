@@ -430,3 +430,22 @@ def test_a_step_that_is_not_deterministic() -> None:
     generator = np.random.default_rng(0)
     with pytest.raises(ControlError, match="draw random numbers outside of it"):
         grad(lambda x: checkpointed_loop(lambda k, y: y * generator.random(), x, 5, 2))(1.0)
+
+
+def test_what_a_loop_closes_over_and_then_overwrites_has_the_derivative_zero() -> None:
+    x = np.array([[0.5, 0.3]])
+
+    def f(x: Any) -> Any:
+        c = x * 1.0
+
+        def step(k: int, z: Any) -> Any:
+            t = np.sin(z) * c
+            t[0] = np.sin(z[-1])
+            return t
+
+        return np.sum(checkpointed_loop(step, x * 1.0, 2, 1))
+
+    expected = np.cos(np.sin(x)) * np.cos(x)
+    np.testing.assert_allclose(grad(f)(x), expected)
+    np.testing.assert_allclose(linearize(f, x)[1](np.ones((1, 2))), np.sum(expected))
+    np.testing.assert_allclose(grad(lambda v: linearize(f, x)[1](v))(x), expected)

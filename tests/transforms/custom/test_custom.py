@@ -1613,3 +1613,16 @@ def test_parameters_in_a_dict_are_trained():
         parameters = {name: parameters[name] - 0.1 * slope[name] for name in parameters}
     assert losses[0] == 35.0
     assert parameters == {"w": pytest.approx(2.0, abs=1e-3), "b": pytest.approx(1.0, abs=1e-3)}
+
+
+def test_windows_of_an_array_that_a_transposed_rule_writes_to():
+    def f(x):
+        y = x * 1.0
+        windows = np.lib.stride_tricks.sliding_window_view(y, 2)
+        y *= y[::-1]
+        return np.sum(windows * np.arange(4.0).reshape(2, 2))
+
+    rule = custom_jvp(f)
+    rule.defjvp(lambda primals, tangents: jvp(f, primals, tangents))
+    x = np.array([0.3, 0.4, 0.5])
+    np.testing.assert_allclose(grad(rule)(x), grad(f)(x))

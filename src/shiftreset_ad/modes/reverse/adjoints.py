@@ -30,6 +30,7 @@ from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
+from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -340,7 +341,7 @@ def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
 
 
 def finished(x: Accumulator) -> Cotangent:
-    """The adjoint of an input as the user gets it: of the input's own type, and the user's to keep."""
+    """The adjoint of an input as the user gets it: of the input's own type, in C order, and the user's to keep."""
     primal, adjoint = x.primal, settle(x)
     if type(primal) is type(adjoint) is float:
         return 0.0 if adjoint is ZERO else adjoint
@@ -350,13 +351,13 @@ def finished(x: Accumulator) -> Cotangent:
         if adjoint is ZERO:
             return np.zeros(primal.shape, primal.dtype)
         if isinstance(adjoint, ndarray) and adjoint.dtype == primal.dtype:
-            return adjoint if x.owns else adjoint.copy()
+            return adjoint if x.owns and adjoint.flags.c_contiguous else adjoint.copy()
         if is_staged(adjoint) and not primal.shape:
             return astype(adjoint, primal.dtype).of_type_of(primal)
         if isinstance(adjoint, PLAIN):  # of an array without dimensions, or in another order of bytes
             return np.array(adjoint, primal.dtype)
         # A number of its own, as another input may have been given the same.
-        return +adjoint if dtype_of(adjoint) == primal.dtype else astype(adjoint, primal.dtype)
+        return in_order(+adjoint if dtype_of(adjoint) == primal.dtype else astype(adjoint, primal.dtype), "C")
     if issubclass(type(primal), PLAIN):
         if type(primal) is float:
             adjoint = conform(adjoint, primal)
@@ -373,5 +374,5 @@ def finished(x: Accumulator) -> Cotangent:
     if adjoint is ZERO:
         return np.zeros(shape, dtype_of(primal)) if shape else 0j if is_complex(primal) else adjoint
     if type(adjoint) is ndarray:
-        return adjoint if x.owns else adjoint.copy()
-    return +adjoint if shape else adjoint
+        return adjoint if x.owns and adjoint.flags.c_contiguous else adjoint.copy()
+    return in_order(+adjoint, "C") if shape else adjoint

@@ -169,7 +169,7 @@ def looped(
             for i, y_bar in zip(places, leaves[len(inputs) :], strict=True):
                 all_y_bars[i] = y_bar
             x_bars = reversal.back(leaves[loop.size : len(inputs)], all_y_bars, first)
-            return [x_bars[i] for i in operands.places]
+            return [x_bars.get(i) for i in operands.places]
 
         return checkpointed(loop.operator, pulled_back, [*inputs, *y_bars])  # type: ignore[no-any-return]
 

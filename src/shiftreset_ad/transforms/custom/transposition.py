@@ -112,7 +112,9 @@ class Unknown(ArrayNumber):
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = [map_numbers(plain, arg) for arg in args]
-        answer = quietly(rule.function, *given, **{name: map_numbers(plain, arg) for name, arg in kwargs.items()})
+        # By the rule, as in other modes, so that what is a view there is one here.
+        options = {name: map_numbers(plain, arg) for name, arg in kwargs.items()}
+        answer, _ = quietly(rule.differentiate, *given, **options)
         if isinstance(answer, SEQUENCES):
             return type(answer)([Unknown(part, self.tag) for part in answer])
         return Unknown(answer, self.tag)
