@@ -499,3 +499,29 @@ def test_forward_mode_makes_them_too() -> None:
         return np.sum(both * x[0])
 
     assert sr.jvp(f, (X,), (X,))[1] == pytest.approx(2.0 * (X[0] + X[1]) * X[0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("allclose", "almost_equal", "equal", "array_equal", "array_almost_equal", "array_almost_equal_nulp"),
+        *("approx_equal", "array_max_ulp"),
+    ],
+)
+def test_assertions_of_numpy_are_about_the_value(name: str) -> None:
+    """They neither lose a derivative nor change one; a list of numbers is compared, too."""
+    check = getattr(np.testing, f"assert_{name}")
+    given = [3.0] if name == "approx_equal" else [3.0, X, X[:1]]
+
+    def checked(x: Any, wanted: Any) -> Any:
+        check(x, wanted)
+        return np.sum(x * x)
+
+    for x in given:
+        np.testing.assert_array_equal(grad(checked)(x, x), 2.0 * x)
+        assert sr.jvp(lambda x: checked(x, value(x)), (x,), (x,))[1] == 2.0 * np.sum(x * x)
+        with pytest.raises(AssertionError, match=r"(?i)not (almost )?equal"):
+            grad(checked)(x, x + 1.0)
+    assert grad(lambda x: (np.testing.assert_allclose([x, 2.0 * x], [3.0, 6.0]), x * x)[1])(3.0) == 6.0
+    with pytest.raises(TypeError, match="would turn a number"):
+        grad(lambda x: np.sum(np.asarray(x)))(X)

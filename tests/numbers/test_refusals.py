@@ -338,3 +338,29 @@ def test_out_without_its_name_is_written_to() -> None:
         grad(lambda x: np.sum(x.cumsum(0, None, None, 1)))(X)
     with pytest.raises(TypeError, match=r"numpy\.mean: multiple values for argument 'keepdims'"):
         grad(lambda x: np.sum(x.mean(0, None, None, True, keepdims=False)))(X)
+
+
+def test_shuffle_says_what_to_write_and_does_so_before_anything_is_swapped() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    remedy = r"Use x = x\[rng\.permutation\(len\(x\)\)\] for rng\.shuffle\(x\)"
+    rng = np.random.default_rng(1)
+
+    def shuffled(x: Any, swap: Callable[[Any], None]) -> Any:
+        y = x * 1.0
+        with pytest.raises(TypeError, match=remedy):
+            swap(y)
+        np.testing.assert_array_equal(y, rows)
+        return np.sum(y * rows)
+
+    for swap in (
+        lambda y: rng.shuffle(y),
+        lambda y: np.random.default_rng(1).shuffle(y),
+        lambda y: np.random.RandomState(1).shuffle(y),
+        lambda y: np.random.shuffle(y),  # noqa: NPY002
+    ):
+        np.testing.assert_array_equal(grad(shuffled)(rows, swap), rows)
+
+
+def test_a_conversion_to_a_complex_number_names_functions() -> None:
+    with pytest.raises(TypeError, match=r"numpy\.exp\(x\) for cmath\.exp\(x\), numpy\.stack to build an array"):
+        grad(lambda x: np.real(np.sum(np.sort_complex(np.array([x[0], 1.0])))))(X)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.numbers.number import Number, in_memory
+from shiftreset_ad.numbers.refusals import require_no_shuffle
 
 # Functions that ask on behalf of others: `isinstance` of an abstract class, and `numpy.isscalar`.
 ASKING_FOR_OTHERS = {ABCMeta.__instancecheck__.__code__, inspect.unwrap(np.isscalar).__code__}
@@ -30,6 +31,8 @@ def class_for_isinstance(x: Number) -> type:
     frame = sys._getframe(1)
     while frame.f_code in ASKING_FOR_OTHERS and frame.f_back is not None:
         frame = frame.f_back
+        if "shuffle" in frame.f_code.co_names:  # which asks for a sequence, and before it swaps anything
+            require_no_shuffle(frame)
     return type(x) if knows_numbers(frame.f_globals.get("__name__")) else class_of_value(x)
 
 

@@ -25,6 +25,7 @@ from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     as_object,
     gathered_in,
+    is_asked_by_assertion,
     is_asked_by_concatenator,
     may_have_objects,
     of_elements,
@@ -102,6 +103,8 @@ class ArrayNumber(Number):
         return of_numbers(function, args, kwargs or {})
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if is_asked_by_assertion():
+            return np.array(read(self), dtype)
         if not is_open(self):
             self.tag.require_open()
         if copy is False:
@@ -127,17 +130,22 @@ class ArrayNumber(Number):
             self.tag.require_open()
         raise refuse(conversion, remedy)
 
-    def __float__(self) -> NoReturn:
-        self.refuse_conversion(
-            "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
-            "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
-        )
+    def __float__(self) -> float:
+        if not is_asked_by_assertion():
+            self.refuse_conversion(
+                "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
+                "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
+            )
+        return float(read(self))
 
     def __int__(self) -> NoReturn:
         self.refuse_conversion("int(x)", "numpy.trunc(x), or int(shiftreset_ad.value(x)) for a count")
 
     def __complex__(self) -> NoReturn:
-        self.refuse_conversion("complex(x), or a function of the cmath module,", "NumPy's functions")
+        self.refuse_conversion(
+            "complex(x), or a function of the cmath module,",
+            "NumPy's functions, numpy.exp(x) for cmath.exp(x), numpy.stack to build an array",
+        )
 
     def __index__(self) -> NoReturn:
         raise TypeError(

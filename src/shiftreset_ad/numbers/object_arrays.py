@@ -58,6 +58,12 @@ def is_asked_by_concatenator() -> bool:
     return sys._getframe(2).f_code is _CONCATENATOR
 
 
+def is_asked_by_assertion() -> bool:
+    """Whether the caller's caller is a function of `numpy.testing`, which asks for the value, and computes nothing."""
+    module: str = sys._getframe(2).f_globals.get("__name__", "")
+    return module.startswith("numpy.testing.")
+
+
 def require_real(x: Any) -> None:
     """Raise TypeError for a complex number, which is not to be in an array of objects: NumPy takes these for real."""
     if is_complex(x):

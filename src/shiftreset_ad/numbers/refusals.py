@@ -69,6 +69,19 @@ def refuse(conversion: str, remedy: str) -> TypeError:
     return _refusal(subject, of_function(function, method) or of_library(_library_in(frame)) or remedy)
 
 
+def require_no_shuffle(frame: FrameType) -> None:
+    """Raise TypeError if the program is at a call of NumPy's `shuffle`, which swaps rows by views of them."""
+    expression = _expression(frame, frame.f_lasti)
+    function, method = (None, None) if expression is None else _function(expression)
+    name = method or getattr(function, "__name__", "")
+    if name == "shuffle" and f"{module_of(function)}.".startswith("numpy.random."):
+        assert expression is not None
+        raise TypeError(
+            f"{expression.text}: of a number that is being differentiated, rows would be overwritten before they are "
+            "moved. Use x = x[rng.permutation(len(x))] for rng.shuffle(x)"
+        )
+
+
 def _refusal_of_write(expression: Expression) -> TypeError:
     root = expression.tree
     while isinstance(root, ast.Subscript):

@@ -750,3 +750,28 @@ def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
     assert derivative(np.sin)(0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: a.__setitem__(slice(None, -1), a[1:]),
+        lambda a: a.__setitem__(slice(1, None), np.sin(a[:-1])),
+        lambda a: a[::-1].__imul__(a),
+        lambda a: np.add.at(a, [0, 0, 2], a[1]),
+    ],
+    ids=["shifted", "nonlinear", "reversed", "at"],
+)
+def test_derivatives_of_derivatives_of_functions_that_write_by_views(write):
+    x, v = np.array([0.5, 0.3, 0.2]), np.array([1.0, 2.0, 3.0])
+
+    def f(t):
+        a = (x + t * v) * 1.0
+        write(a)
+        return np.sum(a**3)
+
+    by_one_pass = derivative(f, 2)(0.3)
+    np.testing.assert_allclose(derivative(derivative(f))(0.3), by_one_pass)
+    np.testing.assert_allclose(derivative(grad(f))(0.3), by_one_pass)
+    np.testing.assert_allclose(grad(derivative(f))(0.3), by_one_pass)
+    np.testing.assert_allclose(derivative(derivative(derivative(f)))(0.3), derivative(f, 3)(0.3))

@@ -21,8 +21,10 @@ def mark_views(x: Any) -> None:
 def mirror(x: Any, items: Sequence[Any] = ()) -> None:
     """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
     coefficients, order = x.coefficients, x.tag.order
-    needed: set[Tag] = set().union(*map(tags_of, items))
-    has_levels = all(needed <= tags_of(x_k) for x_k in coefficients)
+    needed: set[Tag] = set().union(*map(tags_of, (*coefficients, *items)))
+    has_levels = all(needed <= tags_of(x_k) for x_k in coefficients[1:]) and all(
+        tags_of(y) <= tags_of(coefficients[0]) for y in items[:1]
+    )
     if has_levels and (hasattr(x, "has_views") or (len(coefficients) > order and _lie_alike(coefficients))):
         return
     if hasattr(x, "has_views"):
