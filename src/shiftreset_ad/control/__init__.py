@@ -6,24 +6,24 @@
 
 The body of a `reset` runs in a greenlet of its own, while the caller's greenlet, the *driver*, waits.
 `shift` leaves the body in the middle of an expression by switching to the driver: the suspended body *is*
-the continuation `k`, and resuming it with a value is the call `k(value)`. A suspended greenlet cannot be copied,
-so a continuation is one-shot.
+the continuation `k`. The call `k(value)` resumes it with a value. A suspended greenlet cannot be copied, so a
+continuation is one-shot.
 
-A handler waits for the answer of `k` on the driver's list of pending handlers, and not in a Python frame below
-the program, so any number of them may wait at once. Handlers come in three forms, by cost:
+A handler waits for the answer of `k` on the driver's list of pending handlers. It does not wait in a Python frame below
+the program, so any number of handlers may wait at once. Handlers have three forms, the cheapest first:
 
 1.  an *operation*, a tuple that the driver keeps and gives back when the body is done (`Prompt.capture`, `run`):
-    the form that differentiation uses, a million at a time;
+    differentiation uses this form, a million at a time;
 2.  a generator function with one `yield`, where the `yield` stands for the call of `k`;
 3.  an ordinary function of `k`, which runs in a greenlet of its own and may keep `k` for later.
 
-Which `reset` a `shift` belongs to is read off the greenlets that run around it, as a continuation takes the resets
-inside it away and brings them back. Only an operation, for speed, goes by an attribute of its prompt, and so a prompt
-has one `run` only.
+A `shift` finds its `reset` among the greenlets that run around it: a continuation takes the resets inside it away, and
+brings them back when it is resumed. An operation, for speed, uses an attribute of its prompt in place of this search.
+So a prompt has only one `run` at a time.
 
-`programs` has the driver and the first form, `continuations` the others. This package knows nothing of derivatives, and
-is the only part that knows of greenlets. References: Danvy and Filinski, Abstracting Control, LFP 1990; Wang et al.,
-ICFP 2019, section 3.2.
+`programs` has the driver and the first form, `continuations` has the other two. This package knows nothing of
+derivatives, and no other package knows of greenlets. References: Danvy and Filinski, Abstracting Control, LFP 1990;
+Wang et al., ICFP 2019, section 3.2.
 """
 
 from greenlet import error as GreenletError  # noqa: N812 (greenlet's name says too little)

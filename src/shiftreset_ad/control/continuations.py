@@ -31,10 +31,10 @@ class ContinuationUsedError(ControlError):
 
 
 def reset(body: Callable[[], Any], prompt: Prompt | None = None) -> Any:
-    """Run `body()` and return its answer, or the answer of the handler that a `shift` inside it put in its place.
+    """Run `body()` and return its answer. If a `shift` inside puts a handler in its place, return the handler's answer.
 
-    `() -> answer`. Without `prompt`, a fresh one is made, which `shift` finds as the innermost. Raises what the body
-    or its handlers raise: an exception passes through every waiting handler on its way out, as through frames.
+    `() -> answer`. Without `prompt`, `reset` makes a fresh one, and `shift` finds it as the innermost. Raises what the
+    body or its handlers raise: an exception passes through every waiting handler on its way out, as through frames.
     Danvy and Filinski 1990; Wang et al. 2019, section 3.2.
 
     >>> reset(lambda: 1 + shift(lambda k: 100))
@@ -52,9 +52,10 @@ def shift(handler: Callable[..., Any], prompt: Prompt | None = None) -> Any:
     """Capture the rest of the program up to the enclosing `reset` as `k`, and run `handler(k)` in its place.
 
     `k(value)` makes this call of `shift` return `value`, and returns the answer of the rest of the program. `handler`
-    calls `k` once, or never, or hands it out to be called later; if nobody can call it any more, or the handler raises,
-    the rest of the program is unwound. A generator function without arguments is the cheap form: its one `yield value`
-    is the call of `k`. Raises `ControlError` outside of `reset`, `ContinuationUsedError` when `k` is called again.
+    calls `k` once, or never, or gives it to code that calls it later. If nobody can call `k` any more, or the handler
+    raises, the rest of the program is unwound. A generator function without arguments is the cheap form: its one
+    `yield value` is the call of `k`. Raises `ControlError` outside of `reset`, and `ContinuationUsedError` when `k` is
+    called again.
     Danvy and Filinski 1990; Wang et al. 2019, section 3.2.
 
     >>> reset(lambda: 2 * shift(lambda k: k(3) + 1))
@@ -66,15 +67,15 @@ def shift(handler: Callable[..., Any], prompt: Prompt | None = None) -> Any:
     generator = handler()
     try:
         value = next(generator)
-    except StopIteration as finished:  # it returned before its yield: the rest of the program is not wanted
+    except StopIteration as finished:  # the handler returned before its yield: it does not want the rest of the program
         answer = finished.value
         return _driver_of(prompt).switch(None, Shifted(lambda k: answer, here()))
-    _driver_of(prompt).switch(here(), (generator,))  # not `driver`: what it did before its yield may have been captured
+    _driver_of(prompt).switch(here(), (generator,))  # not `driver`: the code before the yield may have been captured
     return value
 
 
 def _driver_of(prompt: Prompt | None) -> greenlet:
-    """The driver of the innermost `reset` that is running around the caller, of this prompt if one is given."""
+    """The driver of the innermost `reset` around the caller; with `prompt`, of the innermost `reset` of this prompt."""
     stop_if_ending()
     for program in enclosing():
         if isinstance(program, Runner) and (prompt is None or program.prompt is prompt):
@@ -97,35 +98,35 @@ class Continuation:
         self._source: greenlet | None = source
 
     def take(self, driver: greenlet) -> tuple[Runner, greenlet]:
-        """The suspended program, for `driver` to resume, and the point where it left, handed out once."""
+        """The suspended program and the point where it stopped. `driver` can resume it; a second call raises."""
         program, source = self._program, self._source
         if program is None or source is None:
             raise ContinuationUsedError(
-                "k: this continuation was resumed before, and it is one-shot (or it was ended, as its handler raised "
-                "an exception); to go on from the same point again, run the program again"
+                "k: this continuation is one-shot, and it was resumed before, or it ended because its handler raised "
+                "an exception. To go on from the same point again, run the program again"
             )
         try:
             program.parent = driver
         except ValueError:
             raise ControlError(
-                "k: this continuation cannot be resumed here, in another thread than it was captured in, or "
-                "in a greenlet that its own program has started"
+                "k: this continuation cannot be resumed here: another thread captured it, or its own program started "
+                "this greenlet"
             ) from None
         self._program = self._source = None
         return program, source
 
     def end(self) -> None:
-        """Unwind the suspended program, running its `finally` blocks, unless it has been resumed already."""
+        """Unwind the suspended program and run its `finally` blocks, unless it has been resumed already."""
         if self._program is not None:
             program, _ = self.take(here())
             program.end()
 
     def __del__(self) -> None:
-        # A suspended frame holds its own greenlet, and the collector does not look into it: nobody else would end it.
+        # A suspended frame holds its own greenlet, and the garbage collector does not look into it. Only this ends it.
         try:
             program = self._program and self.take(here())[0]
         except (AttributeError, ControlError):  # interrupted in __init__, or
-            # in another thread, where greenlet itself sees to it that its own thread unwinds it
+            # in another thread: then greenlet makes the program's own thread unwind it
             return
         if program is not None:
             program.end()
@@ -141,7 +142,7 @@ class Continuation:
 
 
 class Shifted(Message):
-    """An ordinary function of `k` is to take over from the program that shifted."""
+    """The message that an ordinary function of `k` takes over from the program that shifted."""
 
     __slots__ = ("handler", "source")
 
@@ -150,14 +151,14 @@ class Shifted(Message):
         self.source: greenlet | None = source
 
     def take_source(self) -> greenlet:
-        """The greenlet that shifted. It must not be held here: its own suspended frame holds this message."""
+        """The greenlet that shifted. This message must not hold it: the frame of the greenlet holds the message."""
         source, self.source = self.source, None
         assert source is not None
         return source
 
 
 class Resumed(Message):
-    """A handler calls its `k`, the rest of `program` from `source` on, and waits for the answer."""
+    """The message that a handler calls its `k`, the rest of `program` from `source` on, and waits for the answer."""
 
     __slots__ = ("caller", "program", "source", "value")
 
@@ -169,7 +170,7 @@ class Resumed(Message):
 
 
 class Runner(Body):
-    """The greenlet of the body of a user's `reset`, or of a handler that was `handled` a continuation."""
+    """The greenlet that runs the body of a user's `reset`, or a handler of the continuation `handled`."""
 
     def __init__(self, prompt: Prompt, handled: Continuation | None = None) -> None:
         super().__init__(prompt)
@@ -177,18 +178,18 @@ class Runner(Body):
         self.ending = False
 
     def end(self) -> None:
-        """Unwind a program that nobody will resume, running its `finally` blocks; raise what they raise."""
+        """Unwind a program that nobody will resume: run its `finally` blocks, and raise what they raise."""
         if not self:
             return
         self.ending = True
-        # Not thrown where it left: that may be a greenlet of the user's own, which would return GreenletExit to it.
+        # Not thrown at the greenlet that shifted: it may be the user's own, and would return GreenletExit as a value.
         _, outcome = self.throw(GreenletExit)
         if isinstance(outcome, Raised) and not isinstance(outcome.error, GreenletExit):
             outcome.unwrap()
 
 
 def _drive(program: Runner, source: greenlet, arrival: Outcome) -> Any:
-    """Run `program` and, in turn, every handler that takes its place, until no handler waits any more."""
+    """Run `program`, and then each handler that takes its place, until no handler waits any more."""
     driver = here()
     stop_if_ending()
     if driver in drivers:
@@ -219,13 +220,13 @@ def _drive(program: Runner, source: greenlet, arrival: Outcome) -> Any:
                     program = source = Runner(program.prompt)
                     arrival = Returned(partial(_finish, waiting[0], arrival))
                 del waiting
-                pending.pop()  # only now, as an interrupt would lose what is on neither
+                pending.pop()  # only now that a variable holds it, too: an interrupt must not lose it
             message = None
     finally:
         try:
-            del arrival, message  # they may hold an error or a continuation, and the traceback this frame
+            del arrival, message  # they may hold an error or a continuation, and the error's traceback holds this frame
             pending.append(program)
-            while pending:  # what is still alive, when this driver was interrupted
+            while pending:  # these programs are still alive if this driver was interrupted
                 waiting = pending.pop()
                 if isinstance(waiting, Runner):
                     waiting.end()
@@ -234,10 +235,10 @@ def _drive(program: Runner, source: greenlet, arrival: Outcome) -> Any:
 
 
 def _ended(program: Runner, outcome: Outcome) -> Outcome:
-    """The outcome of a program that has come to its end; if a handler has raised, its continuation ends with it."""
+    """The outcome of a program that has ended. If it is a handler that raised, its continuation ends, too."""
     if isinstance(outcome, Raised) and program.handled is not None:
         try:
-            program.handled.end()  # the traceback would keep it alive
+            program.handled.end()  # otherwise the traceback would keep the continuation alive
         except BaseException as error:
             error.__context__ = outcome.error
             return Raised(error)
@@ -245,7 +246,7 @@ def _ended(program: Runner, outcome: Outcome) -> Outcome:
 
 
 def _finish(handler: Generator[Any, Any, Any], outcome: Outcome) -> Any:
-    """Hand `outcome`, the answer of `k`, to a generator that waits for it, and return its own answer."""
+    """Give `outcome`, the answer of `k`, to the generator that waits for it, and return the generator's answer."""
     try:
         outcome.enter_generator(handler)
     except StopIteration as finished:
@@ -256,4 +257,4 @@ def _finish(handler: Generator[Any, Any, Any], outcome: Outcome) -> Any:
             outcome.unwrap()
         raise
     handler.close()
-    raise ContinuationUsedError("shift: a handler yielded twice, and a continuation is one-shot")
+    raise ContinuationUsedError("shift: a handler yielded twice, but a continuation is one-shot")

@@ -1,6 +1,7 @@
-"""The frames of a program, outwards through the greenlets that wait for it, and whose frames they are.
+"""The frames of a program, from the inside out, and whether each one is the user's.
 
-Everything that tells the user's program from this library asks here: no other file knows where the library lies.
+The way out goes through the greenlets that wait for the program. Only this file knows where the library's files are, so
+all code that must tell the user's program from this library asks here.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def is_of_a_library(code: CodeType) -> bool:
 
 
 def is_the_users(frame: FrameType) -> bool:
-    """Whether a frame is the user's: neither this library's, nor that of a library which the user has called."""
+    """Whether a frame is the user's: not this library's, and not one of another library that the user has called."""
     return not is_ours(frame.f_code) and frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those around it, on through the greenlets that wait for this one."""
+    """A frame and the frames around it, also those of the greenlets that wait for this greenlet."""
     greenlet: Any = here()
     while frame is not None:
         yield frame

@@ -1,8 +1,8 @@
 """A program that runs in a greenlet, and the driver that waits for it.
 
-The driver only stands in for its program: an exception that is sent to it, or a value from a greenlet of the user's
-own, goes on to the program. What the program itself has to say comes as a pair: the greenlet that left, and the
-operation that it captured; or None, and a `Message`.
+The driver only stands in for its program. If somebody sends the driver an exception, or a greenlet of the user's own
+sends it a value, the driver passes it on to the program. The program itself sends a pair: the greenlet that left and
+the operation that it captured, or None and a `Message`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class ControlError(RuntimeError):
 
 
 class Prompt:
-    """What a `reset` puts down and a `shift` captures up to.
+    """The mark that a `reset` sets and that a `shift` captures up to.
 
-    `capture(here(), operation)` leaves the program for the `run` of this prompt, which keeps the operation and resumes
-    the program at once. It is the driver's own `switch`, so that an operation costs two switches and no Python frame.
-    Where the operation could not be kept, it returns what is true, or raises `GreenletError`. While no `run` of this
-    prompt is on its way, it is `closed`, which raises.
+    `capture(here(), operation)` leaves the program for the `run` of this prompt. `run` keeps the operation and resumes
+    the program at once. `capture` is the driver's own `switch`, so that an operation costs two switches and no Python
+    frame. If the operation could not be kept, `capture` returns a true value, or raises `GreenletError`. While no `run`
+    of this prompt is active, `capture` is `closed`, which raises.
     """
 
     __slots__ = ("capture", "closed")
@@ -50,26 +50,26 @@ class Prompt:
 
     @property
     def is_open(self) -> bool:
-        """Whether a `run` of this prompt is on its way."""
+        """Whether a `run` of this prompt is active."""
         return self.capture is not self.closed
 
     def open(self, capture: Callable[[greenlet | None, Any], Any]) -> None:
-        """Capture by this function from now on: the `switch` of the driver of a `run`."""
+        """Use this function to capture from now on: the `switch` of the driver of a `run`."""
         self.capture = capture
 
 
 def _not_running(source: greenlet | None, message: Any) -> NoReturn:
-    raise ControlError("an operation was captured outside of the run of its prompt")
+    raise ControlError("an operation was captured while no run of its prompt is active")
 
 
 class Message:
-    """What a program has to say to its driver, other than that it has captured an operation."""
+    """A message from a program to its driver. A captured operation is no message."""
 
     __slots__ = ()
 
 
 class Returned(Message):
-    """A body, handler or continuation has come to its end with a value."""
+    """The message that a body, handler or continuation has ended with a value."""
 
     __slots__ = ("value",)
 
@@ -87,7 +87,7 @@ class Returned(Message):
 
 
 class Raised(Message):
-    """A body, handler or continuation has come to its end with an exception."""
+    """The message that a body, handler or continuation has ended with an exception."""
 
     __slots__ = ("error",)
 
@@ -99,9 +99,9 @@ class Raised(Message):
         try:
             raise error
         finally:
-            if context is not None:  # what the program was handling, and not what its driver is
+            if context is not None:  # the error that the program was handling, and not the driver's
                 error.__context__ = context
-            del self.error, error, context  # the traceback holds the frames, this one and the caller's: no cycle
+            del self.error, error, context  # otherwise a cycle: the traceback holds this frame and the caller's
 
     def enter(self, suspended: greenlet) -> Any:
         return suspended.throw(*_with_traceback(self.error))
@@ -111,7 +111,7 @@ class Raised(Message):
 
 
 def _with_traceback(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
-    """The arguments to throw an exception by: given alone, it would lose the traceback that it has."""
+    """The arguments for `throw`. An exception that is given alone would lose its traceback."""
     return type(error), error, error.__traceback__
 
 
@@ -119,26 +119,26 @@ Outcome: TypeAlias = Returned | Raised
 
 
 def _guarded(body: Callable[[], Any]) -> tuple[None, Outcome]:
-    """Run `body` and say how it ended, so that an exception seen by a driver can only be one sent to the driver."""
+    """Run `body` and return how it ended, so that a driver sees an exception only if somebody sent it to the driver."""
     try:
         return None, Returned(body())
     except BaseException as error:
-        # The first frame is this one; without it, the traceback reads as if there were no greenlet.
+        # The first frame is this function's; without it, the traceback reads as if there were no greenlet.
         return None, Raised(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))
 
 
 class Body(greenlet):
-    """The greenlet in which the program under a `prompt` runs; it ends with its `Outcome`. Its parent is its driver.
+    """The greenlet that runs the program under a `prompt`. Its parent is its driver, and it ends with an `Outcome`.
 
-    It shares the caller's context variables: they, and `np.errstate` with them, are seen and set inside just as in a
-    plain call.
+    It shares the caller's context variables, `np.errstate` among them: the program reads and sets them as in a plain
+    call.
     """
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__(_guarded)
         self.prompt = prompt
         if here().gr_context is None:
-            contextvars.copy_context()  # makes the thread's context, if it has none yet
+            contextvars.copy_context()  # makes a context for the thread, if it has none yet
         self.gr_context = here().gr_context
 
 
@@ -152,7 +152,7 @@ def enclosing() -> Iterator[Body]:
 
 
 def advance(program: greenlet, source: greenlet, arrival: Outcome, keep: Callable[[Operation], object]) -> Any:
-    """Resume `program` where it left, at `source`; keep the operations that it captures, up to its first message."""
+    """Resume `program` at `source`, where it stopped; keep the operations it captures; return its first message."""
     go_on: Callable[..., Any] = arrival.enter
     arguments: tuple[Any, ...] = (source,)
     arrived: Any = (None, None)
@@ -162,7 +162,7 @@ def advance(program: greenlet, source: greenlet, arrival: Outcome, keep: Callabl
                 arrived = source, message = go_on(*arguments)
                 while source is not None:  # the hot loop: an operation has been captured
                     keep(message)
-                    arrived = source, message = source.switch()  # k(y): the program goes on at once
+                    arrived = source, message = source.switch()  # k(y): resume the program at once
                 if isinstance(message, Message):
                     return message
                 go_on, arguments = program.switch, (arrived,)
@@ -170,40 +170,40 @@ def advance(program: greenlet, source: greenlet, arrival: Outcome, keep: Callabl
                 go_on, arguments = _stand_in(program, source, arrived, error)
                 arrived = (None, None)
     finally:
-        del go_on, arguments, arrival, arrived  # they may hold an error, and its traceback this frame
+        del go_on, arguments, arrival, arrived  # they may hold an error, and its traceback holds this frame
 
 
 def _stand_in(
     program: greenlet, source: Any, arrived: Any, error: BaseException
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """How the program goes on after something came to its driver that was no message: it goes to the program instead.
+    """How to pass on to the program what its driver received, if that is no message.
 
-    The program's own exceptions come as messages. So this is what a signal, an outer driver or a greenlet of the user's
-    own sent to the driver: an exception, or a value, which could not be unpacked.
+    The program's own exceptions come as messages. So a signal, an outer driver or a greenlet of the user's own has sent
+    an exception to the driver, or a value, which could not be unpacked.
     """
     if isinstance(error, TypeError | ValueError) and not (isinstance(arrived, tuple) and len(arrived) == 2):
         return program.switch, (arrived,)
     if source is not None and not isinstance(source, greenlet):
-        raise ControlError(  # and the program ends, as the second value has been kept as an operation
-            f"a greenlet switched to the one that called grad or reset with two values, {arrived!r:.60}; "
-            "switch with one value, a tuple of them say"
+        raise ControlError(  # and the program ends, as the driver has kept the second value as an operation
+            f"a greenlet sent two values, {arrived!r:.60}, to the greenlet that called grad or reset; switch with one "
+            "value, for example a tuple"
         ) from None
-    # A greenlet of the user's own would pass GreenletExit on as a value, so that one is for the program itself.
+    # A greenlet of the user's own would pass GreenletExit on as a value, so GreenletExit goes to the program itself.
     target = source if source and not isinstance(error, GreenletExit) else program
-    if not target:  # neither is alive to take it
+    if not target:  # neither is alive
         raise error
     return target.throw, _with_traceback(error)
 
 
 def apart(drive: Callable[[], Answer]) -> Answer:
-    """Drive from a greenlet of its own, as this one is a driver that a signal handler or a finalizer has interrupted.
+    """Call `drive` in a new greenlet. This greenlet is a driver, which a signal handler or a finalizer has interrupted.
 
-    A driver waits for one program only: it would take the operations of the interrupted one for those of the other.
+    A driver waits for one program only. It would mix the operations of the interrupted program with the other one's.
     """
     program = Body(Prompt())
     try:
         source, message = program.switch(drive)
-        while source is not None:  # an operation of the interrupted program, which cannot be kept now
+        while source is not None:  # an operation of the interrupted program, which nobody can keep now
             source, message = source.switch(True)
         answer: Answer = message.unwrap()
         return answer
@@ -213,10 +213,10 @@ def apart(drive: Callable[[], Answer]) -> Answer:
 
 
 def run(prompt: Prompt, body: Callable[[], Answer], keep: Callable[[Operation], object]) -> Answer:
-    """Run `body` up to its end, handing every operation captured on the way to `keep`; return its answer.
+    """Run `body` to its end, call `keep` with each operation that it captures, and return its answer.
 
-    The forward half of `reset`: what becomes of the operations afterwards is for the caller to decide.
-    Raises whatever `body` raises, once nothing of it is left alive.
+    This is the forward half of `reset`: the caller decides what to do with the operations afterwards.
+    Raises what `body` raises, as soon as no part of the program is alive.
     """
     driver = here()
     stop_if_ending()
@@ -231,7 +231,7 @@ def run(prompt: Prompt, body: Callable[[], Answer], keep: Callable[[Operation], 
     finally:
         try:
             prompt.capture = prompt.closed
-            if program:  # interrupted twice, and so not ended yet
+            if program:  # it was interrupted twice, and so has not ended yet
                 program.throw(GreenletExit)
         finally:
             drivers.pop(driver, None)
