@@ -1,5 +1,4 @@
-"""Debugging for people: `debug()`, and errors on the way back that name the operation they belong to.
+"""Debugging for people: `debug()`, which names the line that makes the first NaN or infinity.
 
-`places` says where in the user's program an operation is; `watching` looks for NaNs and infinities; `notes` puts the
-operation into an error on the way back. `tags` has the switch, and knows nothing of them.
+`watching` has `debug` and looks for NaNs and infinities. `finite` finds the element of a number that is not finite.
 """

@@ -1,4 +1,4 @@
-"""What is not finite in a number, at any level, and how to say which element of what it is."""
+"""The first element of a number that is not finite, at any level, and its description for messages."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ INEXACT = (float, complex, np.inexact, np.ndarray)
 
 
 class Element(NamedTuple):
-    """An element that is not finite, of what part of a number: "" for its value, "tangent" and the like."""
+    """An element that is not finite, and the part of the number that has it: "" for the value, "tangent" and others."""
 
     part: str
     value: Any
     at: tuple[int, ...]
 
     def within(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Its index in a value of this shape, of which there may be a stack, for many directions."""
+        """Its index in a value of this shape. For many directions at once there is a stack of such values."""
         return self.at[len(self.at) - len(shape) :]
 
     def place(self, shape: tuple[int, ...]) -> str:
-        """Which one it is of a value of this shape, where there is a choice."""
+        """The element's index in a value of this shape, and its direction, in words; a scalar has no index."""
         index = self.within(shape)
         direction = f", in direction {self.at[0]} of many" if len(self.at) > len(shape) else ""
         return f" at index {index}{direction}" if index else direction
 
 
 def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values in a number, with what each is: "" for the value itself, "tangent" and the like."""
+    """The plain values in a number, each with its name: "" for the value itself, "tangent" and others."""
     if isinstance(x, Number):
         slots = type(x).__slots__
         for name in ("primal", "rows"):
@@ -63,12 +63,12 @@ def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def adjoint_of(x: Any) -> Any:
-    """The adjoint of a number, as it is on the way back; None where it is zero."""
+    """The present adjoint of a number, on the way back; None if it is zero."""
     if type(x.adjoint) not in PLACES:
         return x.adjoint.values if type(x.adjoint) is Partial else x.adjoint
     try:
         return part_of_adjoint(x) if has_been_written(x) else None
-    except ControlError:  # it cannot be reached, and what needs it raises this, too
+    except ControlError:  # the adjoint cannot be reached, and code that needs it raises this error, too
         return None
 
 
@@ -97,7 +97,7 @@ def is_finite(x: Any) -> bool:
 
 
 def element(x: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """The element of `x` where a value of this shape has the element `index`; "" if it has none there."""
+    """The element of `x` at the place that `index` has in a value of this shape; "" if `x` has no element there."""
     plain = next((plain for _, plain in parts(x)), x)
     try:
         return str(np.broadcast_to(plain, shape)[index])

@@ -1,9 +1,9 @@
 """`debug()`: the first infinity or NaN is an error, with the line of the operation that made it.
 
-While it is on, each new tag has another `capture`. Forward, that looks at the answer of an operation, and keeps its
-place beside it; on the way back, `pull` looks at the adjoints that an operation gives to its operands. What an
-operation of the user's computes on its way, at an outer level or as parts of a composite one, may well be infinite, if
-only its answer is not: that is looked at as a whole.
+While `debug` is on, each new tag has another `capture`. On the way forward, this `capture` looks at the answer of an
+operation, and keeps the operation's place. On the way back, `pull` looks at the adjoints that an operation gives to its
+operands. An intermediate result of an operation, at an outer level or in a part of a composite operation, may be
+infinite: only the answer of the whole operation counts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from shiftreset_ad.rules.broadcasting import shape_of
 def debug(enabled: bool = True) -> Iterator[None]:
     """A context in which the first infinity or NaN in a derivative is an error that names the line that made it.
 
-    Put it around the call of `grad`, `vjp`, `jvp`, `jacobian`, `taylor` or any other: it is for the derivatives that
-    begin inside it. An operation on finite operands raises FloatingPointError if its answer is infinite or NaN, or its
-    tangent or a Taylor coefficient, and on the way back, if the adjoint that it gives to an operand is. The error has
-    the line of the operation, its name, the element, and the values there. Errors of any other kind on the way back
-    get a note with the line. It holds for this thread and context, and `debug(False)` switches it off inside.
+    Put it around the call of `grad`, `vjp`, `jvp`, `jacobian`, `taylor` or any other operator: it watches the
+    derivatives that begin inside it. An operation on finite operands raises FloatingPointError if its answer, its
+    tangent or a Taylor coefficient is infinite or NaN, and on the way back, if an adjoint that it gives to an operand
+    is infinite or NaN. The error has the line of the operation, its name, the element, and the values there. Any other
+    error on the way back gets a note with the line. `debug` holds for this thread and context, and `debug(False)`
+    switches it off inside.
 
     >>> from shiftreset_ad import grad
     >>> with debug():
@@ -57,14 +58,14 @@ class Noted(tuple[Any, ...]):
 
 
 class Watcher:
-    """What looks at the operations of the derivatives that begin while it is there."""
+    """An observer of the operations of all derivatives that begin while it is active."""
 
     __slots__ = ()
 
     # On the way there
 
     def capturing(self, tag: Tag, capture: Callable[..., Any]) -> Callable[..., Any]:
-        """`capture` of this tag, which looks at the answers first, and keeps the place of each operation."""
+        """A `capture` for this tag that first looks at the answers, and keeps the place of each operation."""
 
         def look(source: Any, operation: Operation) -> Any:
             visit = Visit(sys._getframe(1), PLACE_IN)
@@ -79,7 +80,7 @@ class Watcher:
         return look
 
     def attending(self, tag: Tag) -> Callable[..., Any]:
-        """What stands for `capture` in a tag without control: it looks at the answers."""
+        """The `capture` for a tag without control: it only looks at the answers."""
 
         def look(source: Any, answers: Any) -> None:
             require_finite(Visit(sys._getframe(1), PLACE_IN), tag, numbers_in(answers))
@@ -109,7 +110,7 @@ class Watcher:
                 raise
 
     def pull(self, operation: Operation) -> None:
-        """Go back through an operation, and look at what becomes of the adjoints of its operands."""
+        """Go back through an operation, and look at the new adjoints of its operands."""
         noted = getattr(operation, "place", None)
         place = Place(Called(), None) if noted is None else noted.again()
         ys, xs = with_adjoint(operation[1:2]), with_adjoint(operation[2:])
@@ -128,7 +129,7 @@ class Watcher:
                 raise spoilt_adjoint(place, x, ys, y_bars)
 
 
-# Where the frames of larger operations have their place, by which the smaller ones inside know that they are.
+# The local variable, in the frame of a larger operation, that holds its place. The operations inside look for it.
 PLACE_IN = {Watcher.composite.__code__: "place", Watcher.pull.__code__: "place"}
 
 
@@ -138,8 +139,9 @@ def with_adjoint(parts: tuple[Any, ...]) -> list[Any]:
 
 
 def parts_read_by(operation: Operation) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """The parts that count of the adjoints of the answer and of the operand: a program may read or write each element
-    of an array, and only that one is looked at.
+    """Two functions that give the part that counts: of an adjoint of the answer, and of an adjoint of the operand.
+
+    A program may read or write one element of an array, and then only this element is checked.
     """
     function = FUNCTION_OF.get(operation[0])
     if function is operator.getitem:
@@ -159,7 +161,7 @@ def part(adjoint: Adjoint, index: Any) -> Any:
 
 
 def require_finite(visit: Visit, tag: Tag, answers: list[Any]) -> None:
-    """Raise FloatingPointError if there is an infinity or a NaN in the answers, and none in what they were made of."""
+    """Raise FloatingPointError if an answer has an infinity or a NaN, and the operands have none."""
     if visit.inside is not None:
         return
     found = first_not_finite(answers)
@@ -167,7 +169,7 @@ def require_finite(visit: Visit, tag: Tag, answers: list[Any]) -> None:
         return
     operands = visit.operands
     numbers = [x for x in operands if isinstance(x, Number)]
-    if numbers and newest(numbers).tag is not tag:  # it is a part of an operation on newer numbers
+    if numbers and newest(numbers).tag is not tag:  # this operation is a part of an operation on newer numbers
         return
     if all(map(is_finite, operands)):
         raise spoilt_answer(visit.place, found, operands, answers) from None
@@ -177,7 +179,7 @@ def require_finite(visit: Visit, tag: Tag, answers: list[Any]) -> None:
 
 
 def spoilt_answer(place: Place, found: Element, operands: list[Any], answers: list[Any]) -> FloatingPointError:
-    """The error for an operation of which the answer is not finite."""
+    """The error for an operation whose answer is not finite."""
     name, elementwise = place.operation
     shape = shape_of(answers[0])
     values = [("operand", x) for x in operands] if elementwise else []
@@ -207,7 +209,7 @@ def spoilt_adjoint(place: Place, x: Any, ys: list[Any], y_bars: list[Cotangent])
 
 
 def values_at(found: Element, values: list[tuple[str, Any]], shape: tuple[int, ...]) -> str:
-    """These values at the element that was found of a value of this shape."""
+    """These values at the place of the element that was found, for messages; the element's value has this shape."""
     texts = [(name, element(x, found.within(shape), shape)) for name, x in values]
     known = [f"the {name} is {text}" for name, text in texts if text]
     return ", where " + ", ".join(known) if known else ""

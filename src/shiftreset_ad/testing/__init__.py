@@ -1,7 +1,7 @@
-"""Checks of derivatives, for the tests of those who use this library; names and arguments are those of jax.test_util.
+"""Checks of derivatives, for the users' own tests. The names and arguments are those of jax.test_util.
 
-`check` has the public functions; `comparisons`, what is compared, and the search for the element that is wrong;
-`points`, a function at its arguments; `numerical`, derivatives from values alone; `coordinates`, structures as vectors.
+`check` has the public functions. `comparisons` compares derivatives and searches for the wrong element. `points` has a
+function at its arguments, `numerical` has derivatives from values alone, and `coordinates` has structures as vectors.
 """
 
 from shiftreset_ad.testing.check import check_grads, check_jvp, check_vjp

@@ -1,4 +1,4 @@
-"""`check_grads` and its kin: what to check, and the derivatives of derivatives."""
+"""`check_grads`, `check_jvp` and `check_vjp`: which derivatives to check, and at which orders."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def check_grads(
 ) -> None:
     """Check the derivatives of `f` at `args` up to `order`, in every mix of forward ("fwd") and reverse ("rev") mode.
 
-    `args` is a tuple of the arguments; arguments and result are any structures, in which integers, strings and the
-    like are left alone. Each derivative below `order` is a function whose own derivatives are checked: against
-    differences and, if there are both modes, by <y_bar, J x_dot> = <J^T y_bar, x_dot>. `rtol` is 1e-7 in double
-    precision, and what the differences may be off is allowed beside it. They are of values in double precision, for
-    arguments of a lower one too, if `f` computes in it. `eps` is the largest step; by default many are tried.
+    `args` is a tuple of the arguments. Arguments and result are any structures; integers, strings and the like in them
+    are left alone. Each derivative below `order` is a function, and its own derivatives are checked: against
+    differences and, if `modes` has both modes, by <y_bar, J x_dot> = <J^T y_bar, x_dot>. `rtol` is 1e-7 in double
+    precision; the error of the differences is allowed in addition. If `f` computes in double precision, the differences
+    do so, too, also for arguments of a lower precision. `eps` is the largest step; by default many steps are tried.
 
-    Raises AssertionError, which names the order, the modes and the elements, for a wrong derivative, for a value or a
-    derivative that is not finite, where differences cannot tell (at a jump), and for an `f` that is not deterministic
-    or changes its arguments; TypeError or ValueError for arguments that cannot be checked. Krawiec et al. 2022,
-    Lemma 1.
+    Raises AssertionError, which names the order, the modes and the elements: for a wrong derivative, for a value or a
+    derivative that is not finite, where differences cannot tell the derivative (at a jump), and for an `f` that is not
+    deterministic or that changes its arguments. Raises TypeError or ValueError for arguments that cannot be checked.
+    Krawiec et al. 2022, Lemma 1.
 
     >>> check_grads(lambda x: np.sin(x) * x, (np.array([0.5, 2.0]),), order=2)
     """
     title = named("check_grads", f)
     if not isinstance(order, int) or order < 1:
-        raise ValueError(f"{title}: order must be an integer from 1 on, and is {order!r:.60}")
+        raise ValueError(f"{title}: order must be an integer, 1 or greater, and is {order!r:.60}")
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
-        raise ValueError(f"{title}: modes must be some of 'fwd' and 'rev', as in ('fwd', 'rev'), and is {modes!r:.60}")
-    with np.errstate(all="ignore"):  # what is not finite is reported
+        raise ValueError(f"{title}: modes must have 'fwd', 'rev' or both, as in ('fwd', 'rev'), and is {modes!r:.60}")
+    with np.errstate(all="ignore"):  # a check reports each value that is not finite
         point = _point(f"{title}, order 1", f, args, Tolerance(atol, rtol, eps), seed)
         _check_orders(point, title, (), order, [mode for mode in MODES if mode in modes])
 
@@ -65,7 +65,7 @@ def check_jvp(
     *,
     seed: int = 0,
 ) -> None:
-    """Check `f_jvp(args, tangents)`, which returns what `jvp(f, args, tangents)` does, against differences.
+    """Check `f_jvp(args, tangents)` against differences. It returns the same as `jvp(f, args, tangents)`.
 
     Tolerances and errors are as in `check_grads`.
 
@@ -86,7 +86,7 @@ def check_vjp(
     *,
     seed: int = 0,
 ) -> None:
-    """Check `f_vjp(*args)`, which returns what `vjp(f, *args)` does, against differences.
+    """Check `f_vjp(*args)` against differences. It returns the same as `vjp(f, *args)`.
 
     Tolerances and errors are as in `check_grads`.
 
@@ -99,15 +99,15 @@ def check_vjp(
 
 def _point(title: str, f: Callable[..., Any], args: Sequence[Any], tolerance: Tolerance, seed: int) -> Point:
     if not isinstance(args, tuple | list):
-        raise TypeError(f"{title}: args must be a tuple of the arguments, (x,) for one, and is {args!r:.60}")
+        raise TypeError(f"{title}: args must be a tuple of the arguments, (x,) for one argument, and is {args!r:.60}")
     if any(isinstance(leaf, Number) for leaf in trees.flatten(args)[0]):
-        raise TypeError(f"{title}: the arguments are being differentiated; give plain ones, shiftreset_ad.value(x)")
+        raise TypeError(f"{title}: the arguments are being differentiated; give plain values, shiftreset_ad.value(x)")
     named_args = [(f"argument {i}", arg) for i, arg in enumerate(args)]
     return Point(title, f, named_args, ["the result"], True, None, tolerance, np.random.default_rng(seed))
 
 
 def _check_orders(point: Point, name: str, outer: tuple[str, ...], order: int, modes: Sequence[str]) -> None:
-    """Check the derivatives at a point, and in turn those of its derivative in each mode."""
+    """Check the derivatives at a point, and then the derivatives of its derivative in each mode."""
     forward = point.forward(partial(jvp, point.f)) if "fwd" in modes else None
     reverse = point.reverse(partial(vjp, point.f)) if "rev" in modes else None
     Comparison(point, forward, reverse).run()
@@ -118,7 +118,7 @@ def _check_orders(point: Point, name: str, outer: tuple[str, ...], order: int, m
 
 
 def pushed(point: Point, title: str) -> Point:
-    """The derivative by forward mode, as a function of its own, of the arguments and their tangents."""
+    """The derivative by forward mode, as a function of the arguments and their tangents."""
     f, count = point.f, len(point.args)
 
     def tangent_of_f(*primals_and_tangents: Any) -> Any:
@@ -132,7 +132,7 @@ def pushed(point: Point, title: str) -> Point:
 
 
 def pulled(point: Point, title: str) -> Point:
-    """The derivative by reverse mode, as a function of its own, of the arguments and the cotangent of the value."""
+    """The derivative by reverse mode, as a function of the arguments and the cotangent of the value."""
     f, count, single = point.f, len(point.args), point.single
 
     def cotangents_of_f(*primals_and_cotangents: Any) -> Any:

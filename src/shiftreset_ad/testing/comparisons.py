@@ -1,8 +1,8 @@
-"""The derivatives of a function at a point, compared with each other and with what its values say.
+"""The derivatives of a function at a point, compared with each other and with differences of its values.
 
-Reverse mode's are compared in the pairing with a cotangent and a tangent, <y_bar, J x_dot> = <J^T y_bar, x_dot>
-(Krawiec et al. 2022, Lemma 1). A direction that fails is halved until one element of the argument and one of the result
-are left.
+The derivatives by reverse mode are compared in the pairing with a cotangent and a tangent,
+<y_bar, J x_dot> = <J^T y_bar, x_dot> (Krawiec et al. 2022, Lemma 1). A direction that fails is halved until one element
+of the argument and one element of the result are left.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Form: TypeAlias = Callable[[Vector, Vector], float]  # of a direction and a cota
 
 
 class Comparison:
-    """The derivatives at a point, compared with the reference and, where there are both, with each other."""
+    """The derivatives at a point, compared with the reference and, if there are both modes, with each other."""
 
     def __init__(self, point: Point, forward: Linear | None = None, reverse: Linear | None = None) -> None:
         self.point, self.forward, self.reverse = point, forward, reverse
@@ -51,17 +51,17 @@ class Comparison:
         return self._references[key]
 
     def _require_settled(self, v: Vector) -> None:
-        """Raise AssertionError where values alone do not tell the derivative."""
+        """Raise AssertionError if the values alone do not determine the derivative."""
         point, found = self.point, self._reference(v)
         for place in np.flatnonzero(point.vague(found))[:1]:
             raise AssertionError(
                 f"{point.title}: differences cannot tell the derivative of {point.ys.name(place)} along a direction in "
-                f"{self._described(point.xs, v)}: it is {shown(found.y_dot[place])} give or take "
-                f"{shown(found.error[place])}. The function may have a kink or a jump there, or be noisy; check it "
-                "elsewhere, or give eps (the largest step), or atol"
+                f"{self._described(point.xs, v)}: it is {shown(found.y_dot[place])}, with an error of about "
+                f"{shown(found.error[place])}. The function may have a kink or a jump there, or be noisy. Check it "
+                "elsewhere, or give eps (the largest step) or atol"
             )
 
-    # How far two derivatives are apart, in units of what is allowed
+    # How far two derivatives are apart, in units of the allowed difference
 
     def _forward_off(self, v: Vector) -> Vector:
         assert self.forward is not None
@@ -73,7 +73,7 @@ class Comparison:
         return self._confirmed(v, off)
 
     def _allowed(self, expected: Estimate) -> Vector:
-        """What the reference may be off, and what rounding makes of a derivative beside larger ones."""
+        """The allowed difference: the error of the reference, and rounding errors from larger derivatives beside it."""
         ys = self.point.ys
         beside = self.point.rounding * ys.spread(ys.largest(expected.y_dot))
         return SAFETY * expected.error + self.point.floor + beside
@@ -94,12 +94,12 @@ class Comparison:
         return float(self._off(self.reverse(y_bar) * v, y_bar * self.forward(v), allowed))
 
     def _off(self, left: Vector, right: Vector, allowed: Any) -> Vector:
-        """Of two sums that should be equal: rounding errors add up as random numbers do."""
+        """How far two sums are apart that should be equal; rounding errors add up as random numbers do."""
         size = np.sqrt(np.sum(left * left)) + np.sqrt(np.sum(right * right))
         return _ratio(np.sum(left) - np.sum(right), self.point.rtol * size + allowed)
 
     def _confirmed(self, v: Vector, off: Callable[[Estimate], Vector]) -> Vector:
-        """An estimate of an error can be too small by chance, but hardly for other steps as well."""
+        """The difference, confirmed with other steps: by chance an estimate of an error can be too small once."""
         first = off(self._reference(v))
         return first if np.all(first <= 1.0) else np.minimum(first, off(self._reference(v, OTHER_STEPS)))
 
@@ -111,7 +111,7 @@ class Comparison:
         y_bar = _narrowed(y_bar, lambda part: off(v, part))
         estimate = self._reference(v)
         of_reference = float(y_bar @ estimate.y_dot)
-        # Per unit, where one element is left; otherwise along the direction.
+        # If one element is left, per unit of it; otherwise along the direction.
         unit = float(np.sum(v)) if np.count_nonzero(v) == 1 else 1.0
         unit *= float(np.sum(y_bar)) if np.count_nonzero(y_bar) == 1 else 1.0
         says = []
@@ -135,7 +135,7 @@ class Comparison:
 
 
 def _narrowed(vector: Vector, off: Callable[[Vector], float]) -> Vector:
-    """A part of a vector, one element if possible, that is still off, by halving."""
+    """A part of a vector that is still off, found by halving: one element if possible."""
     places = np.flatnonzero(vector)
     while len(places) > 1:
         parts = [part(vector, half) for half in np.array_split(places, 2)]
@@ -147,7 +147,7 @@ def _narrowed(vector: Vector, off: Callable[[Vector], float]) -> Vector:
 
 
 def _ratio(difference: Any, allowed: Any) -> Vector:
-    """How many times as large as allowed a difference is; infinite if it is not finite."""
+    """A difference divided by the allowed one; infinite if it is not finite."""
     with np.errstate(all="ignore"):
         times = np.abs(difference) / allowed
         return np.where(difference == 0.0, 0.0, np.where(np.isfinite(difference), times, np.inf))

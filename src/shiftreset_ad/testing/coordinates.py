@@ -1,7 +1,7 @@
 """The real coordinates of the numbers in a structure, one after the other; a complex number has two.
 
-In coordinates every function is one of a real vector, and the pairing of a cotangent with a tangent, which is
-Re(sum(y_bar * y_dot)), is the sum of products: of a cotangent, the imaginary parts change their sign.
+In coordinates every function is a function of a real vector. The pairing of a cotangent with a tangent,
+Re(sum(y_bar * y_dot)), becomes a sum of products, because the imaginary parts of a cotangent change their sign.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 Vector: TypeAlias = np.ndarray[Any, Any]
 
-APART = 8  # numbers that are looked at one by one
+APART = 8  # up to this many numbers are checked one by one
 ALIKE = 16  # bits
 
 
 class Coordinates:
-    """Vectors for structures of the shape of these: for each a name, and a structure."""
+    """Vectors for structures like the given ones, each of which has a name."""
 
     __slots__ = ("_names", "_numbers", "dtypes", "size", "spans")
 
@@ -44,7 +44,7 @@ class Coordinates:
     def vector(self, numbers: Sequence[Any], cotangent: bool = False) -> Vector:
         """The coordinates of numbers of these shapes; None is zero. Raises ValueError for other shapes.
 
-        It is complex if a number is complex where a real one is expected.
+        The vector is complex if a number is complex where a real number is expected.
         """
         if len(numbers) != len(self._numbers):
             raise ValueError(f"there were {len(self._numbers)} floating-point numbers, and there are {len(numbers)}")
@@ -65,7 +65,7 @@ class Coordinates:
         return np.ravel(np.stack([flat.real, -flat.imag if cotangent else flat.imag], axis=-1))
 
     def structured(self, vector: Vector, wide: bool = False, cotangent: bool = False) -> list[Any]:
-        """The numbers with these coordinates, of the types they had; `wide` ones in double precision at least."""
+        """The numbers with these coordinates, of their old types; with `wide`, in double precision at least."""
         return [self._number(place, vector[span], wide, cotangent) for place, span in enumerate(self.spans)]
 
     def _number(self, place: int, flat: Vector, wide: bool, cotangent: bool) -> Any:
@@ -81,7 +81,7 @@ class Coordinates:
         return array if isinstance(like, np.ndarray) else array.item() if type(like) in (float, complex) else array[()]
 
     def name(self, place: int) -> str:
-        """What the user calls one coordinate, as in argument 0['w'][3, 1]."""
+        """The user's name for one coordinate, as in argument 0['w'][3, 1]."""
         leaf = next(i for i, span in enumerate(self.spans) if span.start <= place < span.stop)
         shape, offset, part = shape_of(self._numbers[leaf]), place - self.spans[leaf].start, ""
         if self.dtypes[leaf].kind == "c":
@@ -91,7 +91,7 @@ class Coordinates:
         return f"{self._names[leaf]}{index}{part}"
 
     def names_at(self, places: Vector) -> list[str]:
-        """What the user calls the numbers that these coordinates belong to."""
+        """The user's names for the numbers that these coordinates belong to."""
         leaves = np.unique(np.searchsorted([span.stop for span in self.spans], places, side="right"))
         return [self._names[leaf] for leaf in leaves]
 
@@ -100,15 +100,17 @@ class Coordinates:
         return [float(np.max(np.abs(vector[span]), initial=0.0)) for span in self.spans]
 
     def sizes(self, vector: Vector) -> Vector:
-        """A power of two for each coordinate, the same for those of about the same size in a number: as large as the
-        largest, or as 1 if all are zero, or smaller by a power of 2**16.
+        """A power of two for each coordinate, about as large as the largest coordinate of its number.
+
+        Coordinates of about the same size in a number have the same power. It is 1 if all are zero, and for small
+        coordinates it is smaller by a power of 2**16.
         """
         largest = self.spread([math.frexp(size)[1] if size > 0.0 else 0.0 for size in self.largest(vector)])
         exponents = np.where(vector == 0.0, largest, np.frexp(vector)[1])
         return np.asarray(2.0 ** (largest - (largest - exponents) // ALIKE * ALIKE))
 
     def apart(self, vector: Vector) -> list[Vector]:
-        """A vector taken apart by the numbers that its elements belong to; whole, if these are many."""
+        """A vector split by the numbers that its elements belong to; the whole vector if the numbers are many."""
         if len(self.spans) > APART:
             return [vector]
         return [part(vector, span) for span in self.spans if span.stop > span.start]
@@ -127,7 +129,7 @@ def named_numbers(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def part(vector: Vector, places: Any) -> Vector:
-    """The elements at these places, with zeros for the others."""
+    """The vector with its elements at these places, and zeros elsewhere."""
     kept = np.zeros_like(vector)
     kept[places] = vector[places]
     return kept

@@ -2,11 +2,11 @@
 
 *   Central differences for a ladder of steps, extrapolated to step zero (Richardson; Ridders, Advances in Engineering
     Software 1982). Each element of the result takes the entry of the table that its neighbours confirm best. Its error
-    is what they differ by; what the same table makes of the value itself, which is known; and what rounding makes of
-    the values, which grows as the step shrinks.
-*   The complex step, Im f(x + ihv) / h (Squire and Trapp, SIAM Review 1998), which has no cancellation, and so no such
-    error. It is right for an analytic function. That is looked at on a small circle x + r e^(it) v, where the values
-    of any other have a derivative in the conjugate of its argument.
+    has three parts: how far the neighbours differ; the error of the same table for the value itself, which is known;
+    and the rounding of the values, which counts more as the step shrinks.
+*   The complex step, Im f(x + ihv) / h (Squire and Trapp, SIAM Review 1998). It has no cancellation, and so no such
+    error. It is right only if the function is analytic. Values on a small circle x + r e^(it) v tell this: a function
+    that is not analytic has a derivative in the conjugate of its argument.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Function = Callable[[Vector], Vector]
 
 
 class Estimate(NamedTuple):
-    """A derivative along a direction, its error, and how it was found, for a message."""
+    """A derivative along a direction, its error, and, for messages, how it was found."""
 
     y_dot: Vector
     error: Vector
@@ -43,9 +43,9 @@ class Estimate(NamedTuple):
 
 
 def steps(x: Vector, v: Vector, noise: Vector, eps: float | None) -> list[list[float]]:
-    """Ladders of steps along `v`, from large to small: small beside 1, and small beside `x`; or with `eps`, from there.
+    """Ladders of steps along `v`, from large to small: one relative to 1, one relative to `x`; or one from `eps` on.
 
-    They are one where they overlap. The smaller the rounding errors, the shorter the steps may be.
+    Ladders that overlap become one. The smaller the rounding errors, the shorter the steps may be.
     """
     shortest = float(np.max(noise, initial=TINY)) ** SHORTEST
     longest = float(np.max(np.abs(v), initial=0.0))
@@ -72,9 +72,9 @@ def _ladder(top: float, bottom: float) -> list[float]:
 def by_differences(
     f: Function, x: Vector, v: Vector, y: Vector, size: Vector, noise: Vector, ladders: list[list[float]]
 ) -> Estimate:
-    """The derivative along `v` of `f` at `x`, where it is `y`; `noise` is the rounding error relative to this `size`.
+    """The derivative of `f` along `v` at `x`, where its value is `y`; `noise` is the rounding error relative to `size`.
 
-    A large step may leave the domain of `f`, which then raises or answers NaN. The smallest may not.
+    A large step may leave the domain of `f`, which then raises or returns NaN. The smallest step may not.
     """
     y_dot, error = np.full(y.shape, np.nan), np.full(y.shape, np.inf)
     least = error
@@ -109,7 +109,7 @@ def by_differences(
 
 
 def _extrapolated(first: Vector, coarser: list[Vector]) -> list[Vector]:
-    """The row of the table for the next step: this central difference, extrapolated with those of longer steps."""
+    """The row of the table for the next step: its central difference, extrapolated with the rows of longer steps."""
     row = [first]
     for depth, entry in enumerate(coarser[:DEEPEST]):
         row.append(row[depth] + (row[depth] - entry) / (RATIO ** (2 * depth + 2) - 1.0))
@@ -117,7 +117,7 @@ def _extrapolated(first: Vector, coarser: list[Vector]) -> list[Vector]:
 
 
 def by_complex_step(f: Function, x: Vector, v: Vector, y: Vector, noise: Vector) -> Vector | None:
-    """The derivative along `v` of `f`, if it takes complex vectors as well and is analytic; otherwise None."""
+    """The derivative of `f` along `v`, if `f` takes complex vectors, too, and is analytic; otherwise None."""
     radius = RADIUS / max(1.0, float(np.max(np.abs(v), initial=0.0)))
     roots = np.exp(2j * np.pi * np.arange(POINTS) / POINTS)
     try:
@@ -129,7 +129,7 @@ def by_complex_step(f: Function, x: Vector, v: Vector, y: Vector, noise: Vector)
         return None
 
     def coefficient(k: int) -> Vector:
-        """Of the k-th power of the argument, in the series of the values on the circle."""
+        """The coefficient of the k-th power of the argument in the series of the values on the circle."""
         return np.asarray(sum(value * root**-k for value, root in zip(around, roots, strict=True)) / POINTS)
 
     allowed = 64.0 * noise * np.max(np.abs(around), axis=0) + NEGLIGIBLE * np.abs(coefficient(1))

@@ -16,8 +16,8 @@ from shiftreset_ad.testing.numerical import Estimate, by_complex_step, by_differ
 
 RTOL = {2: 2e-2, 4: 2e-4}  # by bytes of a real number
 RTOL_OF_DOUBLE = 1e-7
-SAFETY = 4.0  # errors are estimates
-VAGUE = 0.1  # an error relative to the derivative beyond which nothing can be said
+SAFETY = 4.0  # a factor, as errors are only estimates
+VAGUE = 0.1  # with a larger error, relative to the derivative, nothing can be said
 ROUNDING = 64.0  # units in the last place
 DOUBLE = float(np.finfo(np.float64).eps)
 
@@ -25,7 +25,7 @@ Linear: TypeAlias = Callable[[Vector], Vector]
 
 
 class Tolerance(NamedTuple):
-    """How close is close, and the largest step of differences; None is for the default."""
+    """The tolerances of a check, and the largest step of differences; None means the default."""
 
     atol: float | None
     rtol: float | None
@@ -33,10 +33,10 @@ class Tolerance(NamedTuple):
 
 
 class Point:
-    """A function at its arguments, in coordinates: the arguments `x`, the value `y`, with the names of both.
+    """A function at its arguments, in coordinates: the arguments `x`, the value `y`, and the names of both.
 
-    `results` are the names of the entries of the value, which is a tuple of them unless it is `single`. `natural` says
-    of each coordinate of the value how large it would be, were nothing cancelled.
+    `results` are the names of the entries of the value; the value is a tuple of entries unless it is `single`.
+    `natural` has, for each coordinate of the value, how large it would be without cancellation.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Point:
         self.ys = Coordinates(list(zip(results, [value] if single else value, strict=True)))
         if not self.ys.dtypes:
             raise TypeError(
-                f"{title}: the function returns no floating-point number, and so has no derivative to check"
+                f"{title}: the function returns no floating-point number, so there is no derivative to check"
             )
         self.y = self.ys.vector(self.answers.numbers)
         self._require_finite(self.ys, self.y)
@@ -72,7 +72,7 @@ class Point:
         if self.rtol is None:
             self.rtol = max(RTOL.get(precision.dtype.itemsize, RTOL_OF_DOUBLE) for precision in precisions)
         self.rounding = ROUNDING * max(float(precision.eps) for precision in precisions)
-        # In lower precision than double, elements that have cancelled to nothing but rounding are not rare.
+        # In lower precision than double, cancellation often leaves only rounding errors in an element.
         size = np.abs(self.y) if self.rounding <= ROUNDING * DOUBLE else self.ys.spread(self.ys.largest(self.y))
         self.natural = size if natural is None else np.maximum(size, natural)
         self.floor = self.rounding * self.natural + self.atol
@@ -83,7 +83,7 @@ class Point:
             self.noise = np.full_like(self.noise, DOUBLE)
 
     def _value(self) -> Any:
-        """The value, after a look at whether it is the same each time, and the arguments are left as they were."""
+        """The value; AssertionError if it differs between two calls, or if the function changes its arguments."""
         first, second = (self._called_on_copies() for _ in range(2))
         if not identical(first, second):
             raise AssertionError(
@@ -94,7 +94,7 @@ class Point:
 
     def _called_on_copies(self) -> Any:
         args = [copied(arg) for arg in self.args]
-        value = copied(self.f(*args))  # a copy, as it may be a buffer that the function uses again
+        value = copied(self.f(*args))  # a copy, as the function may use the same buffer again
         for name, arg, was in zip(self.names, args, self.args, strict=True):
             if not identical(arg, was):
                 raise AssertionError(f"{self.title}: the function changes its arguments: it writes to {name}")
@@ -108,7 +108,7 @@ class Point:
             )
 
     def _computes_in_double(self) -> bool:
-        """Whether the function, at arguments of lower precision, can be computed in double precision as well."""
+        """Whether the function computes in double precision if its arguments are given in double precision."""
         if np.all(self.noise <= DOUBLE):
             return False
         try:
@@ -124,7 +124,7 @@ class Point:
         value = self.f(*self.arguments.with_numbers(self.xs.structured(x, self.wide)))
         y = self.ys.vector(trees.Parts(value).numbers)
         if y.dtype.kind == "c" and x.dtype.kind != "c":
-            raise ValueError(f"{self.title}: the value is real at the arguments, and complex near them")
+            raise ValueError(f"{self.title}: the value is real at the arguments, but complex near them")
         return y
 
     def reference(self, v: Vector, scale: float) -> Estimate:
@@ -140,25 +140,26 @@ class Point:
         return Estimate(y_dot, np.minimum(found.error, ROUNDING * self.noise * np.abs(y_dot)), "the complex step says")
 
     def vague(self, found: Estimate) -> Vector:
-        """For each coordinate of the value, whether the differences do not settle on a derivative."""
+        """For each coordinate of the value, whether the differences are too far apart to tell a derivative."""
         return ~(SAFETY * found.error <= VAGUE * np.maximum(np.abs(found.y_dot), self.natural) + self.atol)
 
     # Directions, with few bits each, so that they are the same in every precision
 
     def directions(self) -> list[Vector]:
-        """Random directions of the size of the arguments: in each number alone, or in all where there are many, and
-        apart for elements of different size.
+        """Random directions of the size of the arguments: one for each number, or one for all if there are many.
+
+        Elements of different size have directions of their own.
         """
         sizes = self.xs.sizes(self.x)
         v = self._eighths(self.xs.size) * sizes
         return [part(alone, sizes == size) for alone in self.xs.apart(v) for size in np.unique(sizes[alone != 0.0])]
 
     def cotangents(self) -> list[Vector]:
-        """Random cotangents: of each number in the value alone, or of all where there are many."""
+        """Random cotangents: one for each number in the value, or one for all if there are many."""
         return self.ys.apart(self._eighths(self.ys.size))
 
     def some_tangents(self) -> Any:
-        """Tangents for the arguments, of their size."""
+        """Tangents for the arguments, of the size of the arguments."""
         return self.arguments.derivative(self.xs.structured(self._eighths(self.xs.size) * self.xs.sizes(self.x)))
 
     def some_cotangent(self) -> Any:
@@ -236,7 +237,7 @@ def shown(x: Any) -> str:
 
 @contextmanager
 def _wrong_if_refused(title: str) -> Iterator[None]:
-    """What is wrong with the structure of a derivative is a failure of the check."""
+    """Make an error about the structure of a derivative a failure of the check."""
     try:
         yield
     except (TypeError, ValueError) as error:
