@@ -121,7 +121,7 @@ def test_array_keeps_the_precision():
 
 
 def test_ragged_parts():
-    said = r"shiftreset_ad\.array: the parts of an array have one shape, and here they have the shapes"
+    said = r"shiftreset_ad\.array: the parts of an array must have one shape, but here they have the shapes"
     for ragged in ([[1.0], [1.0, 2.0]], [1.0, [2.0]], [X, 1.0], [X, [1.0, 2.0]], [[[1.0]], [[1.0], [2.0]]]):
         with pytest.raises(ValueError, match=said):
             sr.array(ragged)

@@ -1,4 +1,4 @@
-"""Shapes and precisions of values of any kind, and the undoing of broadcasting."""
+"""Shapes and precisions of values of any kind, and the transpose of broadcasting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shiftreset_ad.rules.annotations import Cotangent
 
 ADD: Any = np.add.reduce
 FLOAT64 = np.dtype(float64)
-SMALL = 1000  # elements; of no more, a copy is quicker to have than a view that repeats them
+SMALL = 1000  # up to so many elements, a copy is quicker than a view that repeats them
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -56,14 +56,14 @@ def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:
 
 
 def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
-    """`np.sum`; of a plain array by what that calls, as for a small one the call is most of the time."""
+    """`np.sum`. For a plain array, call the ufunc inside it: for a small array, the outer call is most of the time."""
     if type(x) is ndarray:
         return ADD(x, axis, dtype, None, keepdims)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    """`np.broadcast_to`; of a small plain array or scalar as a copy."""
+    """`np.broadcast_to`, but a copy for a small plain array or scalar."""
     kind = type(x)
     if (kind is float64 or kind is ndarray) and math.prod(shape) <= SMALL:
         y = np.empty(shape, x.dtype)

@@ -1,7 +1,7 @@
-"""Arrays built from numbers: of scalars in one operation, of nested lists as `numpy.array` has them.
+"""Arrays built from numbers: from scalars in one operation, and from nested lists as `numpy.array` does.
 
-NumPy cannot ask the elements of a list how to make an array of them, and so `numpy.array([x, y])` is an array of
-objects. Here such an array is put together as one number.
+NumPy cannot ask the elements of a list how to make an array of them, so `numpy.array([x, y])` is an array of objects.
+The functions here make one number of such an array.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shiftreset_ad.rules.table import LinearMap, dispatched, functions_of, struc
 
 OBJECT = np.dtype(object)
 
-# Functions that take a list for a list, and not for an array.
+# Functions for which a list is a list, and not an array.
 OF_LISTS: set[Callable[..., Any]] = {
     *functions_of("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "block"),
     *functions_of("select", "choose", "piecewise", "lexsort", "linalg.multi_dot", "histogramdd"),
@@ -27,7 +27,7 @@ OF_LISTS: set[Callable[..., Any]] = {
 
 @dispatched
 def assemble(scalars: list[Any]) -> Any:
-    """The array of these scalars; TypeError if one is no number."""
+    """The array of these scalars; TypeError if one of them is no number."""
     y = np.array(scalars)
     if y.dtype.kind not in "fciub":
         raise TypeError(f"an array of numbers cannot be built with {strange(scalars)!r:.60} in it")
@@ -35,7 +35,7 @@ def assemble(scalars: list[Any]) -> Any:
 
 
 def strange(scalars: list[Any]) -> Any:
-    """The first of these that is no number."""
+    """The first of these values that is no number."""
     return next(x for x in scalars if not isinstance(x, float | complex | int | np.number | np.bool))
 
 
@@ -57,11 +57,11 @@ def _assemble(scalars: list[Any]) -> Any:
 
 
 def array(parts: Any) -> Array:
-    """One array of nested lists of numbers, arrays, and plain floats: what `numpy.array` gives for their values.
+    """One array made of nested lists of numbers, arrays and plain floats, with the values that `numpy.array` gives.
 
-    Its shape is that of the nesting, followed by that of the parts. It is a number if one of the parts is (of the
-    newest of their derivatives), and a plain array otherwise. Raises ValueError for lists of different lengths, and
-    TypeError for what has no number in it.
+    Its shape is the shape of the nesting, followed by the shape of the parts. If a part is a number, the array is a
+    number, of the newest derivative among the parts; otherwise it is a plain array. Raises ValueError for lists of
+    different lengths, and TypeError for parts that are no numbers.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: np.sum(array([[x, 1.0], [2.0, x]]) ** 2))(3.0)
@@ -85,14 +85,14 @@ def nested_shape(parts: Any) -> tuple[int, ...]:
     shapes = {nested_shape(part) for part in parts}
     if len(shapes) > 1:
         raise ValueError(
-            "shiftreset_ad.array: the parts of an array have one shape, and here they have the shapes "
+            "shiftreset_ad.array: the parts of an array must have one shape, but here they have the shapes "
             f"{', '.join(map(str, sorted(shapes)))}"
         )
     return (len(parts), *(shapes.pop() if shapes else ()))
 
 
 def leaves_of(parts: Any) -> Iterator[Any]:
-    """What is in nested lists, in order."""
+    """The parts in nested lists, in order."""
     if not isinstance(parts, list | tuple):
         yield parts
         return
@@ -106,7 +106,7 @@ def is_of_objects(x: Any) -> bool:
 
 
 def gathered(x: Any) -> Any:
-    """An array of objects as one number, or as an array of floats if there is no number in it; anything else as it is.
+    """An array of objects as one number, or as an array of floats if it has no number; anything else is returned as is.
 
     Raises TypeError for objects that are no scalars.
     """
@@ -115,14 +115,14 @@ def gathered(x: Any) -> Any:
     elements = list(x.flat)
     if any(shape_of(element) != () for element in elements):
         raise TypeError(
-            "an array of objects that are arrays or lists themselves cannot take part in an operation with a number "
-            "that is being differentiated. Build one array of them by numpy.stack or shiftreset_ad.array"
+            "an array of objects cannot take part in an operation with a number that is being differentiated if the "
+            "objects are arrays or lists. Build one array of them by numpy.stack or shiftreset_ad.array"
         )
     return elements[0] if x.ndim == 0 else shaped(elements, x.shape)
 
 
 def shaped(scalars: list[Any], shape: tuple[int, ...]) -> Any:
-    """The array of this shape of these scalars."""
+    """The array with these scalars and this shape."""
     if not scalars:
         return np.zeros(shape)
     y = assemble(scalars)

@@ -1,4 +1,4 @@
-"""Copies, other precisions, and the parts of complex numbers."""
+"""Rules of copies, of changes of precision, and of the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 @dispatched
 def constant_of(x: Any, function: Callable[[Any], Any]) -> Any:
-    """`function(x)`, as a constant: for a function that is one of real numbers only."""
+    """`function(x)`, as a constant; for functions that take real numbers only."""
     return function(x)
 
 
@@ -36,7 +36,7 @@ def astype(x: Any, dtype: Any) -> Any:
 
 
 def in_precision(x: Any, dtype: Any) -> Any:
-    """A derivative in the precision of the value that it belongs to: of a real value, its real part."""
+    """A derivative in the precision of the value that it belongs to; for a real value, its real part."""
     given = dtype_of(x)
     if given == dtype:
         return x
@@ -50,8 +50,7 @@ def _astype(x: Any, dtype: Any) -> Any:
     to, back = np.dtype(dtype), np.dtype(dtype_of(x))
 
     def pushforward(x_dot: Tangent) -> Tangent:
-        # Of the value NumPy says, by a warning, if imaginary parts are dropped; of the derivative that is how it is
-        # meant.
+        # If imaginary parts of the value are dropped, NumPy warns. The derivative drops them without a warning.
         return astype(x_dot if to.kind == "c" or not is_complex(x_dot) else np.real(x_dot), to)
 
     return astype(x, dtype), (LinearMap(pushforward, lambda y_bar: in_precision(y_bar, back)),)
@@ -66,7 +65,7 @@ def _astype_of_numpy(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = 
     return x if not copy and dtype_of(x) == dtype else astype(x, dtype)
 
 
-# Parts of complex numbers. A cotangent is that of Re(sum(y_bar * y_dot)), and nothing is conjugated but by `conjugate`.
+# Parts of complex numbers. The pairing of cotangents is Re(sum(y_bar * y_dot)). Only `conjugate` conjugates.
 
 
 @structured(np.conjugate, linear=True)

@@ -1,4 +1,4 @@
-"""Reading parts of an array, and its transpose: adding into parts of an array."""
+"""Reading parts of an array, and the transpose of reading: adding into parts of an array."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shiftreset_ad.rules.stand_ins import ask, is_staged, staged_among
 from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
 BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
-PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # in which nothing is staged
+PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # the types that hold no staged value
 
 
 class At(NamedTuple):
@@ -25,7 +25,7 @@ class At(NamedTuple):
 
 
 def frozen_index(index: Any) -> Any:
-    """`index` as it is now: an array in it may be changed by the program before the way back needs it."""
+    """A copy of `index`, where it is needed: the program may change an array in it before the way back."""
     kind = type(index)
     if kind is int or kind is slice:
         return index
@@ -37,7 +37,7 @@ def frozen_index(index: Any) -> Any:
 
 
 def names_each_position_once(index: Any) -> bool:
-    """Whether no position can be in the part `index` twice: it is a slice or a mask."""
+    """Whether `index` is a slice or a mask, so that no position can be in this part twice."""
     if isinstance(index, BASIC):
         return True
     if type(index) is tuple:
@@ -50,10 +50,10 @@ def _is_staged_integer(part: Any) -> bool:
 
 
 def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any]:
-    """For an index with arrays of integers, of an array of this shape: the index of the positions that it names, each
-    once, along one axis, and for each of its own elements the place in there.
+    """An index that names each position once, and for each element of the old index its place in the new one.
 
-    Where slices come between the arrays or before them, all elements count, and otherwise whatever lies at a position.
+    The old index has arrays of integers, for an array of this shape; the new one has the positions along one axis. If
+    slices are before the arrays or between them, a position is one element; otherwise it is all that lies at the place.
     """
     parts = index if type(index) is tuple else (index,)
     if all(isinstance(part, int | np.integer) or _has_integers(part) for part in parts):
@@ -77,24 +77,24 @@ def _has_integers(part: Any) -> bool:
 
 
 def read(x: Any, index: Any) -> Any:
-    """`x[index]`; a plain array would ask a staged index what it is."""
+    """`x[index]`. If the index is staged, staging reads: a plain array would convert the index."""
     if type(x) is not np.ndarray or type(index) in PLAIN or (staged := staged_part(index)) is None:
         return x[index]
     return ask(staged, operator.getitem, (x, index), {})
 
 
 def staged_part(index: Any) -> Any:
-    """A part of the index that is staged, if there is one."""
+    """The first staged part of the index, or None."""
     if type(index) in PLAIN:
         return None
     return staged_among(*index) if type(index) is tuple else staged_among(index)
 
 
 def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
-    """Add `values` into the part `index` of a plain array; a position that is named twice gets both."""
+    """Add `values` into the part `index` of a plain array; a position that the index names twice gets both values."""
     if type(index) is slice:
         part = array[index]
-        part += values  # and no assignment of the view to where it lies
+        part += values  # without assigning the view to its own place again
     elif names_each_position_once(index):
         array[index] += values
     else:
@@ -103,7 +103,7 @@ def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
 
 @dispatched
 def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """The array of zeros with each of `values` added at its index: the sum of all `At(index, value)`."""
+    """An array of zeros to which each of `values` is added at its index: the sum of all `At(index, value)`."""
     for index in indices:
         if type(index) not in PLAIN and (staged := staged_part(index)) is not None:
             return ask(staged, scatter, (values, indices, shape, dtype), {})

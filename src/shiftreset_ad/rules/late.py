@@ -1,7 +1,7 @@
-"""Tables that wait for the library whose functions they are about: it may be imported late, or never.
+"""Tables of rules that wait until the program imports their library, which may be late, or never.
 
-`import shiftreset_ad` imports none of these libraries, and a program that uses one has imported it. So the tables are
-entered when the first function is met that has no rule yet.
+`import shiftreset_ad` imports none of these libraries; a program that uses one has imported it. So the tables are
+entered when the program first calls a function that has no rule yet.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ CALLED_BY = {"_riemann_zeta": "zeta"}
 
 
 def enter_tables_of_imported_libraries() -> None:
-    """Enter the tables whose library the program has imported, if they are not entered yet."""
+    """Enter the tables of the libraries that the program has imported, if they are not entered yet."""
     for library, tables in TABLES_OF.items():
         if sys.modules.get(library) is not None:
             import_module(tables)
 
 
 def library_of(ufunc: np.ufunc) -> str:
-    """The name of the library that has this ufunc, which does not say so itself."""
+    """The name of the library that has this ufunc; the ufunc itself does not have it."""
     name = public_name(ufunc)
     return next(
         (library for library in TABLES_OF if getattr(np, name, None) is not ufunc and _has(library, name)), "numpy"
@@ -31,7 +31,7 @@ def library_of(ufunc: np.ufunc) -> str:
 
 
 def public_name(ufunc: np.ufunc) -> str:
-    """The name of the function that users call it by; a private ufunc is mostly one of the same name."""
+    """The name by which users call the function; a private ufunc mostly has a public function of the same name."""
     return CALLED_BY.get(ufunc.__name__, ufunc.__name__.removeprefix("_"))
 
 

@@ -1,7 +1,7 @@
-"""How arrays lie in memory: as NumPy has it for what its functions give, where ours are made of others.
+"""The order of an array's elements in memory, which must be NumPy's, also if a function of ours is made of others.
 
-Whether a `ravel` or a `reshape` of an array is a view of it or a copy depends on that, and so what a program sees that
-writes to it.
+Whether a `ravel` or `reshape` of an array is a view or a copy depends on this order. So a program that writes to the
+array can see the difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shiftreset_ad.rules.broadcasting import shape_of
 
 
 def array_of(x: Any) -> Any:
-    """The plain array that `x` is, or holds; None for scalars, other libraries, and many directions at once."""
+    """The plain array `x`, or the plain array in `x`; None for scalars, other libraries and many directions at once."""
     shape = shape_of(x)
     while hasattr(x, "inside"):
         x = x.inside
@@ -22,13 +22,13 @@ def array_of(x: Any) -> Any:
 
 
 def order_of(x: Any) -> Literal["C", "F"]:
-    """The order "F" of an array that lies in it, and not in "C" as well; "C" for any other."""
+    """The order "F" of an array that lies in "F", and not in "C" as well; "C" for any other array."""
     array = array_of(x)
     return "C" if array is None or not array.flags.fnc else "F"
 
 
 def lies_in(x: Any, order: str) -> bool:
-    """Whether the elements of an array follow one another in this order: "C", "F", or "A", which is either."""
+    """Whether the elements of an array follow one another in this order: "C", "F", or "A" for either of them."""
     array = array_of(x)
     if array is None:
         return True
@@ -40,7 +40,7 @@ def lies_in(x: Any, order: str) -> bool:
 
 
 def in_order(y: Any, order: Literal["C", "F"]) -> Any:
-    """`y`, which is no view, or a copy of it that lies in this order, "C" or "F"."""
+    """`y`, or a copy of it that lies in this order, "C" or "F"; `y` must be no view."""
     array = array_of(y)
     if array is None or (array.flags.f_contiguous if order == "F" else array.flags.c_contiguous):
         return y
@@ -48,7 +48,9 @@ def in_order(y: Any, order: Literal["C", "F"]) -> Any:
 
 
 def in_order_like(y: Any, x: Any) -> Any:
-    """`y`, which is no view, or a copy of it whose axes follow one another in memory as those of `x`, of that shape."""
+    """`y`, or a copy of it whose axes have the order in memory of the axes of `x`. `y` has the shape of `x`, and is no
+    view.
+    """
     array, like = array_of(y), array_of(x)
     if array is None or like is None:
         return y

@@ -1,8 +1,8 @@
-"""Zeros that are there because a choice was made, which no infinite partial derivative may turn into NaN.
+"""Zeros that come from a choice, and that an infinite partial derivative must not turn into NaN.
 
-Of `where(x > 0, sqrt(x), 0)` at x = 0 the root is computed, and nobody uses it: its derivative, which is infinite, does
-not count. Zero times it would be NaN. So functions that choose say where their operands were chosen, and what is to be
-multiplied is selected by that. A zero that arithmetic gave is an ordinary one: of `sqrt(x)**2` at 0, 0 * inf is NaN.
+In `where(x > 0, sqrt(x), 0)` at x = 0 the root is computed, but not used. So its derivative, which is infinite, must
+not count; but zero times infinity is NaN. Therefore functions that choose keep a mask of the chosen elements, and
+products are selected by this mask. A zero from arithmetic is an ordinary zero: for `sqrt(x)**2` at 0, 0 * inf is NaN.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Masked:
-    """A cotangent with these `values`, which are zero where `mask` is False, whatever they are multiplied by.
+    """A cotangent with these `values`. Where `mask` is False, they are zero, and so are their products with anything.
 
-    The mask is an array of the same shape. Neither is written to.
+    The mask is an array of the same shape. Nobody writes to either array.
     """
 
     __slots__ = ("mask", "values")
-    __array_ufunc__ = None  # so that arrays leave products with it to it
+    __array_ufunc__ = None  # so that an array leaves a product with a `Masked` to the `Masked`
 
     def __init__(self, values: Any, mask: Mask) -> None:
         self.values = values
@@ -39,7 +39,7 @@ class Masked:
 
 
 def selected(mask: Mask, product: Any) -> Any:
-    """A product, which is used up, where it counts, and zero elsewhere."""
+    """A product where it counts, and zero elsewhere; the product itself may be overwritten."""
     if type(product) is not ndarray or type(mask) is not ndarray:
         return np.where(mask, product, 0.0)
     np.putmask(product, ~mask, 0.0)
@@ -47,7 +47,7 @@ def selected(mask: Mask, product: Any) -> Any:
 
 
 def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
-    """The cotangent of an operand that was chosen where the condition, a constant, holds."""
+    """The cotangent of an operand that was chosen where the condition holds; the condition is a constant."""
     if condition is True:
         return y_bar
     values = np.where(condition, y_bar, 0.0)
@@ -62,12 +62,12 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
 
 
 def is_of_numpy(x: Any) -> bool:
-    """Whether what is made of `x` by comparison is a mask, and no array of another library."""
+    """Whether a comparison of `x` gives a mask of NumPy's, and no array of another library."""
     return isinstance(x, ndarray | np.bool_) or is_staged(x)
 
 
 class Choice:
-    """The partial derivative of a function that chooses, or shares: zero for what was not chosen."""
+    """The partial derivative of a function that chooses or shares: zero for elements that were not chosen."""
 
     __slots__ = ("shares",)
     __array_ufunc__ = None
@@ -76,14 +76,14 @@ class Choice:
         self.shares = shares
 
     def __mul__(self, x_dot: Tangent) -> Any:
-        """The tangent of what was chosen."""
+        """The tangent of the chosen elements."""
         shares = self.shares
         if shape_of(shares):
             return np.where(shares != 0, shares * x_dot, 0.0)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
     def chosen(self, y_bar: Cotangent) -> Cotangent:
-        """The cotangent of the operand, for that of the answer."""
+        """The cotangent of the operand, from the cotangent of the answer."""
         shares = self.shares
         if not shape_of(shares):
             return shares * y_bar if shares else NOTHING
@@ -105,9 +105,10 @@ def settled(x_bar: Cotangent) -> Cotangent:
 
 
 def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
-    """The cotangent of the operand of a linear function with this pullback, which only multiplies and adds.
+    """The cotangent of the operand of a linear function with this pullback; the pullback only multiplies and adds.
 
-    What NaNs do not reach that stand for the values does not depend on them.
+    To find the mask of `x_bar`, the pullback is called with NaN in place of the values that count. An element that is
+    not NaN afterwards does not depend on them.
     """
     x_bar, reached = pullback(y_bar.values), pullback(np.where(y_bar.mask, np.nan, 0.0))
     if type(x_bar) is At:
@@ -118,12 +119,12 @@ def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
 
 
 def masked(values: Any, mask: Any) -> Any:
-    """`Masked(values, mask)`; the values alone where the mask is no plain array."""
+    """`Masked(values, mask)`; only the values if the mask is no plain array."""
     return Masked(values, mask) if is_of_numpy(mask) else values
 
 
 def marked(whole: Any, index: Any, mask: Any) -> Any:
-    """A mask, which is used up, with True in the part `index` where `mask` is."""
+    """The mask `whole`, also True in the part `index` where `mask` is; `whole` itself may be overwritten."""
     is_plain = type(whole) is ndarray and (mask is True or type(mask) in (ndarray, np.bool_))
     if not is_plain or staged_part(index) is not None:
         counts = np.ones(shape_of(read(whole, index)), bool) if mask is True else mask
@@ -138,7 +139,7 @@ def marked(whole: Any, index: Any, mask: Any) -> Any:
 
 
 def unbroadcast_mask(mask: Mask, shape: tuple[int, ...]) -> Mask:
-    """Where a sum over axes along which an operand of this `shape` was broadcast has anything that counts."""
+    """The mask after `unbroadcast` to this `shape`: True where a sum has at least one element that counts."""
     added = mask.ndim - len(shape)
     stretched = tuple(axis for axis in range(mask.ndim) if axis < added or shape[axis - added] == 1)
     reduced: Mask = np.any(mask, axis=stretched, keepdims=True).reshape(shape)

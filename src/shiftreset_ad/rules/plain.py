@@ -1,4 +1,4 @@
-"""Values as constants: to look for an order, a bin or a segment by, which has no derivative."""
+"""Values as constants, for example to find an order, a bin or a segment; these have no derivative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def as_array(x: Any) -> Any:
 
 
 def plain(x: Any) -> Any:
-    """The plain value of a number, and of each in a list or a tuple; anything else is returned as it is."""
+    """The plain value of a number, and of each number in a list or a tuple; anything else is returned as it is."""
     if isinstance(x, list | tuple):
         return [plain(part) for part in x]
     return constant_of(x, lambda x: x)

@@ -1,4 +1,4 @@
-"""What rules compute with in place of NumPy's arrays and scalars, and do not know of."""
+"""Stand-ins for NumPy's arrays and scalars. Rules compute with them and do not notice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 class _Recorder(threading.local):
-    """What `adopt` makes of an array in this thread, where a function is being written down."""
+    """The hook that makes a staged value of an array, in a thread that records a function."""
 
     adopt: Callable[[Any], Any] | None = None
 
@@ -17,11 +17,11 @@ recorder = _Recorder()
 
 
 class Wrapped:
-    """A value of the oldest level that is none of NumPy's own, and answers NumPy's functions itself."""
+    """A value of the oldest level that is none of NumPy's own: it answers NumPy's functions itself."""
 
     __slots__ = ()
 
-    inside: Any = None  # the array of NumPy's that it stands for, of which only the layout may be looked at, if any
+    inside: Any = None  # NumPy's array that it stands for, if any; only the layout of this array may be read
 
     shape: Any
     dtype: Any
@@ -33,13 +33,13 @@ class Wrapped:
 
 
 def carried_out(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The answer of one of SciPy's functions; with a staged value among the arguments the call is one step."""
+    """The answer of one of SciPy's functions. If an argument is staged, the call is recorded as one step."""
     staged = staged_among(*args, *kwargs.values())
     return function(*args, **kwargs) if staged is None else ask(staged, function, args, kwargs)
 
 
 def ask(staged: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a staged value answers for a function, by NumPy's protocol."""
+    """The answer of a staged value to a call of a function, by NumPy's protocol."""
     return staged.__array_function__(function, (type(staged),), args, kwargs)
 
 
@@ -49,15 +49,15 @@ def staged_among(*values: Any) -> Any:
 
 
 class StagedValue:
-    """What staging has in place of NumPy's arrays and scalars: each call with it is written down."""
+    """Staging's stand-in for NumPy's arrays and scalars: each call with it is recorded."""
 
     __slots__ = ()
 
     def own(self, derivative: Any) -> Any:
-        """A derivative of this value, None for zero, as the user gets it: of the same kind, and the user's to keep."""
+        """A derivative of this value as the user gets it: of the same kind, and the user may keep it. None is zero."""
         raise NotImplementedError
 
 
 def is_staged(x: Any) -> bool:
-    """Whether a value is one of NumPy's that is being written down."""
+    """Whether a value stands for one of NumPy's in a function that is being recorded."""
     return issubclass(type(x), StagedValue)

@@ -1,8 +1,8 @@
-"""The four forms of a rule, and the tables that they are kept in.
+"""The four forms of a rule, and the tables that hold the rules.
 
 *Elementwise*: one partial derivative per operand. Forward mode multiplies tangents by it, reverse mode cotangents.
 *Structured*: one linear map per operand, with its transpose.
-*Composite*: defined by other functions that have rules.
+*Composite*: a definition by other functions that have rules.
 *Constant*: the derivative is zero wherever it is defined, so the answer is an ordinary value.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 from shiftreset_ad.rules.annotations import Primal, Pullback, Pushforward
 from shiftreset_ad.rules.broadcasting import is_complex
 
-# The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number where it is the same everywhere;
-# None where the operand has none (the exponent of `ldexp`).
+# The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number if it is the same everywhere;
+# None if the operand has no derivative (the exponent of `ldexp`).
 Partial: TypeAlias = Callable[..., Any] | float | None
 
 
@@ -34,8 +34,8 @@ class Elementwise(NamedTuple):
 class LinearMap(NamedTuple):
     """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar.
 
-    It `selects` if the pushforward only picks and rearranges elements, none of them twice, by a view where it can. To
-    add to elements of such a view of an adjoint is then the pullback.
+    It `selects` if the pushforward only picks and rearranges elements, none of them twice, and makes a view if it can.
+    Then the pullback can add to such a view of an adjoint.
     """
 
     pushforward: Pushforward
@@ -46,12 +46,12 @@ class LinearMap(NamedTuple):
 class Structured(NamedTuple):
     """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
 
-    `differentiate(*args, **kwargs)` takes the function's own arguments, those that are supported, and returns the
-    answer and for each operand its `LinearMap`, or a list of them where the operand is a list. The maps look at the
-    elements of the parameters that are `kept`, which must not change meanwhile.
+    `differentiate(*args, **kwargs)` takes the function's own arguments, as far as they are supported. It returns the
+    answer, and for each operand its `LinearMap`, or a list of maps if the operand is a list. The maps read the elements
+    of the parameters that are `kept`, which must not change meanwhile.
 
-    `linear` says that the function is linear in all its operands together, at least piecewise: its maps do not change
-    with them. `multilinear` says that it is linear in each operand alone. A function that is neither needs no mark.
+    `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
+    on the operands. `multilinear` means that it is linear in each operand alone. Any other function needs no mark.
     """
 
     function: Callable[..., Any]
@@ -81,7 +81,7 @@ def structured(
     linear: bool = False,
     multilinear: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated `differentiate` as the rule of `function`; without `operands`, its first parameter is one."""
+    """Enter the decorated `differentiate` as the rule of `function`. `operands` is by default the first parameter."""
 
     def enter(differentiate: Callable[..., Any]) -> Callable[..., Any]:
         parameters = tuple(inspect.signature(differentiate).parameters)
@@ -105,11 +105,11 @@ def composite(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def require_order(function: Callable[..., Any], x: Any) -> None:
-    """Raise TypeError if `x` is complex, for a function that compares."""
+    """Raise TypeError if `x` is complex: `function` compares elements."""
     if is_complex(x):
         raise TypeError(
-            f"numpy.{function.__name__}: complex numbers have no order, and so the function has no derivative for "
-            "them. Compare real ones: numpy.where(numpy.abs(a) > numpy.abs(b), a, b), z[numpy.argmax(numpy.abs(z))]"
+            f"numpy.{function.__name__}: complex numbers have no order, so the function has no derivative for them. "
+            "Compare real numbers: numpy.where(numpy.abs(a) > numpy.abs(b), a, b), z[numpy.argmax(numpy.abs(z))]"
         )
 
 
@@ -124,9 +124,9 @@ PLAIN = (np.ndarray, np.generic)
 
 
 def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[Any, ...]) -> Any:
-    """What the first operand that answers NumPy's functions itself says to a call of `function`, if there is one.
+    """The answer to a call of `function` by the first operand that answers NumPy's functions itself.
 
-    It may be in a list or a tuple. NotImplemented where all operands are plain.
+    The operand may be in a list or a tuple. NotImplemented if all operands are plain.
     """
     for operand in operands:
         for x in operand if isinstance(operand, list | tuple) else (operand,):
@@ -138,7 +138,7 @@ def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[
 
 
 def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of ours take numbers in its first argument as NumPy's do, by `__array_function__`."""
+    """Make a function of ours take numbers in its first argument by `__array_function__`, as NumPy's functions do."""
 
     @wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
@@ -149,7 +149,7 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def functions_of(*names: str) -> list[Callable[..., Any]]:
-    """The functions of these dotted names in numpy, as far as the installed version has them."""
+    """The functions of NumPy with these dotted names, as far as the installed version has them."""
     found = []
     for name in names:
         try:

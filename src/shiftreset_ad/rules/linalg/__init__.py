@@ -1,10 +1,10 @@
-"""Linear algebra: `numpy.linalg`, and the products of `numpy` that are not in `rules.products`.
+"""Linear algebra: `numpy.linalg`, and the products of `numpy` that are not in `rules.numpy.products`.
 
-The formulas are those of Giles, Collected Matrix Derivative Results (2008), where no other source is named. A cotangent
-is paired with a tangent by Re(sum(y_bar * y_dot)), so transposes are plain; the adjoint, which conjugates, is there
-only where the function itself conjugates. Stacks of matrices work as they do in NumPy.
+The formulas are from Giles, Collected Matrix Derivative Results (2008), if no other source is named. A cotangent is
+paired with a tangent by Re(sum(y_bar * y_dot)), so transposes are plain. Only where the function itself conjugates, the
+rules use the adjoint, which conjugates. Stacks of matrices work as in NumPy.
 
-`equations` and `functions` are those of `scipy.linalg`; they are not imported here, as SciPy is optional.
+`equations` and `functions` are for `scipy.linalg`; they are not imported here, as SciPy is optional.
 """
 
 from shiftreset_ad.rules.linalg import (

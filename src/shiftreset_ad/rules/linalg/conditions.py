@@ -1,4 +1,4 @@
-"""Condition numbers, and the rank, which is constant."""
+"""Condition numbers, and the rank; the rank is constant."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _cond(x: Any, p: Any = None) -> Any:
             regular = np.where(np.expand_dims(singular, (-2, -1)), np.eye(shape_of(x)[-1], dtype=dtype_of(x)), x)
             y = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(regular), p, axis=(-2, -1))
             y = np.where(singular, np.inf * np.where(singular, np.linalg.norm(x, p, axis=(-2, -1)), 1.0), y)
-        # NumPy gives infinity for 0 / 0, unless the matrix has a NaN itself.
+        # NumPy gives infinity for 0 / 0, unless the matrix itself has a NaN.
         none = np.isnan(y) & ~np.any(np.isnan(x), axis=(-2, -1))
         if not np.any(none):
             return y
-        # It has no derivative there, which a constant would have.
+        # An infinite condition number has no derivative, while a constant would have the derivative zero.
         return np.where(none, np.inf * (1.0 + np.linalg.norm(x, axis=(-2, -1))), y)

@@ -1,8 +1,8 @@
-"""Determinants.
+"""Determinants, right also for singular matrices.
 
-The derivative of a determinant is the adjugate, which is det(A) A^-1 for a regular matrix. For a singular one, or one
-that is close to it, it comes from the singular values: the adjugate of U diag(s) V^H is det(U V^H) V diag(products of
-the other singular values) U^H (Magnus and Neudecker 2019, section 8.3), and so does its own derivative.
+The derivative of a determinant is the adjugate. For a regular matrix, this is det(A) A^-1. For a matrix that is
+singular, or close to singular, the adjugate and its own derivative come from the singular values: the adjugate of
+U diag(s) V^H is det(U V^H) V diag(products of the other singular values) U^H (Magnus and Neudecker 2019, section 8.3).
 """
 
 from __future__ import annotations
@@ -61,27 +61,27 @@ def adjugate(a: Any, det: Any) -> Any:
 
 
 def is_close_to_singular(a: Any) -> bool:
-    """Whether the inverse has lost half of its digits; of a matrix with a NaN or an infinity this is not asked."""
+    """Whether the inverse has lost half of its digits; False for a matrix with a NaN or an infinity."""
     limit = np.finfo(a.dtype).eps ** -0.5
     return a.size > 0 and bool(np.all(np.isfinite(a))) and bool(np.any(np.linalg.cond(a, 1) > limit))
 
 
 @dispatched
 def adjugate_of_any(a: Any) -> Any:
-    """The adjugate, by singular values."""
+    """The adjugate, computed from singular values."""
     u, s, vh = decomposition(a, False)
     return _assembled(u, vh, with_diagonal(products_of_others(s, (s.ndim - 1,))))
 
 
 def _assembled(u: Any, vh: Any, middle: Any) -> Any:
-    """The matrix that `middle` is, in the bases of the singular vectors, times det(U V^H)."""
+    """`middle`, a matrix in the bases of the singular vectors, in the original bases, times det(U V^H)."""
     return scaled(np.linalg.det(np.matmul(u, vh)), np.matmul(adjoint(vh), np.matmul(middle, adjoint(u))))
 
 
 @structured(adjugate_of_any)
 def _adjugate_of_any(a: Any) -> Any:
-    """Of a diagonal matrix S, the adjugate has the derivative p_ij M_jj, summed over j, on the diagonal, and elsewhere
-    -p_ij M_ij, where p_ij is the product of the singular values but for two.
+    """The rule: for a diagonal matrix S, the derivative of the adjugate is the sum of p_ij M_jj over j on the diagonal,
+    and -p_ij M_ij elsewhere. p_ij is the product of all singular values except s_i and s_j.
     """
 
     def bases_and_products() -> tuple[Any, Any, Any]:
@@ -133,7 +133,7 @@ def _log_of_det(a: Any) -> Any:
 
 @dispatched
 def sign_of_det(a: Any) -> Any:
-    """The determinant of a complex matrix, over its absolute value."""
+    """The determinant of a complex matrix, divided by its absolute value."""
     return np.linalg.slogdet(a).sign
 
 
@@ -142,7 +142,7 @@ def _sign_of_det(a: Any) -> Any:
     sign = sign_of_det(a)
 
     def slopes() -> Any:
-        """The derivative of the logarithm, whose imaginary part is the angle of the sign; none where the sign is 0."""
+        """The derivative of the logarithm, whose imaginary part is the angle of the sign; zero where the sign is 0."""
         singular = np.expand_dims(sign == 0, (-2, -1))
         return np.where(singular, 0.0, transposed(np.linalg.inv(np.where(singular, np.eye(shape_of(a)[-1]), a))))
 
@@ -156,7 +156,7 @@ def _sign_of_det(a: Any) -> Any:
 
 
 def inverse_of_any(a: Any) -> Any:
-    """The inverse; of a singular matrix the adjugate over zero, which is infinite or NaN."""
+    """The inverse; for a singular matrix, the adjugate divided by zero, which is infinite or NaN."""
     if np.any(constant_of(a, lambda a: np.linalg.slogdet(a).sign) == 0):
         with np.errstate(divide="ignore", invalid="ignore"):
             det = np.linalg.det(a)

@@ -1,4 +1,4 @@
-"""Systems of equations of `scipy.linalg`: triangular, banded, and Sylvester's."""
+"""Systems of equations of `scipy.linalg`: triangular and banded systems, and Sylvester's equation."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: b
 
 @structured(banded_solution, kept=("operands",))
 def _banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: bool = True) -> Any:
-    """Row r of the bands has the element (i, j) of the matrix at j, for i = j + r - upper."""
+    """The rule. Row r of the bands has, at place j, the element (i, j) of the matrix, where i = j + r - upper."""
     ab, b = operands
     x = banded_solution(operands, bands, check_finite)
     below, above = bands
@@ -128,7 +128,7 @@ def _banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: 
         return y[..., 0] if vector else y
 
     def of_transpose() -> Any:
-        """The bands of the transposed matrix: those of the matrix in reverse, moved along."""
+        """The bands of the transposed matrix: the bands of the matrix in reverse order, shifted."""
         places = columns + np.arange(-below, above + 1)[:, None]
         found = ab[np.arange(below + above, -1, -1)[:, None], np.clip(places, 0, max(size - 1, 0))]
         return np.where((places >= 0) & (places < size), found, 0.0)
@@ -137,7 +137,7 @@ def _banded_solution(operands: list[Any], bands: tuple[int, int], check_finite: 
         return banded_solution([of_transpose(), as_matrix(y_bar)], (above, below), False)
 
     def pushforward_ab(ab_dot: Tangent) -> Tangent:
-        places = columns - np.arange(-above, below + 1)[:, None]  # of the column j that row i has in each band
+        places = columns - np.arange(-above, below + 1)[:, None]  # for each band, the column j of its element in row i
         clipped = np.clip(places, 0, max(size - 1, 0))
         entries = ab_dot[np.arange(below + above + 1)[:, None], clipped]
         entries = np.where((places >= 0) & (places < size), entries, 0.0)

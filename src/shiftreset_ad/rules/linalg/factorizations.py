@@ -1,8 +1,8 @@
 """Factorizations with triangular matrices: Cholesky, by Murray (arXiv:1602.07527), and QR, by Walter and Lehmann
 (arXiv:1001.1654).
 
-The derivative of Cholesky's in a Hermitian matrix is Hermitian; of any other, NumPy reads one triangle, and the
-derivative in the other is zero.
+For a Hermitian matrix, the derivative of the Cholesky factorization is Hermitian. If the matrix is not Hermitian, NumPy
+reads only one triangle, and the derivative in the other triangle is zero.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 @dispatched
 def cholesky_factor(h: Any, upper: bool) -> Any:
-    """`np.linalg.cholesky` of a matrix that is Hermitian."""
+    """`np.linalg.cholesky` of a Hermitian matrix."""
     return np.linalg.cholesky(h, upper=upper)
 
 
@@ -95,8 +95,10 @@ def reduced_factors(a: Any) -> tuple[Any, Any]:
 
 @structured(reduced_factors)
 def _reduced_factors(a: Any) -> Any:
-    """Of A = Q R, where the diagonal of R is real: with B = Q^H A_dot R^-1, R_dot R^-1 is T, the upper triangle of B
-    and of the adjoint of what is below it. Of more columns than rows, the others are Q^H times those of A.
+    """The rule of A = Q R, where the diagonal of R is real.
+
+    With B = Q^H A_dot R^-1, R_dot R^-1 is the upper triangle of B plus the adjoint of the part of B below it. If A has
+    more columns than rows, the other columns of R are Q^H times those of A.
     """
     q, r = reduced_factors(a)
     rows, columns = shape_of(a)[-2:]
@@ -133,7 +135,7 @@ def _reduced_factors(a: Any) -> Any:
 
 
 def folded(b: Any) -> Any:
-    """The upper triangle, with the adjoint of what is below it added, and a real diagonal."""
+    """The upper triangle plus the adjoint of the part below it, with a real diagonal."""
     size = shape_of(b)[-1]
     diagonal = np.where(on_diagonal(size), real_part_of(b), 0.0)
     return np.where(strictly("U", size), b + adjoint(b), diagonal)
@@ -147,8 +149,8 @@ def rest_of_reflections(q: Any, rest: Any) -> Any:
 
 @structured(rest_of_reflections)
 def _rest_of_reflections(q: Any, rest: Any) -> Any:
-    """The product of n reflections differs from the identity by a matrix of rank n, so its first n columns tell the
-    others (arXiv:2409.13374, equations 32 and 33).
+    """The rule: a product of n reflections is the identity plus a matrix of rank n, so its first n columns determine
+    the others (arXiv:2409.13374, equations 32 and 33).
     """
     size = shape_of(q)[-1]
     y = rest_of_reflections(q, rest)

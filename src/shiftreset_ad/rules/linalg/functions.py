@@ -1,4 +1,4 @@
-"""Functions of a matrix, of `scipy.linalg`: exponential, logarithm, square root."""
+"""The matrix functions of `scipy.linalg`: exponential, logarithm and square root."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from shiftreset_ad.rules.linalg.matrices import require_square, transposed
 from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
-# The coefficients of the numerator of the [13/13] Pade approximant to exp (Higham 2005), and the norm up to which its
-# derivative, too, has the precision of a double (Al-Mohy and Higham 2009, table 6.1).
+# The coefficients of the numerator of the [13/13] Pade approximant to exp (Higham 2005). Up to this norm, also its
+# derivative has the precision of a double (Al-Mohy and Higham 2009, table 6.1).
 PADE = [math.factorial(26 - i) * math.comb(13, i) / math.factorial(26) for i in range(14)]
 LARGEST_NORM = 4.74
 
-# Gauss-Legendre quadrature on [0, 1], which has the precision of a double for log(I + Y) up to this norm of Y (Higham
-# 2008, table 11.1, where it is the [8/8] Pade approximant). A regular matrix is as close to I after fewer roots.
+# Gauss-Legendre quadrature on [0, 1]. For log(I + Y), it has the precision of a double up to this norm of Y (Higham
+# 2008, table 11.1, where it is the [8/8] Pade approximant). A regular matrix is this close to I after fewer roots.
 NODES, WEIGHTS = ((x + shift) / 2 for x, shift in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0), strict=True))
 CLOSE = 0.25
 MOST_ROOTS = 64
@@ -36,8 +36,9 @@ def exponential(a: Any) -> Any:
 
 @composite(exponential)
 def _exponential(a: Any) -> Any:
-    """Scaling and squaring, all of whose steps are differentiated: Al-Mohy and Higham, Computing the Frechet derivative
-    of the matrix exponential (2009). It is right to any order, also for equal eigenvalues.
+    """Scaling and squaring; all its steps are differentiated. It is right to any order, also for equal eigenvalues.
+
+    Al-Mohy and Higham, Computing the Frechet derivative of the matrix exponential (2009).
     """
     require_square(a)
     identity = np.eye(shape_of(a)[-1], dtype=dtype_of(a))
@@ -48,7 +49,7 @@ def _exponential(a: Any) -> Any:
     a_6 = np.matmul(a_4, a_2)
 
     def polynomial(first: int) -> Any:
-        """The terms of every other power from `first` on, over a to the power of `first`."""
+        """The sum of the terms of every second power from `first` on, divided by a to the power of `first`."""
         c = PADE[first::2]
         high = np.matmul(a_6, c[6] * a_6 + c[5] * a_4 + c[4] * a_2)
         return high + c[3] * a_6 + c[2] * a_4 + c[1] * a_2 + c[0] * identity
@@ -61,7 +62,7 @@ def _exponential(a: Any) -> Any:
 
 
 def squarings(a: Any) -> int:
-    """How often to halve all the matrices, such that they are small enough."""
+    """How often to halve all matrices until they are small enough."""
     largest = np.max(np.sum(np.abs(a), axis=-2), initial=0.0)
     return max(0, math.ceil(math.log2(largest / LARGEST_NORM))) if 0 < largest < math.inf else 0
 
@@ -74,9 +75,10 @@ def logarithm(a: Any) -> Any:
 
 @structured(logarithm)
 def _logarithm(a: Any) -> Any:
-    """By inverse scaling and squaring, log(A) = 2^k log(A^(1 / 2^k)): Al-Mohy, Higham and Relton, Computing the Frechet
-    derivative of the matrix logarithm (2013). Each root goes by its Sylvester equation, and log(I + Y) is the integral
-    of Y (I + t Y)^-1 over t from 0 to 1.
+    """Inverse scaling and squaring: log(A) = 2^k log(A^(1 / 2^k)).
+
+    The derivative of each root solves a Sylvester equation, and log(I + Y) is the integral of Y (I + t Y)^-1 over t
+    from 0 to 1. Al-Mohy, Higham and Relton, Computing the Frechet derivative of the matrix logarithm (2013).
     """
 
     def roots_and_inverses() -> tuple[list[Any], list[Any]]:
@@ -110,7 +112,7 @@ def _logarithm(a: Any) -> Any:
 
 
 def distance_from_identity(x: Any) -> Any:
-    """In the 1-norm."""
+    """The distance of a matrix from the identity, in the 1-norm."""
     return np.linalg.norm(x - np.eye(len(x)), 1)
 
 
@@ -122,7 +124,7 @@ def square_root(a: Any) -> Any:
 
 @structured(square_root)
 def _square_root(a: Any) -> Any:
-    """From X X = A."""
+    """The rule, from X X = A."""
     x = square_root(a)
 
     def backward(y_bar: Cotangent) -> Cotangent:
@@ -132,7 +134,7 @@ def _square_root(a: Any) -> Any:
 
 
 def of_each_matrix(function: Callable[[Any], Any], a: Any) -> Any:
-    """A function of one matrix, of all in a stack."""
+    """A function of one matrix, applied to each matrix in a stack."""
     require_square(a)
     shape = shape_of(a)
     if len(shape) == 2:

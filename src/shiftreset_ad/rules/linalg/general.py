@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of general square matrices.
 
-Of A V = V diag(w), with M = V^-1 A_dot V, the eigenvalues have the derivative diag(M), and the eigenvectors
-V (E * M + diag(c)), where E_ij = 1 / (w_j - w_i). The factors c are those of LAPACK's eigenvectors, of length 1 with a
-real largest component, so the derivative is that of the very vectors that NumPy gives. Where a matrix has no basis of
-eigenvectors, there is no derivative, and it is NaN.
+For A V = V diag(w) and M = V^-1 A_dot V, the eigenvalues have the derivative diag(M), and the eigenvectors have the
+derivative V (E * M + diag(c)), where E_ij = 1 / (w_j - w_i). The terms c belong to LAPACK's eigenvectors, which have
+length 1 and a real largest component: so the derivative is right for the vectors that NumPy gives. If a matrix has no
+basis of eigenvectors, the derivative does not exist, and is NaN.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _eigvals(a: Any) -> Any:
 
 
 def basis_or_nan(v: Any) -> Any:
-    """Eigenvectors, with NaN for those of a matrix that has no basis of eigenvectors, up to rounding."""
+    """Eigenvectors; all are NaN if, up to rounding, the matrix has no basis of eigenvectors."""
     return np.where(constant_of(v, is_no_basis)[..., None, None], np.nan, v)
 
 
@@ -104,7 +104,7 @@ def is_no_basis(v: Any) -> Any:
 
 
 def largest_components(v: Any) -> Any:
-    """Where each column has its component of the largest absolute value, the first of them."""
+    """The mask of the component with the largest absolute value in each column; if several tie, the first of them."""
     if v.size == 0:
         return np.zeros(v.shape, bool)
     places = np.argmax(np.abs(v), axis=-2)
@@ -112,8 +112,9 @@ def largest_components(v: Any) -> Any:
 
 
 def permutation(w: Any, others: Any) -> Any:
-    """The matrix that brings columns which belong to `others` into the order of `w`: LAPACK computes eigenvalues alone
-    by another way, on which rounding, and so their order, may be different.
+    """The matrix that brings columns, which belong to the eigenvalues `others`, into the order of `w`.
+
+    LAPACK has another algorithm for eigenvalues alone. Its rounding, and so the order of eigenvalues, may be different.
     """
     size = w.shape[-1]
     matrices = np.broadcast_to(np.eye(size), (*w.shape, size))

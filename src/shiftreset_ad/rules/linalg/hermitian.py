@@ -1,9 +1,10 @@
 """Eigenvalues and eigenvectors of Hermitian matrices.
 
-Of A = V diag(w) V^H, with M = V^H A_dot V, the eigenvalues have the derivative diag(M), and the eigenvectors V (E * M),
-where E_ij = 1 / (w_j - w_i). An eigenvector is determined up to a factor of absolute value 1, and its derivative is
-perpendicular to it; a function that does not depend on these factors has its derivative. That in a Hermitian matrix is
-Hermitian; of any other, NumPy reads one triangle, and the derivative in the other is zero.
+For A = V diag(w) V^H and M = V^H A_dot V, the eigenvalues have the derivative diag(M), and the eigenvectors have the
+derivative V (E * M), where E_ij = 1 / (w_j - w_i). An eigenvector is determined up to a factor of absolute value 1, and
+its derivative is perpendicular to it. So derivatives are right for functions that do not depend on these factors. For a
+Hermitian matrix, the derivative is Hermitian. If the matrix is not Hermitian, NumPy reads only one triangle, and the
+derivative in the other triangle is zero.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _triangle(name: str) -> Any:
 
 @dispatched
 def eigenpairs(h: Any, triangle: Any) -> tuple[Any, Any]:
-    """`np.linalg.eigh` of a matrix that is Hermitian."""
+    """`np.linalg.eigh` of a Hermitian matrix."""
     w, v = np.linalg.eigh(h, triangle)
     return w, v
 
@@ -72,7 +73,7 @@ def _eigenpairs(h: Any, triangle: Any) -> Any:
 
 @dispatched
 def eigenvalues(h: Any, triangle: Any) -> Any:
-    """`np.linalg.eigvalsh` of a matrix that is Hermitian."""
+    """`np.linalg.eigvalsh` of a Hermitian matrix."""
     return np.linalg.eigvalsh(h, triangle)
 
 

@@ -1,4 +1,4 @@
-"""What the rules of linear algebra share: transposes, triangles, and the checks that NumPy makes."""
+"""The shared functions of the rules of linear algebra: transposes, triangles, and NumPy's checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = 16  # rows
 
 
 def array_of(x: Any) -> Any:
-    """A list, or a number of Python, as an array; anything else as it is."""
+    """A list or a Python number as an array; anything else is returned as it is."""
     return array(x) if isinstance(x, list | tuple | int | float | complex) else x
 
 
@@ -34,7 +34,7 @@ def adjoint(x: Any) -> Any:
 
 
 def real_part_of(x: Any) -> Any:
-    """The real part; of real numbers, these themselves."""
+    """The real part; real numbers are returned as they are."""
     return np.real(x) if is_complex(x) else x
 
 
@@ -49,11 +49,11 @@ def on_diagonal(n: int) -> Mask:
 
 
 def below(n: int, k: int = 0) -> Mask:
-    """The mask of what is on and below the diagonal `k` of n by n matrices."""
+    """The mask of the elements on and below the diagonal `k` of n by n matrices."""
     return _below_in_small(n, k) if n <= SMALL else np.tri(n, k=k, dtype=bool)
 
 
-# NumPy takes longer to make these than to use them.
+# NumPy takes longer to make these masks than to use them.
 
 
 @cache
@@ -78,7 +78,7 @@ def with_diagonal(x: Any) -> Any:
 
 @dispatched
 def hermitian_from(a: Any, triangle: Any) -> Any:
-    """The Hermitian matrix with this triangle, 'L' or 'U', of `a`: what LAPACK takes it for, as it reads no more."""
+    """The Hermitian matrix with this triangle, 'L' or 'U', of `a`, as LAPACK sees it: it reads only one triangle."""
     require_square(a)
     given = strictly(triangle, shape_of(a)[-1])
     return np.where(given, a, np.where(given.T, adjoint(a), real_part_of(a)))
@@ -96,10 +96,10 @@ def _hermitian_from(a: Any, triangle: Any) -> Any:
 
 @dispatched
 def as_hermitian(a: Any, triangle: Any) -> Any:
-    """`hermitian_from` for the argument of a function of Hermitian matrices, whose gradient is to be Hermitian.
+    """`hermitian_from` for the argument of a function of Hermitian matrices, with a Hermitian gradient.
 
-    Where `a` is Hermitian, the derivative is that of the Hermitian part (a + a^H) / 2, which has the same value there.
-    Any other `a` is its triangle, and so is the derivative.
+    If `a` is Hermitian, the derivative is the one of the Hermitian part (a + a^H) / 2, which has the same value there.
+    For any other `a`, only the triangle counts, for the value and for the derivative.
     """
     return hermitian_from(a, triangle)
 
@@ -113,12 +113,12 @@ def _as_hermitian(a: Any, triangle: Any) -> Any:
 
 
 def hermitian_part(a: Any) -> Any:
-    """The mean of each matrix and its adjoint; the map is its own transpose."""
+    """The mean of each matrix and its adjoint; this map is its own transpose."""
     return 0.5 * (a + adjoint(a))
 
 
 def is_hermitian(a: Any) -> bool:
-    """Whether matrices are Hermitian: up to rounding, and to what rounding may have become in computing them."""
+    """Whether matrices are Hermitian, up to the rounding errors that the computation of the matrices may have left."""
     other = adjoint(a)
     if (a == other).all():
         return True
@@ -135,14 +135,14 @@ def strictly(triangle: Any, n: int) -> Mask:
 
 
 def require_matrices(a: Any) -> None:
-    """Raise NumPy's LinAlgError unless `a` has two dimensions at least."""
+    """Raise NumPy's LinAlgError unless `a` has at least two dimensions."""
     ndim = len(shape_of(a))
     if ndim < 2:
         raise np.linalg.LinAlgError(f"{ndim}-dimensional array given. Array must be at least two-dimensional")
 
 
 def require_square(a: Any) -> None:
-    """Raise NumPy's LinAlgError unless `a` is a square matrix, or a stack of some."""
+    """Raise NumPy's LinAlgError unless `a` is a square matrix, or a stack of square matrices."""
     require_matrices(a)
     rows, columns = shape_of(a)[-2:]
     if rows != columns:
@@ -150,5 +150,5 @@ def require_square(a: Any) -> None:
 
 
 def rounding_of(plain: Any, n: int) -> Any:
-    """How much rounding an eigenvalue or a singular value has, relative to the largest one of an n by n matrix."""
+    """The rounding error of eigenvalues and singular values of an n by n matrix, relative to the largest of them."""
     return n * np.finfo(plain.dtype).eps

@@ -1,7 +1,8 @@
 """Norms of vectors and matrices.
 
-A norm has no derivative at 0, nor some elsewhere. They get the subgradient of least length there, as `absolute` and
-`hypot` do: 0 at 0, nothing for an element, or a singular value, that is zero, and equal shares for those that tie.
+A norm has no derivative at 0, and some norms have none at other points. There, the rules give the subgradient of least
+length, as for `absolute` and `hypot`: 0 at 0, 0 for an element or a singular value that is zero, and equal shares for
+elements that tie.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _of_matrices(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _extreme(x: Any, largest: bool, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The largest or the smallest along these axes; the largest of none is 0."""
+    """The largest or the smallest element along these axes; without elements, the largest is 0."""
     shape = shape_of(x)
     if not largest:
         return np.min(x, axis=axes, keepdims=keepdims)
@@ -113,7 +114,7 @@ def _length(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     spread = spreading(shape_of(x), axes)
 
     def direction() -> Any:
-        """The conjugated x over its length, and 0 where that is 0, there with all its derivatives."""
+        """The conjugate of x divided by the length. Where the length is 0, it is 0, and so are all its derivatives."""
         zero = y == 0
         return conjugated(x) * spread(np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, y)))
 
@@ -127,7 +128,7 @@ def _length(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 @dispatched
 def p_norm(x: Any, order: Any, axes: Any, keepdims: Any) -> Any:
-    """The sum of the absolute values to the power of `order`, to the power of 1 / order."""
+    """The p-norm: the sum of the absolute values to the power of `order`, to the power of 1 / order."""
     powers = np.add.reduce(np.abs(x) ** order, axis=axes, keepdims=keepdims)
     return powers ** np.reciprocal(order, dtype=powers.dtype)
 
@@ -138,7 +139,7 @@ def _p_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     spread = spreading(shape_of(x), axes)
 
     def direction() -> Any:
-        """sign(x) (|x| / y) ** (order - 1), conjugated, and 0 where x is."""
+        """The conjugate of sign(x) (|x| / y) ** (order - 1), and 0 where x is 0."""
         whole = spread(y)
         none = (x == 0) | (whole == 0)
         shares = np.where(none, 1.0, np.absolute(x)) / np.where(none, 1.0, whole)
@@ -152,7 +153,7 @@ def _p_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     )
 
 
-# The nuclear norm, whose derivative is the unitary factor of the polar decomposition, also at equal singular values
+# The nuclear norm. Its derivative is the unitary factor of the polar decomposition, also for equal singular values
 
 
 @dispatched
@@ -174,15 +175,16 @@ def _nuclear_norm(a: Any) -> Any:
 
 @dispatched
 def polar_factor(a: Any) -> Any:
-    """U V^H of the singular value decomposition; singular values that are exactly zero have no part in it."""
+    """U V^H of the singular value decomposition, without the vectors of singular values that are exactly zero."""
     u, s, vh = decomposition(a, False)
     return np.matmul(u * (s != 0)[..., None, :], vh)
 
 
 @structured(polar_factor)
 def _polar_factor(a: Any) -> Any:
-    """Of A = U diag(s) V^H, with M = U^H A_dot V, it has the derivative U X V^H with X_ij = (M - M^H)_ij / (s_i + s_j),
-    and what is perpendicular to U or V goes with 1 / s. This map is its own adjoint.
+    """The rule. For A = U diag(s) V^H and M = U^H A_dot V, the derivative is U X V^H plus a part with 1 / s.
+
+    X_ij is (M - M^H)_ij / (s_i + s_j). The part with 1 / s is perpendicular to U or V. This map is its own adjoint.
     """
     rows, columns = shape_of(a)[-2:]
 

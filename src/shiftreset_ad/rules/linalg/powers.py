@@ -1,4 +1,4 @@
-"""Powers of a matrix, and products of many."""
+"""Powers of a matrix, and products of many matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _matrix_power(a: Any, n: int) -> Any:
         return np.broadcast_to(np.eye(shape[-1], dtype=dtype_of(a)), shape).copy()
     if n < 0:
         a, n = np.linalg.inv(a), -n
-    if n == 3:  # as NumPy multiplies it
+    if n == 3:  # in the order in which NumPy multiplies
         return np.matmul(np.matmul(a, a), a)
     square, y = a, None
     while True:
@@ -67,8 +67,9 @@ def _multi_dot(arrays: Any) -> Any:
 
 
 def cheapest_splits(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
-    """Where to split each product of matrices of these sizes in two, for the fewest multiplications (Cormen et al.,
-    Introduction to Algorithms, section 15.2).
+    """Where to split each product of matrices of these sizes in two, with the fewest multiplications.
+
+    Cormen et al., Introduction to Algorithms, section 15.2.
     """
     splits: dict[tuple[int, int], int] = {}
 

@@ -1,4 +1,4 @@
-"""Products, and the functions of `numpy.linalg` that are those of `numpy` with other defaults."""
+"""Cross products, and the functions of `numpy.linalg` that are functions of `numpy` with other defaults."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
     a, b = np.moveaxis(array_of(a), axisa, -1), np.moveaxis(array_of(b), axisb, -1)
     sizes = shape_of(a)[-1], shape_of(b)[-1]
     if sizes != (3, 3):
-        np.cross(np.zeros(sizes[0]), np.zeros(sizes[1]))  # warns or raises, as this version does for other vectors
+        np.cross(np.zeros(sizes[0]), np.zeros(sizes[1]))  # warns or raises as the installed NumPy does for such sizes
     if sizes == (2, 2):
         return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
     def component(i: int) -> Any:
-        """Component `i`; a vector of two components has a third one, which is zero."""
+        """Component `i`; a vector of two components has a third component of zero."""
         j, k = (i + 1) % 3, (i + 2) % 3
         if k >= sizes[0] or j >= sizes[1]:
             return a[..., j] * b[..., k]

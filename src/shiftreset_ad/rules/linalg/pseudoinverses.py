@@ -1,7 +1,8 @@
-"""Pseudoinverses and least squares, as long as the rank does not change (Golub and Pereyra, SIAM J. Numer. Anal. 1973).
+"""Pseudoinverses and least squares; the derivatives hold where the rank does not change.
 
-Singular values below the cutoff are taken for zero. Where they are so but for rounding, the derivative is Golub and
-Pereyra's. If `rcond` cuts off others, it is that of the truncated singular value decomposition.
+Singular values below the cutoff count as zero. If they are zero up to rounding, the derivative is by Golub and Pereyra,
+SIAM J. Numer. Anal. 1973. If `rcond` cuts off other singular values, the derivative is the one of the truncated
+singular value decomposition.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NOT
 
 
 def _cuts_off(a: Any, rcond: Any) -> bool:
-    """Whether `rcond` takes a singular value for zero that is not."""
+    """Whether `rcond` cuts off a singular value that is not zero."""
     if 0 in shape_of(a):
         return False
     return bool(np.any(constant_of(a, lambda a: _small(a, rcond) & ~vanishing(_values(a)))))
@@ -55,7 +56,7 @@ def _values(a: Any) -> Any:
 
 
 def _small(a: Any, rcond: Any) -> Any:
-    """Which singular values are taken for zero."""
+    """Which singular values count as zero."""
     s = _values(a)
     return s <= rcond[..., None] * np.max(s, axis=-1, keepdims=True)
 
@@ -69,7 +70,7 @@ def _truncated(a: Any, rcond: Any, hermitian: bool) -> Any:
 
 @dispatched
 def pseudoinverse(a: Any, rcond: Any, hermitian: bool) -> Any:
-    """`np.linalg.pinv`; one that is said to be Hermitian is."""
+    """`np.linalg.pinv`; with `hermitian`, the matrix must be Hermitian."""
     return np.linalg.pinv(a, rcond, hermitian)
 
 
@@ -78,11 +79,11 @@ def _pseudoinverse(a: Any, rcond: Any, hermitian: bool) -> Any:
     y = pseudoinverse(a, rcond, hermitian)
 
     def outside_columns(x: Any) -> Any:
-        """The part of `x` that is perpendicular to the columns of A, from the right."""
+        """`x` times the projection onto the vectors that are perpendicular to the columns of A."""
         return x - np.matmul(np.matmul(x, a), y)
 
     def outside_rows(x: Any) -> Any:
-        """The part of `x` that is perpendicular to the rows of A."""
+        """The projection of `x` onto the vectors that are perpendicular to the rows of A."""
         return x - np.matmul(y, np.matmul(a, x))
 
     def pushforward(a_dot: Tangent) -> Tangent:
@@ -103,7 +104,7 @@ def _pseudoinverse(a: Any, rcond: Any, hermitian: bool) -> Any:
 
 @dispatched
 def plain_lstsq(operands: list[Any], rcond: Any) -> Any:
-    """`np.linalg.lstsq` of values."""
+    """`np.linalg.lstsq` of plain values."""
     a, b = operands
     return np.linalg.lstsq(a, b, rcond)
 
@@ -128,7 +129,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @dispatched
 def least_squares(operands: list[Any], rcond: Any) -> tuple[Any, Any]:
-    """The solution, and the sums of the squares of its residuals, where `np.linalg.lstsq` gives them."""
+    """The solution, and the sums of the squared residuals where `np.linalg.lstsq` gives them."""
     a, b = operands
     x, residuals, _, _ = np.linalg.lstsq(a, b, rcond)
     return x, residuals

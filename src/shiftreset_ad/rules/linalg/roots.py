@@ -1,6 +1,6 @@
-"""The inverse of the Cholesky factor, W with W A W^T = 1: by its own rule, as W_dot = -half(W A_dot W^T) W.
+"""The inverse of the Cholesky factor: W with W A W^T = 1, and W_dot = -half(W A_dot W^T) W.
 
-It is not entered with the others of `numpy.linalg`, as LAPACK's inverse of a triangular matrix is SciPy's.
+It is not entered with the rules of `numpy.linalg`, because only SciPy has LAPACK's inverse of a triangular matrix.
 """
 
 from __future__ import annotations

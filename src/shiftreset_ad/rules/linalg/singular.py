@@ -1,12 +1,13 @@
 """Singular values and vectors.
 
-Of A = U diag(s) V^H, with M = U^H A_dot V, the singular values have the derivative Re(diag(M)). That of U and V is in
-part U X and V Y with skew-Hermitian X and Y: (X + Y)_ij = (M + M^H)_ij / (s_j - s_i), and
-(X - Y)_ij = (M - M^H)_ij / (s_j + s_i); the rest is perpendicular to U or V (Townsend, Differentiating the Singular
-Value Decomposition, 2016; Wan and Zhang, arXiv:1909.02659, for complex ones).
+For A = U diag(s) V^H and M = U^H A_dot V, the singular values have the derivative Re(diag(M)). The derivatives of U and
+V have the parts U X and V Y with skew-Hermitian X and Y: (X + Y)_ij = (M + M^H)_ij / (s_j - s_i), and
+(X - Y)_ij = (M - M^H)_ij / (s_j + s_i). The rest is perpendicular to U or V (Townsend, Differentiating the Singular
+Value Decomposition, 2016; for complex matrices, Wan and Zhang, arXiv:1909.02659).
 
-The decomposition leaves open a factor of absolute value 1 for each pair of vectors, whose derivative U and V share; a
-function that does not depend on it has its own. A singular value of zero has the derivative zero, as |x| has at 0.
+Each pair of vectors is determined up to a factor of absolute value 1. U and V share the derivative of this factor, so
+derivatives are right for functions that do not depend on it. A singular value of zero has the derivative zero, as |x|
+has at 0.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _svdvals(x: Any, /) -> Any:
 
 
 def _of_hermitian(a: Any, compute_uv: bool) -> Any:
-    """By the eigenvalues, as NumPy has it: the singular values are their absolute values."""
+    """The decomposition by eigenvalues, as in NumPy: the singular values are their absolute values."""
     w, u = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
     s = np.absolute(w)
     order = np.argsort(s)[..., ::-1]
@@ -72,7 +73,7 @@ def _of_hermitian(a: Any, compute_uv: bool) -> Any:
 
 @dispatched
 def singular_values(a: Any) -> Any:
-    """The singular values alone."""
+    """Only the singular values."""
     return np.linalg.svd(a, compute_uv=False)
 
 
@@ -91,7 +92,7 @@ def _singular_values(a: Any) -> Any:
 
 @dispatched
 def decomposition(a: Any, full: bool) -> tuple[Any, Any, Any]:
-    """As many columns of U and rows of V^H as there are singular values; `full` says which way LAPACK computes them."""
+    """As many columns of U and rows of V^H as there are singular values; `full` selects how LAPACK computes them."""
     u, s, vh = np.linalg.svd(a, full_matrices=full)
     size = s.shape[-1]
     return u[..., :size], s, vh[..., :size, :]
@@ -139,13 +140,13 @@ def _decomposition(a: Any, full: bool) -> Any:
 
 
 def inverse_or_zero(s: Any) -> Any:
-    """1 / s, and zero for singular values that are zero, up to rounding."""
+    """1 / s, and zero for singular values that are zero up to rounding."""
     zero = constant_of(s, vanishing)
     return ~zero / np.where(zero, 1.0, s)
 
 
 def inverse_sums(s: Any) -> Any:
-    """The matrix of 1 / (s_i + s_j), with zeros for pairs that are zero, up to rounding."""
+    """The matrix of 1 / (s_i + s_j), with zeros for pairs that are zero up to rounding."""
     zero = constant_of(s, vanishing)
     both = zero[..., None, :] & zero[..., :, None]
     return ~both / np.where(both, 1.0, np.expand_dims(s, -2) + np.expand_dims(s, -1))
@@ -158,13 +159,13 @@ def vanishing(s: Any) -> Any:
 
 @dispatched
 def complement(q: Any, rest: Any) -> Any:
-    """`rest`, an orthonormal basis of what is perpendicular to the orthonormal columns of `q`."""
+    """`rest`, an orthonormal basis of the space perpendicular to the orthonormal columns of `q`."""
     return rest
 
 
 @structured(complement)
 def _complement(q: Any, rest: Any) -> Any:
-    """The basis moves with its space, and is not turned in it: a function of the space has its derivative."""
+    """The rule: the basis moves with its space, and does not turn in it. It is right for functions of the space."""
     y = complement(q, rest)
     return y, (
         LinearMap(

@@ -18,7 +18,7 @@ def _solve(a: Any, b: Any) -> Any:
     a, b = array_of(a), array_of(b)
     shape_a, shape_b = shape_of(a), shape_of(b)
     x = np.linalg.solve(a, b)
-    vector = len(shape_b) == 1  # and only then, also beside a stack of matrices
+    vector = len(shape_b) == 1  # only then, also if `a` is a stack of matrices
 
     def as_column(y: Any) -> Any:
         return np.expand_dims(y, -1) if vector else y

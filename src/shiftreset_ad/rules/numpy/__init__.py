@@ -1,4 +1,4 @@
-"""The rules of NumPy's functions: each module enters one family of them in the tables, a line a rule."""
+"""The rules of NumPy's functions: each module enters one family of functions in the tables."""
 
 from shiftreset_ad.rules.numpy import (
     accumulations,

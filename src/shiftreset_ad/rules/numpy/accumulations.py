@@ -25,14 +25,14 @@ def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     return linear(a, lambda a: np.cumsum(a, axis=axis, dtype=dtype), transpose)
 
 
-# Linear recurrences: what the derivatives of products and of extremes need
+# Linear recurrences, which the derivatives of products and of extremes need
 
 
 def recurrence(a: Any, b: Any) -> Any:
-    """The solution of s_i = a_i s_(i-1) + b_i along the last axis, from s_(-1) = 0: O(n) operations on elements.
+    """The solution of s_i = a_i s_(i-1) + b_i along the last axis, from s_(-1) = 0, in O(n) operations on elements.
 
-    Two steps are one step of the same kind, so every second element is the solution of a recurrence of half the length
-    (cyclic reduction; Blelloch, Prefix sums and their applications, 1990, section 1.4).
+    Two steps together are one step of the same form. So every second element is the solution of a recurrence of half
+    the length (cyclic reduction; Blelloch, Prefix sums and their applications, 1990, section 1.4).
     """
     size = shape_of(b)[-1]
     if size <= 1:
@@ -48,7 +48,7 @@ def recurrence(a: Any, b: Any) -> Any:
 
 
 def interleaved(even: Any, odd: Any) -> Any:
-    """The elements of both in turn, along the last axis."""
+    """The elements of both arrays in turn, along the last axis."""
     shape = shape_of(even)
     return np.reshape(np.stack([even, odd], axis=-1), (*shape[:-1], 2 * shape[-1]))
 
@@ -60,7 +60,7 @@ def recurrence_from_the_end(a: Any, b: Any) -> Any:
 
 
 def before(y: Any, first: float) -> Any:
-    """Of each element along the last axis the one before it."""
+    """For each element, the element before it along the last axis; for the first element, `first`."""
     start = np.full((*shape_of(y)[:-1], 1), first, dtype_of(y))
     return np.concatenate([start, y[..., :-1]], axis=-1)
 
@@ -73,7 +73,7 @@ def running_product(a: Any) -> Any:
 
 @structured(running_product)
 def _running_product(a: Any) -> Any:
-    """From y_i = a_i y_(i-1): no division, so right where elements are zero."""
+    """`np.cumprod` by y_i = a_i y_(i-1). There is no division, so derivatives are right where elements are zero."""
     return running_product(a), (
         LinearMap(
             lambda x_dot: recurrence(a, before(running_product(a), 1.0) * x_dot),
@@ -95,14 +95,14 @@ def running_minimum(a: Any) -> Any:
 
 
 def _running_extreme(function: Callable[..., Any], ufunc: Callable[..., Any]) -> Callable[..., Any]:
-    """The elements so far that tie for the extreme share the derivative equally, as they do in `max` and `min`."""
+    """The rule of a running extreme: elements that tie for the extreme so far share the derivative equally."""
 
     def differentiate(a: Any) -> Any:
         require_order(ufunc, a)
         y = function(a)
 
         def shares() -> tuple[Any, Any, Any]:
-            """Whether an element ties for the extreme, whether the extreme is the one before, and how many tie."""
+            """Whether an element ties for the extreme, whether the extreme is the same as before, and how many tie."""
             tied = (a == y) * 1.0
             same = np.concatenate([tied[..., :1], (y[..., 1:] == y[..., :-1]) * 1.0], axis=-1)
             return tied, same, recurrence(same, tied)
@@ -125,7 +125,7 @@ structured(running_minimum, linear=True)(_running_extreme(running_minimum, np.mi
 
 
 def accumulated(running: Callable[[Any], Any], a: Any, axis: int | None, dtype: Any = None) -> Any:
-    """`running`, which goes along the last axis, along another one; along all elements if `axis` is None."""
+    """`running`, which works along the last axis, applied along `axis`; along all elements if `axis` is None."""
     a = a if dtype is None else astype(a, dtype)
     if axis is None or shape_of(a) == ():
         if axis is not None:

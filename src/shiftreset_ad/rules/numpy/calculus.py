@@ -47,7 +47,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = ABSENT, append: Any
 
 
 def _as_end(end: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """What is put before or after the first operand of `diff`: a scalar has the shape of one layer."""
+    """The array to put before or after the first operand of `diff`; a scalar is broadcast to one layer."""
     if shape_of(end):
         return as_array(end)
     layer = list(shape)
@@ -71,7 +71,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @composite(np.unwrap)
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
-    """NumPy's own steps, as jumps by whole periods: the derivative in `p` is 1, and a jump is one in `period`."""
+    """By NumPy's own steps, with jumps by whole periods: the jumps are constant in `p`, and multiples of `period`."""
     steps = np.diff(p, axis=axis)
     half = period / 2
     turned = np.remainder(steps + half, period) - half
@@ -104,7 +104,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
 
 
 def _spacings(given: tuple[Any, ...], sizes: list[int]) -> list[Any]:
-    """The distance between neighbours along each axis, or the distances where they are given as coordinates."""
+    """For each axis, the distance between neighbours, or all distances if the axis has coordinates."""
     if not given:
         return [1.0] * len(sizes)
     if len(given) == 1 and not shape_of(given[0]):
@@ -123,7 +123,7 @@ def _distances(x: Any, size: int) -> Any:
     if dtype_of(x).kind in "iu":
         x = x.astype(np.float64)
     h = np.diff(x)
-    # Of constants that are equally far apart, as NumPy has it. Each of several numbers has a derivative of its own.
+    # For constants with equal distances, one distance, as in NumPy. Numbers keep all: each has its own derivative.
     return h[0] if isinstance(h, np.ndarray) and (h == h[0]).all() else h
 
 
@@ -153,12 +153,15 @@ def _slopes(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 
 
 def _weights_inside(h1: Any, h2: Any) -> tuple[Any, Any, Any]:
-    """Of a point, its neighbours at the distances `h1` before and `h2` after it: second-order accuracy."""
+    """The weights of a point and its neighbours, `h1` before it and `h2` after it, for second-order accuracy."""
     return -h2 / (h1 * (h1 + h2)), (h2 - h1) / (h1 * h2), h1 / (h2 * (h1 + h2))
 
 
 def _weights_at_end(h1: Any, h2: Any) -> tuple[Any, Any, Any]:
-    """Of the end, the next point at the distance `h1`, and the one `h2` beyond; backwards, these are negative."""
+    """The weights of the end, of the next point at the distance `h1`, and of the point `h2` beyond it.
+
+    Backwards, both distances are negative.
+    """
     return -(2.0 * h1 + h2) / (h1 * (h1 + h2)), (h1 + h2) / (h1 * h2), -h1 / (h2 * (h1 + h2))
 
 

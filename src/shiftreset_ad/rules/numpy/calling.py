@@ -1,4 +1,4 @@
-"""Functions that call a function of the user's for parts of an array."""
+"""NumPy's functions that call a function of the user's for each part of an array."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     rows = np.moveaxis(arr, axis, -1)
     parts = [as_array(func1d(rows[(*place, ...)], *args, **kwargs)) for place in np.ndindex(others)]
-    # The first one says what all are like.
+    # The first answer determines the shape and the dtype of all answers.
     within, dtype = shape_of(parts[0]), dtype_of(parts[0])
     if dtype.kind not in "fc" and any(dtype_of(part).kind in "fc" for part in parts):
         raise TypeError(
-            f"numpy.apply_along_axis: the first answer of the function has dtype {dtype}, and NumPy makes the others "
-            "like it, which would cut off floats; return floats always"
+            f"numpy.apply_along_axis: the first answer of the function has dtype {dtype}, and NumPy converts the "
+            "others to it, which would cut off floats; always return floats"
         )
     alike = [part if dtype_of(part) == dtype else astype(part, dtype) for part in parts]
     y = np.reshape(np.stack([np.broadcast_to(part, within) for part in alike]), others + within)

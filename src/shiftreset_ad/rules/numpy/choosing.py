@@ -96,7 +96,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
         raise ValueError(
             f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected"
         )
-    # Of the functions whose condition holds, the last one counts; where none does, there is zero.
+    # If several conditions hold, the last function counts; if none holds, the answer is zero.
     last = np.max(np.where(masks, np.arange(1, len(masks) + 1).reshape(-1, *(1,) * (masks.ndim - 1)), 0), axis=0)
     within = shape[last.ndim :]
     parts = [np.zeros((int(np.count_nonzero(last == 0)), *within), dtype)]

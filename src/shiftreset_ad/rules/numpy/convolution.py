@@ -1,7 +1,7 @@
 """Convolution and correlation of vectors.
 
-Every mode is a part of the full convolution y_k = sum_i a_i b_(k-i). Its transposes are convolutions as well:
-a_bar_i = sum_k y_bar_k b_(k-i), the part of y_bar convolved with the reversed b where they overlap completely.
+Every mode is a part of the full convolution y_k = sum_i a_i b_(k-i). Its transposes are convolutions, too:
+a_bar_i = sum_k y_bar_k b_(k-i) is y_bar convolved with the reversed b, the part where both overlap completely.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from shiftreset_ad.rules.table import LinearMap, structured
 
 
 def in_full(y_bar: Cotangent, full: int, shorter_first: bool = False) -> Any:
-    """The cotangent of the full convolution, of this size: `y_bar` in its place, the middle, and zeros around it.
+    """The cotangent of the full convolution, of size `full`: `y_bar` in the middle, and zeros around it.
 
-    Where there is no middle, NumPy goes to the left, and in a correlation with a longer vector to the right.
+    If there is no exact middle, NumPy takes the place to the left, or in a correlation with a longer vector to the
+    right.
     """
     rest = full - shape_of(y_bar)[0]
     start, dtype = (rest + shorter_first) // 2, dtype_of(y_bar)
@@ -53,7 +54,7 @@ def _convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 def _correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """The convolution with the reversed conjugate of `v`."""
     y = np.correlate(a, v, mode)
-    a, v = np.atleast_1d(a), np.atleast_1d(v)  # of a list, an array
+    a, v = np.atleast_1d(a), np.atleast_1d(v)  # a list becomes an array
     size_a, size_v = shape_of(a)[0], shape_of(v)[0]
 
     def full(y_bar: Cotangent) -> Cotangent:

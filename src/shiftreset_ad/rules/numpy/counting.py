@@ -1,7 +1,7 @@
-"""Histograms: sums of weights, bin by bin, in which they are linear. Into which bin an element falls is constant.
+"""Histograms: sums of weights, bin by bin. They are linear in the weights, and the bin of an element is constant.
 
-The edges of bins that were only counted lie evenly between the least and the greatest element, and so are numbers too;
-as densities, the heights depend on them.
+If only the number of bins is given, the edges lie evenly between the least and the greatest element. So they are
+numbers, too, and the heights of a density depend on them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, w
 def _histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:  # noqa: A002
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    if hasattr(bins, "__len__") and len(bins) not in (1, 2):  # edges for both
+    if hasattr(bins, "__len__") and len(bins) not in (1, 2):  # edges for both coordinates
         bins = [bins, bins]
     heights, edges = _histogramdd([x, y], bins, range, density, weights)
     return heights, edges[0], edges[1]
@@ -85,7 +85,7 @@ def _histogramdd(
 
 
 def columns_of(sample: Any) -> list[Any]:
-    """The coordinates of the points of a sample: the columns of a matrix, or one vector each."""
+    """The coordinates of the points of a sample: the columns of a matrix, or one vector for each coordinate."""
     if hasattr(sample, "shape"):
         rows = np.transpose(sample) if len(sample.shape) == 2 else np.atleast_2d(sample)
         return [rows[i] for i in builtins.range(rows.shape[0])]
@@ -93,13 +93,13 @@ def columns_of(sample: Any) -> list[Any]:
 
 
 def evenly(edges: Any, a: Any, limits: Any) -> Any:
-    """The plain `edges` as numbers: evenly spaced between the limits or, if there are none, the extremes of `a`."""
+    """The plain `edges` as numbers, evenly spaced between the limits, or without limits between the extremes of `a`."""
     if limits is None and 0 in shape_of(a):
         return edges
     lowest, highest = (np.min(a), np.max(a)) if limits is None else limits
     share = np.linspace(0.0, 1.0, len(edges))
     spaced = lowest * (1.0 - share) + highest * share
-    return edges + astype(spaced - plain(spaced), edges.dtype)  # the derivative of the one, the value of the other
+    return edges + astype(spaced - plain(spaced), edges.dtype)  # the value of `edges`, the derivative of `spaced`
 
 
 def weighed(columns: Sequence[Any], edges: Sequence[Any], weights: Any, dtype: Any) -> Any:
@@ -108,7 +108,7 @@ def weighed(columns: Sequence[Any], edges: Sequence[Any], weights: Any, dtype: A
     places = []
     for x, edge in zip(columns, edges, strict=True):
         place = np.searchsorted(edge, x, side="right") - 1
-        place = np.where(x == edge[-1], len(edge) - 2, place)  # the last bin has both its edges
+        place = np.where(x == edge[-1], len(edge) - 2, place)  # the last bin includes both its edges
         inside = inside & (place >= 0) & (place < len(edge) - 1)
         places.append(place)
     index = tuple(place[inside] for place in places)

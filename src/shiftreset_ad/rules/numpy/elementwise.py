@@ -1,11 +1,12 @@
-"""Elementwise functions: a line each, `elementwise(function, dy/dx_1, dy/dx_2)` of y = function(x_1, x_2).
+"""The rules of elementwise functions, one line each: `elementwise(f, dy/dx_1, dy/dx_2)` for y = f(x_1, x_2).
 
-Where no derivative exists they give what docs/edges.md lists, beside what JAX and HIPS autograd give: |x| has 0 at 0,
-`maximum` and its kin share a tie equally, x**0 has 0, 0**x has 0, and sqrt has inf at 0.
+Where no derivative exists, docs/edges.md lists the values that they give, beside those of JAX and HIPS autograd: |x|
+has 0 at 0, `maximum`, `minimum`, `fmax` and `fmin` share a tie equally, x**0 has 0, 0**x has 0, and sqrt has inf at 0.
 
-The partial derivatives hold for complex operands too, as holomorphic functions: nothing is conjugated, which is JAX's
-convention. On a branch cut, the sign of a zero says which side a number is on, and a partial derivative must keep it:
-`x - -1.0`, as `x + 1.0` may lose it. Of the complex functions only |x| is real; its derivative is Re(partial * x_dot).
+The partial derivatives hold for complex operands, too, as derivatives of holomorphic functions: nothing is conjugated,
+as in JAX. On a branch cut, the sign of a zero tells the side of the cut, and a partial derivative must keep this sign:
+it has `x - -1.0`, as `x + 1.0` may lose it. Only |x| is a real function of complex numbers; its derivative is
+Re(partial * x_dot).
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def power_base(y: Any, a: Any, b: Any) -> Any:
         if not b:
             return 0.0
         if b == 2:
-            return a + a  # the commonest power, without another
+            return a + a  # the square is the most common power, and needs no other power
         slope = b * a ** (b - 1)
         if type(slope) is not float and is_complex(slope) and not is_complex(y):
-            return b * y / a  # of a negative base, where NumPy's powers are NaN, and Python's complex
+            return b * y / a  # for a negative base: here NumPy's powers are NaN, but Python's are complex
         return slope
     a = as_base(y, a)
-    # Only where both are 0: elsewhere the derivative of this in b must remain, 1 / a at b = 0.
+    # Only where both are 0: elsewhere this keeps its own derivative in b, which is 1 / a at b = 0.
     return b * a ** np.where((a == 0) & (b == 0), 1.0, b - 1.0)  # b - 1 would wrap around for some integers
 
 
@@ -60,12 +61,12 @@ def power_exponent(y: Any, a: Any, b: Any) -> Any:
 
 
 def as_base(y: Any, a: Any) -> Any:
-    """The base of the power y, complex where y is: a negative one has a logarithm then."""
+    """The base of the power y, complex if y is complex: then a negative base has a logarithm."""
     return astype(a, dtype_of(y)) if is_complex(y) and not is_complex(a) else a
 
 
 def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
-    """The partial derivatives of `maximum`, say: 1 or 0, or a half where the operands are equal."""
+    """The partial derivatives of a function like `maximum`: 1 or 0, or a half if the operands are equal."""
 
     def first(y: Any, a: Any, b: Any) -> Any:
         require_order(function, y)
@@ -76,28 +77,28 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
 
 
 def log_share(y: Any, a: Any, b: Any, log_2: float) -> Any:
-    """The logarithm of the share of exp(a) in exp(y); two infinite ones that tie have half each."""
+    """The logarithm of the share of exp(a) in exp(y); two infinite operands that tie have half each."""
     return np.where(np.isinf(y) & (a == y), np.where(a == b, -log_2, 0.0), a - y)
 
 
 def cosine(leg: Any, hypotenuse: Any) -> Any:
-    """Their ratio, and 0 where both are 0."""
+    """leg / hypotenuse, and 0 where both are 0."""
     return np.where(hypotenuse == 0, 0.0, leg / hypotenuse)
 
 
 def over_square(x: Any, a: Any, b: Any) -> Any:
-    """x / (a**2 + b**2), also where the squares overflow or vanish."""
+    """x / (a**2 + b**2), right also if the squares overflow or vanish."""
     length = np.hypot(a, b)
     return x / length / length
 
 
 def direction(y: Any, x: Any) -> Any:
-    """d|x|/dx, the sign of x; conj(x) / |x| of a complex number."""
+    """d|x|/dx: the sign of x; for a complex number, conj(x) / |x|."""
     return np.conjugate(np.sign(x)) if is_complex(x) else np.sign(x)
 
 
 def root_of_rest(x: Any) -> Any:
-    """The root of 1 - x**2."""
+    """The square root of 1 - x**2."""
     return np.sqrt(-(x - 1.0)) * np.sqrt(x - -1.0) if is_complex(x) else np.sqrt((1.0 - x) * (1.0 + x))
 
 
@@ -179,7 +180,7 @@ elementwise(np.nextafter, 1.0, None)
 
 @structured(np.frexp, linear=True)
 def _frexp(x: Any) -> Any:
-    """Mantissa and exponent of two; the exponents are integers, and so constants."""
+    """Mantissa and exponent of two; the exponents are integers, so they are constants."""
     mantissa, exponent = np.frexp(x)
     scale = np.ldexp(1.0, -exponent)
     return (mantissa, exponent), (
@@ -192,7 +193,7 @@ def _frexp(x: Any) -> Any:
 
 @structured(np.modf, linear=True)
 def _modf(x: Any) -> Any:
-    """Fractional and integral part; the latter is a number with a derivative of zero."""
+    """Fractional and integral part; the integral part is a number with a derivative of zero."""
     shape = shape_of(x)
     return np.modf(x), (
         LinearMap(
@@ -230,7 +231,7 @@ def _sign_of_complex(z: Any) -> Any:
     return sign, (LinearMap(turn, lambda y_bar: np.conjugate(turn(np.conjugate(y_bar)))),)
 
 
-# Zero derivative wherever there is one
+# The derivative is zero wherever it exists
 CONSTANT.update(
     functions_of(
         *("floor", "ceil", "rint", "trunc", "signbit", "spacing", "floor_divide"),

@@ -1,8 +1,8 @@
-"""Discrete Fourier transforms: linear, and so their own pushforwards; their transposes are Fourier transforms, too.
+"""Discrete Fourier transforms: linear, so each is its own pushforward. Their transposes are Fourier transforms, too.
 
-The matrix of `fft` and that of `ifft` are symmetric. Nothing is conjugated, as everywhere here: the pairing of tangents
-and cotangents is Re(sum(y_bar * y_dot)), and of a real operand the cotangent's real part is what counts. A transform
-of `n` points cuts its operand off or fills it up with zeros, and so does its transpose, the other way.
+The matrices of `fft` and `ifft` are symmetric. As in all rules, nothing is conjugated: the pairing of tangents and
+cotangents is Re(sum(y_bar * y_dot)), and for a real operand only the real part of the cotangent counts. A transform of
+`n` points cuts its operand off or fills it up with zeros; its transpose does the opposite.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite, linear, structured
 
-# The direction with the factor that an inverse transform has where the transform has none.
+# For each `norm`, the `norm` of the inverse transform that has the same factor.
 SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -65,7 +65,9 @@ def _rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any
 
 @structured(np.fft.irfft, linear=True)
 def _irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
-    """A real answer has each frequency twice, as itself and as its conjugate, but the first and the middle one."""
+    """The rule of `irfft`. Its real answer has each frequency twice, itself and its conjugate, except the first and the
+    middle frequency.
+    """
     shape = shape_of(a)
 
     def transpose(y_bar: Cotangent) -> Cotangent:
@@ -98,11 +100,11 @@ def swapped(norm: Any) -> Any:
     return SWAPPED[norm]
 
 
-# Along several axes: one after the other, in NumPy's order
+# Transforms along several axes: one axis after the other, in NumPy's order
 
 
 def sizes_and_axes(a: Any, s: Any, axes: Any, to_real: bool = False) -> tuple[list[int | None], list[int]]:
-    """The number of points along each axis, which may be named twice; None is as many as there are by then."""
+    """The number of points along each axis; None is the size that the axis has by then. An axis may come twice."""
     shape = shape_of(a)
     if s is None:
         axes = list(range(len(shape)) if axes is None else axes)
@@ -117,7 +119,7 @@ def sizes_and_axes(a: Any, s: Any, axes: Any, to_real: bool = False) -> tuple[li
 
 
 def _along_axes(transform: Callable[..., Any], default: Any) -> Callable[..., Any]:
-    """The definition of a transform along `axes`, from the last one to the first one."""
+    """The definition of a transform along `axes`, from the last axis to the first."""
 
     def definition(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
         sizes, axes = sizes_and_axes(a, s, axes)
@@ -129,7 +131,7 @@ def _along_axes(transform: Callable[..., Any], default: Any) -> Callable[..., An
 
 
 def _from_real(default: Any) -> Callable[..., Any]:
-    """The definition of `rfftn` or `rfft2`: the last axis is that of the real transform, which comes first."""
+    """The definition of `rfftn` or `rfft2`: the real transform comes first, and works along the last axis."""
 
     def definition(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
         sizes, axes = sizes_and_axes(a, s, axes)
@@ -142,7 +144,7 @@ def _from_real(default: Any) -> Callable[..., Any]:
 
 
 def _to_real(default: Any) -> Callable[..., Any]:
-    """The definition of `irfftn` or `irfft2`: the last axis is that of the real transform, which comes last."""
+    """The definition of `irfftn` or `irfft2`: the real transform comes last, and works along the last axis."""
 
     def definition(a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
         sizes, axes = sizes_and_axes(a, s, axes, to_real=True)
@@ -169,7 +171,7 @@ composite(np.fft.irfft2)(_to_real((-2, -1)))
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
     shape = shape_of(x)
     axes = tuple(range(len(shape))) if axes is None else (axes,) if np.ndim(axes) == 0 else tuple(axes)
-    # The middle comes to the front for one sign, and the front to the middle for the other.
+    # One sign moves the middle to the front, the other sign moves the front to the middle.
     return np.roll(x, tuple(sign * (shape[axis] // 2) for axis in axes), axes)
 
 

@@ -1,4 +1,4 @@
-"""Grids and sequences between numbers, and arrays filled with one."""
+"""Grids and sequences between numbers, and arrays filled with one number."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 
 def shares(num: Any, endpoint: bool, axis: int, y: Any) -> tuple[Any, Any]:
-    """The shares that `start` and `stop` have in each of `num` elements along an axis of `y`."""
+    """The shares of `start` and `stop` in each of `num` elements along an axis of `y`."""
     ndim = len(shape_of(y))
     count = operator.index(num)
-    dtype = np.finfo(np.result_type(dtype_of(y), np.float64)).dtype  # real, and no less precise than `y`
+    dtype = np.finfo(np.result_type(dtype_of(y), np.float64)).dtype  # real, and at least as precise as `y`
     of_stop = np.arange(count, dtype=dtype) / max(count - 1 if endpoint else count, 1)
     of_stop = np.reshape(of_stop, (-1,) + (1,) * (ndim - 1 - axis % ndim))
     return 1.0 - of_stop, of_stop
@@ -81,7 +81,7 @@ def _geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtyp
     common = np.broadcast_shapes(shape_of(start), shape_of(stop))
 
     def of_one(x: Any, share: Any) -> LinearMap:
-        """y is start**(1 - t) * stop**t, with a share 1 - t or t for each element."""
+        """The map of one end: y is start**(1 - t) * stop**t, so an end has the share 1 - t or t in each element."""
 
         def slope() -> Any:
             return share * unconverted / np.expand_dims(np.broadcast_to(x, common), axis)
@@ -114,7 +114,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
 
 @composite(np.ix_)
 def _ix(*args: Any) -> tuple[Any, ...]:
-    """Of numbers it is an open mesh; indices and masks among them are what they are to NumPy."""
+    """An open mesh of numbers; indices and masks among them mean the same as in NumPy."""
     if any(len(shape_of(x)) != 1 for x in args):
         raise ValueError("Cross index must be 1 dimensional")
 
@@ -128,7 +128,7 @@ def _ix(*args: Any) -> tuple[Any, ...]:
     return tuple(np.reshape(row(x), (1,) * i + (-1,) + (1,) * (ndim - 1 - i)) for i, x in enumerate(args))
 
 
-# Arrays of one shape with another
+# Arrays with the shape of another array
 
 
 @composite(np.full_like)

@@ -1,9 +1,9 @@
-"""Functions that are integrals of elementary ones, and so are their derivatives, to any order and without division.
+"""Functions that are integrals of elementary functions. So are their derivatives, to any order and without division.
 
     i0(x) = 1/pi integral of cosh(x cos t) over t from 0 to pi
     sinc(x) = integral of cos(pi x t) over t from 0 to 1
 
-The trapezoidal rule for the first, as the integrand is periodic, and Gauss's for the second converge exponentially.
+For the first, the trapezoidal rule converges exponentially, as the integrand is periodic; for the second, Gauss's does.
 Trefethen and Weideman, The exponentially convergent trapezoidal rule, SIAM Review 56 (2014), section 3.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.table import LinearMap, structured
 
-# Half of the period, as the integrand is symmetric; the error is that of exp(-2 n**2 / x), below 1e-16 for all x at
-# which the value is finite.
+# Half of the period, as the integrand is symmetric. The error is about exp(-2 n**2 / x), which is below 1e-16 for all x
+# with a finite value.
 COSINES = np.cos((np.arange(120) + 0.5) * (math.pi / 240))
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 NODES, WEIGHTS = (NODES + 1.0) / 2, WEIGHTS / 2  # on [0, 1]
@@ -35,7 +35,7 @@ def _i0(x: Any) -> Any:
 @structured(np.sinc)
 def _sinc(x: Any) -> Any:
     def slope() -> Any:
-        """By the integral near 0, by (cos(pi x) - sinc(x)) / x far away, where that is exact."""
+        """The derivative: by the integral near 0, and by (cos(pi x) - sinc(x)) / x far away, where it is exact."""
         near = np.absolute(plain(x)) < 2
         angles = math.pi * NODES * np.expand_dims(np.where(near, x, 0.0), -1)
         integral = np.sum(-math.pi * NODES * WEIGHTS * np.sin(angles), axis=-1)

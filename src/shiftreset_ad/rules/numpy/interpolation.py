@@ -1,6 +1,6 @@
-"""Linear interpolation between knots, differentiable in all that it is given.
+"""Linear interpolation between knots, with derivatives in all its arguments.
 
-At a knot the slope jumps, and the derivative is the mean of the slopes on both sides, as that of |x| at 0 is.
+At a knot the slope jumps, and the derivative is the mean of the slopes on both sides, as for |x| at 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shiftreset_ad.rules.table import composite
 
 @composite(np.interp)
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    # NumPy raises what there is to raise, and has the answer where nothing is to be differentiated.
+    # NumPy raises the errors for wrong arguments.
     np.interp(plain(x), plain(xp), plain(fp), plain(left), plain(right), plain(period))
     x, xp, fp = astype(as_array(x), np.float64), astype(as_array(xp), np.float64), as_array(fp)
     fp = astype(fp, np.complex128 if is_complex(fp) else np.float64)
@@ -32,25 +32,27 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
-    """By the knot before x and the slope after it. Outside of the knots the slope is 0, and the value may be given."""
+    """The value from the knot before x and the slope after it. Outside the knots the slope is 0, and `left` and `right`
+    may give the value.
+    """
     last = shape_of(xp)[0] - 1
     at, knots = plain(x), plain(xp)
-    after = np.searchsorted(knots, at, side="right")  # how many knots are at x or before
+    after = np.searchsorted(knots, at, side="right")  # how many knots are at x or before x
     knot = np.clip(after - 1, 0, last)
     widths = xp[1:] - xp[:-1]
-    if not np.all(widths):  # nothing lies between double knots
+    if not np.all(widths):  # no x lies between double knots
         widths = np.where(widths == 0, 1.0, widths)
     slopes = np.concatenate([np.zeros(1), (fp[1:] - fp[:-1]) / widths, np.zeros(1)])
     slope = slopes[after]
     on_knot = knots[knot] == at
     if np.any(on_knot):
         before = np.searchsorted(knots, at, side="left")
-        single = after - before == 1  # at a double knot, a jump, NumPy goes on from the later one
+        single = after - before == 1  # at a double knot, where the value jumps, NumPy takes the later knot
         share = np.where(on_knot & single, 0.5, 0.0)
         share = np.where(on_knot & (knot == 0) & (left is not None), 0.0, share)
         share = np.where(on_knot & (knot == last) & (right is not None), 1.0, share)
         slope = share * slopes[before] + (1.0 - share) * slope
-    if np.any(np.isinf(at)):  # where the slope is 0, and 0 times infinity would not be
+    if np.any(np.isinf(at)):  # the slope is 0 there, but 0 times infinity is NaN
         x = np.where(np.isinf(at), knots[knot], x)
     y = fp[knot] + slope * (x - xp[knot])
     if left is not None:

@@ -1,4 +1,4 @@
-"""Arrays joined to one, and split into parts."""
+"""Arrays joined into one array, and split into parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
 def as_array(part: Any) -> Any:
-    """An argument that is to be one array: a list, nested or not, is put together."""
+    """An argument as one array: a list, nested or not, becomes an array."""
     return array(part) if isinstance(part, list | tuple) else part
 
 
@@ -27,7 +27,7 @@ def as_array(part: Any) -> Any:
 def _concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if not hasattr(arrays, "__len__"):
         raise TypeError("The first input argument needs to be a sequence")
-    parts = list(arrays)  # of an array, its rows
+    parts = list(arrays)  # an array gives its rows
     if dtype is not None:
         parts = [_cast(as_array(a), np.dtype(dtype), casting) for a in parts]
     return join([np.ravel(a) for a in parts], 0) if axis is None else join(parts, axis)
@@ -74,7 +74,7 @@ def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "sam
     if len({shape_of(a) for a in parts}) > 1:
         raise ValueError("all input arrays must have the same shape")
     ndim = len(shape_of(parts[0])) if parts else 0
-    # An axis that is made by an index, unlike that of `expand_dims`, decides how the answer lies in memory.
+    # The new axis is made by an index, as NumPy does. With `expand_dims`, the answer would lie in memory otherwise.
     index = (*(slice(None),) * normalize_axis(axis, ndim + 1), None)
     layers = [a[index] if ndim and hasattr(a, "dtype") else np.expand_dims(a, axis) for a in parts]
     return np.concatenate(layers, axis=axis, dtype=dtype, casting=casting)
@@ -131,7 +131,7 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate([*ends[0], differences, *ends[1]]) if any(ends) else differences
 
 
-SIZE_OF_LARGE_BLOCKS = 2 * 512 * 512  # elements times the depth: NumPy then fills an array in one order or the other
+SIZE_OF_LARGE_BLOCKS = 2 * 512 * 512  # elements times the depth; larger answers get the order in memory of the blocks
 
 
 @composite(np.block)
@@ -183,7 +183,7 @@ def _blocks(arrays: Any) -> list[Any]:
 @composite(np.array_split)
 def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     axis = normalize_axis(axis, len(shape_of(ary)))
-    # Only where the cuts fall is NumPy's business here, and it does not depend on the elements.
+    # NumPy only says where the cuts are, which does not depend on the elements.
     pieces = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
     before = (slice(None),) * axis
     return [ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0))] for p in pieces]

@@ -1,6 +1,6 @@
-"""Functions that ignore NaNs, by putting a neutral element in their place: such an element has the derivative zero.
+"""Functions that ignore NaNs: each NaN is replaced by a neutral element, whose derivative is zero.
 
-`nanmax` and `nanmin` are among the reductions, `nanmedian` and its kin among the quantiles.
+`nanmax` and `nanmin` are in `reductions`; `nanmedian`, `nanquantile` and `nanpercentile` are in `quantiles`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shiftreset_ad.rules.table import composite
 
 
 def filled(a: Any, neutral: float) -> Any:
-    """`a` with `neutral` for NaN."""
+    """`a` with `neutral` in place of each NaN."""
     missing = np.isnan(a)
     return np.where(missing, neutral, a) if np.any(missing) else a
 
@@ -52,7 +52,7 @@ def _nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 
 
 def valid_of(a: Any, where: Any) -> Any:
-    """The mask of the elements that count; True if all do."""
+    """The mask of the elements that count; True if all elements count."""
     missing = np.isnan(a)
     return ~missing if where is True and np.any(missing) else where if not np.any(missing) else ~missing & where
 

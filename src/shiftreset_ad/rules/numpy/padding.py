@@ -1,6 +1,6 @@
-"""`numpy.pad`: along one axis after the other, the array is joined with what comes before and after it.
+"""`numpy.pad`: along one axis after the other, the array is joined with the padding before and after it.
 
-A way to pad says what that is, `(y, axis, widths, option) -> (before, after)`, as arrays that broadcast to the widths.
+Each way to pad is a function `(y, axis, widths, option) -> (before, after)`. Its answers broadcast to the widths.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def by_constants(y: Any, axis: int, widths: Widths, values: Any) -> Sides:
 
 
 def by_zeros(y: Any, axis: int, widths: Widths, _: None) -> Sides:
-    """For the mode "empty", whose padding is anything."""
+    """Padding for the mode "empty", which allows any values."""
     return 0.0, 0.0
 
 
@@ -52,7 +52,7 @@ def by_statistics(function: Callable[..., Any]) -> Callable[..., Sides]:
 
 
 def by_elements(mode: str) -> Callable[..., Sides]:
-    """By elements of the array itself: where they are does not depend on them, and so NumPy can say it."""
+    """Padding by elements of the array itself. NumPy says where they are, as it does not depend on their values."""
 
     def sides(y: Any, axis: int, widths: Widths, reflect_type: str | None) -> Sides:
         size = shape_of(y)[axis]
@@ -69,9 +69,10 @@ def by_elements(mode: str) -> Callable[..., Sides]:
 
 
 def turned_over(reflected: Any, y: Any, axis: int, blocks: Any) -> Any:
-    """Reflected elements turned over at the edges, as if `y` went on through each edge as it came.
+    """Reflected elements, turned over at the edges, so that `y` goes on through each edge without a kink.
 
-    `y` itself is block 0. Every other block has the sign changed, and each begins where the one before it ends.
+    `y` itself is block 0. Every second block has the sign changed, and each block begins where the block before it
+    ends.
     """
     blocks = np.reshape(blocks, (-1,) + (1,) * (len(shape_of(y)) - 1 - axis))
     odd = blocks % 2
@@ -79,7 +80,7 @@ def turned_over(reflected: Any, y: Any, axis: int, blocks: Any) -> Any:
     return (1 - 2 * odd) * reflected + (blocks + odd) * last - (blocks - odd) * first
 
 
-# For each mode its way to pad, its option, and what that is if it is not given.
+# For each mode its way to pad, its option, and the option's default.
 MODES: dict[str, tuple[Callable[..., Sides], str, Any]] = {
     "constant": (by_constants, "constant_values", 0),
     "empty": (by_zeros, "", None),
@@ -99,7 +100,7 @@ MODES: dict[str, tuple[Callable[..., Sides], str, Any]] = {
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     if callable(mode):
         raise NotImplementedError(
-            "numpy.pad: a function as mode writes into the padded array, and cannot write numbers that are being "
+            "numpy.pad: a function as mode writes into the padded array, but it cannot write numbers that are being "
             "differentiated. Pad by numpy.concatenate([before, x, after], axis)"
         )
     if mode not in MODES:
@@ -126,7 +127,7 @@ PAIRED = ("constant_values", "end_values", "stat_length")
 
 
 def pairs(given: Any, ndim: int) -> Any:
-    """An option with two values for each axis, before and after: it may be given as one, or one pair, for all."""
+    """An option as two values for each axis, before and after; one value, or one pair, may be given for all axes."""
     return [(None, None)] * ndim if given is None else np.broadcast_to(as_array(given), (ndim, 2))
 
 
@@ -143,7 +144,7 @@ def _widths(pad_width: Any, ndim: int) -> list[Widths]:
 
 
 def _fitted(part: Any, y: Any, axis: int, width: int) -> Any:
-    """A side in the dtype of the array, and as wide as it is to be."""
+    """A side in the dtype of the array, broadcast to its width."""
     shape = shape_of(y)
     part = part if dtype_of(part) == dtype_of(y) else astype(part, dtype_of(y))
     return np.broadcast_to(part, (*shape[:axis], width, *shape[axis + 1 :]))

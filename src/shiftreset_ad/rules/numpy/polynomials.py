@@ -1,4 +1,4 @@
-"""Polynomials as NumPy's older functions have them: vectors of coefficients, the highest power first."""
+"""Polynomials of NumPy's older functions: vectors of coefficients, the highest power first."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def _polysub(a1: Any, a2: Any) -> Any:
 
 
 def _as_given(p: Any, *operands: Any) -> Any:
-    """A `poly1d` if one of the operands is."""
+    """The polynomial `p`, as a `poly1d` if one of the operands is a `poly1d`."""
     return np.poly1d(p) if any(isinstance(operand, np.poly1d) for operand in operands) else p
 
 
 def _of_one_length(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """Both, the shorter one with zeros before it."""
+    """Both vectors of coefficients, with zeros before the shorter one."""
     a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
     missing = len(a2) - len(a1)
     if missing > 0:
@@ -83,7 +83,7 @@ def _of_one_length(a1: Any, a2: Any) -> tuple[Any, Any]:
 
 @composite(np.polymul)
 def _polymul(a1: Any, a2: Any) -> Any:
-    """Without leading zeros, as NumPy has it; but their factors are kept, as a zero has a derivative."""
+    """The product without leading zeros, as in NumPy. The factors keep their leading zeros: a zero has a derivative."""
     p, q = np.atleast_1d(a1), np.atleast_1d(a2)
     if len(shape_of(p)) > 1 or len(shape_of(q)) > 1:
         raise ValueError("Polynomial must be 1d only.")
@@ -91,14 +91,14 @@ def _polymul(a1: Any, a2: Any) -> Any:
 
 
 def _leading_zeros(p: Any) -> int:
-    """How many zeros come first; the last coefficient does not count."""
+    """The number of zeros at the front; the last coefficient does not count."""
     nonzero = np.flatnonzero(p)
     return int(nonzero[0]) if len(nonzero) else len(p) - 1
 
 
 @composite(np.polydiv)
 def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """By synthetic division, which subtracts multiples of `v` from the front of what is left of `u`."""
+    """Synthetic division: it subtracts multiples of `v` from the front of the remainder of `u`."""
     given, u, v = (u, v), np.atleast_1d(u) + 0.0, np.atleast_1d(v) + 0.0
     dtype = dtype_of(u[0] + v[0])
     steps, size = len(u) - len(v) + 1, len(v)
@@ -108,7 +108,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         factor = scale * front[0]
         front = front - factor * v
         quotient.append(factor)
-        left.append(front[:1])  # zero but for rounding; NumPy has it in the remainder where it is not close to zero
+        left.append(front[:1])  # zero except for rounding; if it is not close to zero, NumPy's remainder has it
         front = np.concatenate([front[1:], rest[size + k : size + k + 1]])
     q = np.stack(quotient) if quotient else np.zeros(1, dtype)
     r = _without_leading_zeros(np.concatenate([*left, front]))
@@ -116,7 +116,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def _without_leading_zeros(r: Any) -> Any:
-    """A remainder without what is close to zero at its front, as NumPy has it."""
+    """A remainder without the elements close to zero at its front, as in NumPy."""
     close = np.isclose(r, 0, rtol=1e-14)[:-1]
     return r[len(close) if close.all() else int(np.argmin(close)) :]
 
@@ -143,7 +143,7 @@ def _poly(seq_of_zeros: Any) -> Any:
 
 
 def _come_in_pairs(zeros: Any) -> bool:
-    """Whether complex numbers are those that they are conjugates of."""
+    """Whether the complex numbers are the same numbers as their conjugates."""
     mirrored = np.conjugate(zeros)
     return bool(np.all(zeros[np.argsort(zeros)] == mirrored[np.argsort(mirrored)]))
 
@@ -156,7 +156,7 @@ def characteristic_polynomial(matrix: Any) -> Any:
 
 @structured(characteristic_polynomial)
 def _characteristic_polynomial(matrix: Any) -> Any:
-    """By the adjugate of x I - A, a polynomial in A: right where eigenvalues are equal, too.
+    """The rule, by the adjugate of x I - A, a polynomial in A. It is right also if eigenvalues are equal.
 
     c_k has the derivative -tr(B_k dA), where B_1 = I and B_(k+1) = A B_k + c_k I (Faddeev and LeVerrier).
     """
@@ -179,7 +179,7 @@ def _characteristic_polynomial(matrix: Any) -> Any:
 
 @structured(np.roots)
 def _roots(p: Any) -> Any:
-    """From p(r) = 0: dr = -dp(r) / p'(r). Of a multiple root it is infinite, or NaN."""
+    """The rule of `np.roots`, from p(r) = 0: dr = -dp(r) / p'(r). For a multiple root it is infinite or NaN."""
     roots = np.roots(p)
     shape = shape_of(p)
     size = shape[0] if shape else 1
@@ -204,7 +204,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # n
     count = size if N is None else N
 
     def slopes() -> Any:
-        """Of x**k, k x**(k - 1)."""
+        """The derivatives k x**(k - 1) of x**k."""
         powers = np.vander(x, max(count - 1, 0), increasing=True) * np.arange(1, max(count, 1))
         rising = np.concatenate([np.zeros((size, min(count, 1))), powers], axis=1)
         return rising if increasing else np.flip(rising, 1)
@@ -251,7 +251,7 @@ def _polyfit(
 
 
 def _require_fit(deg: int, x: Any, y: Any, w: Any) -> None:
-    """Raise what NumPy raises."""
+    """Raise NumPy's errors for wrong arguments."""
     if deg < 0:
         raise ValueError("expected deg >= 0")
     if len(shape_of(x)) != 1:

@@ -14,7 +14,7 @@ from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
 
-LABELS = string.ascii_uppercase + string.ascii_lowercase  # as NumPy numbers them
+LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
@@ -35,7 +35,7 @@ Pullbacks: TypeAlias = tuple[Pullback, Pullback]
 
 
 def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
-    """Of vectors and single matrices."""
+    """The pullbacks of `matmul` for vectors and single matrices."""
     if ndim_b == 1:
         pullback_a = (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
     else:
@@ -50,11 +50,11 @@ def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
 
 
 def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b: tuple[int, ...]) -> Pullbacks:
-    """Of stacks of matrices, which broadcast."""
+    """The pullbacks of `matmul` for stacks of matrices, which broadcast."""
     row, column = len(shape_a) == 1, len(shape_b) == 1
 
     def as_matrices(x: Any, y: Any, y_bar: Cotangent) -> tuple[Any, Any, Any]:
-        """Both operands and the cotangent with the axes that `matmul` adds to a vector and drops from the answer."""
+        """Both operands and the cotangent, with the axes that `matmul` adds to vectors and removes from the answer."""
         if row:
             x, y_bar = x[None, :], y_bar[..., None, :]
         if column:
@@ -76,14 +76,14 @@ Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
 
 
 def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: Any, summed_b: Any) -> Answer:
-    """The rule of a product that sums over these pairs of axes; the answer has the other axes of `a`, then of `b`."""
+    """The rule of a product that sums over these pairs of axes. The answer has the other axes of `a`, then of `b`."""
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     free_a = [i for i in range(ndim_a) if i not in summed_a]
     free_b = [i for i in range(ndim_b) if i not in summed_b]
     from_a, from_b = range(len(free_a)), range(len(free_a), len(free_a) + len(free_b))
 
     def pullback_a(y_bar: Cotangent) -> Cotangent:
-        # Its axes are the free ones of a, and the summed ones of b as they come in b.
+        # Its axes are the free axes of a, and then the summed axes in the order that they have in b.
         order = [*free_a, *(summed_a[summed_b.index(i)] for i in sorted(summed_b))]
         return np.transpose(np.tensordot(y_bar, b, axes=(from_b, free_b)), np.argsort(order))
 
@@ -137,7 +137,7 @@ def _outer(a: Any, b: Any) -> Answer:
 
 
 def outer(a: Any, b: Any) -> Any:
-    """`np.outer`, by functions that many directions at once, and other libraries, have."""
+    """`np.outer`, by functions that also work for many directions at once and for arrays of other libraries."""
     return np.multiply(np.ravel(a)[:, None], np.ravel(b)[None, :])
 
 
@@ -153,7 +153,7 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
     return linear(a, lambda a: np.trace(a, offset, axis1, axis2, dtype), transpose)
 
 
-# Of stacks of vectors and matrices, which newer versions of NumPy have
+# Products of stacks of vectors and matrices, in newer versions of NumPy
 
 
 @composite(*functions_of("vecdot"))
@@ -172,7 +172,7 @@ def _vecmat(x1: Any, x2: Any) -> Any:
 
 
 def conjugated(x: Any) -> Any:
-    """The first operand of the products that NumPy has as inner products of complex vectors."""
+    """The first operand, conjugated, of products that NumPy defines as inner products of complex vectors."""
     return np.conjugate(x) if is_complex(x) else x
 
 
@@ -181,7 +181,7 @@ def conjugated(x: Any) -> Any:
 
 @composite(np.einsum)
 def _einsum(*args: Any, optimize: Any = False) -> Any:
-    """Both spellings of `np.einsum`, brought to the one that `contract` takes."""
+    """`np.einsum` in either notation, converted to the notation of `contract`."""
     subscripts, operands = _spelled_out(args)
     named, output = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
     inputs = list(named)
@@ -196,7 +196,7 @@ def _einsum(*args: Any, optimize: Any = False) -> Any:
                 operands[place] = np.diagonal(operands[place], 0, first, second)
                 labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
         inputs[place] = labels
-    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as it is NumPy's, too
+    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as in NumPy
         return np.transpose(operands[0], [inputs[0].index(label) for label in output])
     return contract(operands, inputs, output, optimize)
 
@@ -217,7 +217,7 @@ def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any
 
         def pullback(y_bar: Cotangent) -> Cotangent:
             x_bar = contract([y_bar, *others], [output, *other_inputs], found, optimize)
-            # A label of this operand alone was summed over: its cotangent is the same all along.
+            # A label of only this operand was summed over: the cotangent is constant along its axis.
             sizes = iter(shape_of(x_bar))
             kept = tuple(next(sizes) if label in known else 1 for label in labels)
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
@@ -232,7 +232,7 @@ def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any
 
 
 def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """The subscripts as a string, and the operands: `einsum(x, [0, 1], [1])` says `einsum("ab->b", x)`."""
+    """The subscripts as a string, and the operands: `einsum(x, [0, 1], [1])` means `einsum("ab->b", x)`."""
     if isinstance(args[0], str):
         return args[0].replace(" ", ""), list(args[1:])
 
@@ -248,11 +248,11 @@ def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 @lru_cache(256)
 def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """The labels of each operand and of the answer, with every ellipsis and an unnamed answer filled in."""
+    """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in."""
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ndims):
-        raise ValueError(f"einsum: the subscripts name {len(inputs)} operands, and {len(ndims)} were given")
+        raise ValueError(f"einsum: the subscripts name {len(inputs)} operands, but {len(ndims)} were given")
     hidden = [
         ndim - len(labels.replace("...", "")) if "..." in labels else 0
         for labels, ndim in zip(inputs, ndims, strict=True)
@@ -260,7 +260,7 @@ def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...],
     spare = "".join(label for label in LABELS if label not in subscripts)[: max(hidden)]
     named = left.replace("...", "").replace(",", "")
     if arrow and spare and "..." not in output:
-        raise ValueError("einsum: the output has no ellipsis, and the dimensions of the inputs' need one")
+        raise ValueError("einsum: the output has no ellipsis, but needs one for the dimensions of the inputs' ellipses")
     if not arrow:
         output = "..." + "".join(sorted(label for label in set(named) if named.count(label) == 1))
     filled = [labels.replace("...", spare[len(spare) - count :]) for labels, count in zip(inputs, hidden, strict=True)]

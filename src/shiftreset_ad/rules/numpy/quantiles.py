@@ -1,7 +1,7 @@
 """Medians and quantiles: elements at given ranks, and interpolation between two of them.
 
-Where NaNs are ignored, each line of elements has a count of its own: sorting puts the NaNs at its end. Hyndman and Fan,
-Sample quantiles in statistical packages, The American Statistician 50(4), 1996.
+If NaNs are ignored, each line of elements has its own count: sorting puts the NaNs at the end of the line. Hyndman and
+Fan, Sample quantiles in statistical packages, The American Statistician 50(4), 1996.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INTERPOLATING = {
 
 
 def _up_unless(place: Any, stays: Any) -> Any:
-    """The position after `place`, or the one before where it `stays`."""
+    """The position after `place`; where it `stays`, the position at `place` or before."""
     return np.where(stays, np.floor(place), np.floor(place) + 1)
 
 
@@ -46,7 +46,7 @@ def _averaged(n: Any, q: Any) -> Any:
     return np.where(place % 1 == 0, place + 0.5, np.floor(place) + 1)
 
 
-# Those at which the quantile jumps from one element to the next.
+# The methods where the quantile jumps from one element to the next.
 SELECTING: dict[str, Callable[[Any, Any], Any]] = {
     "inverted_cdf": lambda n, q: _up_unless(n * q - 1, (n * q - 1) % 1 == 0),
     "closest_observation": _closest_observation,
@@ -54,7 +54,7 @@ SELECTING: dict[str, Callable[[Any, Any], Any]] = {
     "higher": lambda n, q: np.ceil((n - 1) * q),
     "nearest": lambda n, q: np.round((n - 1) * q),
 }
-# And these stop half way, at the average of two.
+# The methods where the quantile jumps by way of the average of two elements.
 HALVING: dict[str, Callable[[Any, Any], Any]] = {
     "averaged_inverted_cdf": _averaged,
     "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
@@ -62,7 +62,7 @@ HALVING: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Lines:
-    """Elements in lines, the last axis of `a`, of which each is sorted; `count` of them count, in each line."""
+    """Elements in lines along the last axis of `a`. Each line is sorted, and its first `count` elements count."""
 
     def __init__(self, a: Any, axes: tuple[int, ...], ignore_nan: bool) -> None:
         self.a = in_line(a, axes)
@@ -76,19 +76,19 @@ class Lines:
         self.marks = np.where(without_answer, np.nan, 1.0).astype(self.a.dtype) if np.any(without_answer) else None
 
     def at(self, positions: Any) -> Any:
-        """The elements at these positions of each line: `(..., k)`, of the same k in each, or of k of its own."""
+        """The elements at these positions of each line: `(..., k)`. The lines share the k positions, or each has k."""
         shape = (*shape_of(self.a)[:-1], positions.shape[-1])
         places = np.broadcast_to(np.clip(positions, 0, np.maximum(self.count - 1, 0)), shape).astype(np.intp)
         index = np.take_along_axis(self.order, places, -1)
         return self.a[along(index, len(shape) - 1)]
 
     def places_of(self, values: Any) -> Any:
-        """The first position of each of k elements that were selected, by plain values `(k, ...)`."""
+        """For k selected elements, given by their plain values `(k, ...)`, the first position of each."""
         in_order = np.take_along_axis(plain(self.a), self.order, -1)
         return np.argmax(in_order[..., None, :] == np.moveaxis(values, 0, -1)[..., None], axis=-1)
 
     def marked(self, y: Any) -> Any:
-        """`y` with NaN for the lines that have none, and in what is derived from them."""
+        """`y` with NaN for the lines that have no quantile, and in its derivatives there."""
         return y if self.marks is None else y * self.marks
 
 
@@ -98,7 +98,7 @@ def with_axes(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], first: tupl
 
 
 def first_of(y: Any) -> Any:
-    """The first along the last axis, as a scalar where there is no other axis."""
+    """The first element along the last axis, as a scalar if there is no other axis."""
     return y[(slice(None),) * (len(shape_of(y)) - 1) + (0,)]
 
 
@@ -128,7 +128,7 @@ def _median_of_numbers(a: Any, axis: Any = None, *, overwrite_input: bool = Fals
 
 
 def _quantile_by(function: Callable[..., Any], ignore_nan: bool, percent: bool) -> Callable[..., Any]:
-    """The definition of `quantile` and its kin."""
+    """The definition of `quantile`, `percentile`, `nanquantile` or `nanpercentile`."""
 
     def quantile(
         a: Any,
@@ -145,7 +145,7 @@ def _quantile_by(function: Callable[..., Any], ignore_nan: bool, percent: bool) 
             raise TypeError("a must be an array of real numbers")
         shape, q_shape = shape_of(a), shape_of(q)
         axes = reduced_axes(axis, shape)
-        # Wherever it is defined, the derivative in the weights is zero: they only decide which element is selected.
+        # The derivative in the weights is zero wherever it is defined: they only decide which element is selected.
         options = {} if weights is None else {"weights": plain(weights)}
         plain_q = plain(q)
         whole = function(plain(a), plain_q, axis=axis, method=method, keepdims=keepdims, **options)
@@ -176,8 +176,8 @@ for _name, _ignore_nan, _percent in (
 
 
 def between(lines: Lines, q: Any, method: str, weak: bool) -> Any:
-    """The quantiles `q` of each line; if these are `weak`, they do not decide the precision."""
-    # As a fraction in the precision of q, like the one count of all lines.
+    """The quantiles `q` of each line; if `q` is `weak`, it does not decide the precision."""
+    # A count for each line is converted to the precision of q, in which one count for all lines computes, too.
     count = lines.count if isinstance(lines.count, int) else lines.count.astype(np.result_type(dtype_of(q)))
     if method in SELECTING:
         return lines.at(SELECTING[method](count, plain(q)))
@@ -194,7 +194,7 @@ def between(lines: Lines, q: Any, method: str, weak: bool) -> Any:
     at_place = plain(place)
     share = at_place - floor
     here, after = lines.at(floor), lines.at(floor + 1)
-    # From the nearer end, as NumPy does.
+    # Interpolate from the nearer end, as NumPy does.
     step = np.where(share >= 0.5, share - 1, share)
     step = step.astype(dtype_of(lines.a)) if weak else step
     y = np.where(share >= 0.5, after, here) + (after - here) * step
@@ -206,7 +206,7 @@ def between(lines: Lines, q: Any, method: str, weak: bool) -> Any:
 
 
 def mean_slope(lines: Lines, here: Any, after: Any, floor: Any, exact: Any, q: Any) -> Any:
-    """The slope in the place: right at an element the mean of those on both sides, unless q can go to one only."""
+    """The slope in the place. Exactly at an element, it is the mean of both sides, unless q can go to one side only."""
     if not np.any(exact):
         return after - here
     share_after = np.where(exact, np.where(q == 0, 1.0, np.where(q == 1, 0.0, 0.5)), 1.0)

@@ -1,12 +1,12 @@
-"""Recurrences for Taylor coefficients: those of y(t) = function(x(t)), one order after the other.
+"""Recurrences for the Taylor coefficients of y(t) = function(x(t)), one order after the other.
 
 A recurrence takes the coefficients of y and of the operands, as lists, and yields y_1, y_2 and so on. Its caller
-appends each one to `y` before it asks for the next, and sees to it that at order k every operand is known up to k: a
-list that is shorter has only zeros after its end. Where only zeros are left, a recurrence may end.
+appends each coefficient to `y` before it asks for the next. At order k, the caller must know every operand up to k: a
+shorter list has only zeros after its end. A recurrence may end when only zeros are left.
 
-They come from the differential equation that y satisfies, by comparing coefficients: y' = y x' for the exponential.
-Griewank and Walther, Evaluating Derivatives (2008), section 13.2; Karczmarczuk, ICFP 1998. A function without a
-recurrence of its own goes by its partial derivatives, at more cost.
+Recurrences come from the differential equation that y satisfies, by comparing coefficients: y' = y x' for the
+exponential. Griewank and Walther, Evaluating Derivatives (2008), section 13.2; Karczmarczuk, ICFP 1998. For a function
+without a recurrence, the partial derivatives are used, at more cost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Recurrence: TypeAlias = Callable[..., Iterator[Any]]
 
 
 def convolution(a: Coefficients, b: Coefficients, k: int, start: int = 0) -> Any:
-    """Coefficient k of the product a b, as far as it is known: the sum of a_j b_(k-j), here from j = `start` on."""
+    """Coefficient k of the product a b, as far as it is known: the sum of a_j b_(k-j), from j = `start` on."""
     first, last = max(start, k + 1 - len(b)), min(k, len(a) - 1)
     if first > last:
         return 0.0
@@ -34,7 +34,7 @@ def convolution(a: Coefficients, b: Coefficients, k: int, start: int = 0) -> Any
 
 
 def extend_rate(x_dot: Coefficients, x: Coefficients, k: int, scale: Any = 1) -> None:
-    """Have one more coefficient of `scale` x', now that x_k is known."""
+    """Append one more coefficient of `scale` x' to `x_dot`, now that x_k is known."""
     if k < len(x):
         x_dot.append(scale * k * x[k])
 
@@ -51,7 +51,7 @@ def square(y: Coefficients, x: Coefficients) -> Iterator[Any]:
 
 
 def divide(y: Coefficients, a: Coefficients, b: Coefficients) -> Iterator[Any]:
-    """From a = y b."""
+    """The quotient, from a = y b."""
     for k in count(1):
         if len(b) == 1:  # a constant
             if k >= len(a):
@@ -67,14 +67,14 @@ def reciprocal(y: Coefficients, x: Coefficients) -> Iterator[Any]:
 
 
 def sqrt(y: Coefficients, x: Coefficients) -> Iterator[Any]:
-    """From y y = x."""
+    """The square root, from y y = x."""
     for k in count(1):
         known = convolution(y, y, k, 1)
         yield (x[k] - known if k < len(x) else -known) / (2 * y[0])
 
 
 def power(y: Coefficients, a: Coefficients, exponent: Any) -> Iterator[Any]:
-    """From a y' = exponent a' y, where a_0 is not 0."""
+    """A power with a constant exponent, from a y' = exponent a' y, where a_0 is not 0."""
     a_dot: Coefficients = []
     y_dot: Coefficients = []
     for k in count(1):
@@ -85,7 +85,7 @@ def power(y: Coefficients, a: Coefficients, exponent: Any) -> Iterator[Any]:
 
 
 def exponential(scale: Any = 1, shift: Any = 0) -> Recurrence:
-    """From y' = scale (y + shift) x'."""
+    """A kind of exponential, from y' = scale (y + shift) x'."""
 
     def recurrence(y: Coefficients, x: Coefficients) -> Iterator[Any]:
         shifted = [y[0] + shift] if shift else y
@@ -101,7 +101,7 @@ def exponential(scale: Any = 1, shift: Any = 0) -> Recurrence:
 
 
 def logarithm(scale: Any = 1, shift: Any = 0) -> Recurrence:
-    """From scale (x + shift) y' = x'."""
+    """A kind of logarithm, from scale (x + shift) y' = x'."""
 
     def recurrence(y: Coefficients, x: Coefficients) -> Iterator[Any]:
         x_0 = x[0] + shift if shift else x[0]
@@ -116,7 +116,7 @@ def logarithm(scale: Any = 1, shift: Any = 0) -> Recurrence:
 
 
 def coupled(partner: Callable[[Any], Any], y_sign: int, z_sign: int) -> Recurrence:
-    """From y' = +-z x' and z' = +-y x', where z = partner(x)."""
+    """One of a pair of functions, from y' = +-z x' and z' = +-y x', where z = partner(x)."""
 
     def recurrence(y: Coefficients, x: Coefficients) -> Iterator[Any]:
         z = [partner(x[0])]
@@ -131,7 +131,7 @@ def coupled(partner: Callable[[Any], Any], y_sign: int, z_sign: int) -> Recurren
 
 
 def tangent(sign: int) -> Recurrence:
-    """From y' = z x' and z = 1 +- y y."""
+    """The tangent or the hyperbolic tangent, from y' = z x' and z = 1 +- y y."""
 
     def recurrence(y: Coefficients, x: Coefficients) -> Iterator[Any]:
         z = [1.0 + sign * (y[0] * y[0])]

@@ -28,19 +28,19 @@ CONSTANT.update(
 
 
 def reduced_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes that `axis` names, as a reduction understands it: None is all of them; a scalar has axis 0 and -1."""
+    """The axes that the argument `axis` of a reduction means. None means all axes; a scalar has the axes 0 and -1."""
     if axis is None or (shape == () and axis in (0, -1)):
         return tuple(range(len(shape)))
     return tuple(normalize_axes(axis, len(shape)))
 
 
 def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """How many elements go into each one of a reduction over `axes`."""
+    """The number of elements that a reduction over `axes` reduces to one."""
     return math.prod(shape[i] for i in axes)
 
 
 def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], Any]:
-    """The transpose of summing over `axes`: the sum's cotangent, with or without `keepdims`, back in full `shape`."""
+    """The transpose of a sum over `axes`: it broadcasts the cotangent, with or without `keepdims`, to `shape`."""
 
     def spread(y_bar: Cotangent) -> Cotangent:
         if shape_of(y_bar):
@@ -54,7 +54,7 @@ NOT_GIVEN: Any = object()
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that were given, as NumPy has no way to say that `initial` and the like were not."""
+    """The options that were given. The others are left out: NumPy has no value for `initial` that means "not given"."""
     return {name: option for name, option in options.items() if option is not NOT_GIVEN and option is not True}
 
 
@@ -70,7 +70,7 @@ def mask_of(where: Any) -> Any:
 
 
 def masked(where: Any, x: Any, otherwise: float = 0.0) -> Any:
-    """`x` where it counts."""
+    """`x` where it counts, and `otherwise` elsewhere."""
     return x if where is True else np.where(where, x, otherwise)
 
 
@@ -98,7 +98,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
     axes = reduced_axes(axis, shape)
     spread = spreading(shape, axes)
     if where is True:
-        count = count_along(axes, shape) or 1  # of no elements there is no derivative either
+        count = count_along(axes, shape) or 1  # without elements there is no derivative, so any number will do
         return linear(a, lambda a: mean_of(a, count, axis, dtype, keepdims), lambda y_bar: spread(y_bar / count))
     where = mask_of(where)
     y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
@@ -112,14 +112,14 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
 
 
 def mean_of(a: Any, count: int, axis: Any, dtype: Any, keepdims: bool) -> Any:
-    """`np.mean`; of a plain array in double precision by what that does, as most of its time goes into its options."""
+    """`np.mean`. For a plain array in double precision, only its arithmetic: most of its time goes into its options."""
     if type(a) is ndarray and a.dtype is FLOAT64 and a.size and dtype is None:
         return total(a, axis, None, keepdims) / count
     return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of `max` and `min`: elements that tie for the extreme share the derivative equally, `initial` too."""
+    """The rule of `max` and `min`: elements, and `initial`, that tie for the extreme share the derivative equally."""
 
     def differentiate(
         a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
@@ -149,7 +149,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return differentiate
 
 
-# The maximum of what is not NaN: among NaNs only, nothing ties, and the shares are NaN as the value is.
+# `nanmax` and `nanmin` ignore NaNs. If there are only NaNs, nothing ties, and the shares are NaN, as the value is.
 for _name in ("max", "amax", "min", "amin", "nanmax", "nanmin"):
     structured(getattr(np, _name), linear=True)(_extreme(getattr(np, _name)))
 
@@ -183,14 +183,14 @@ def _prod(
 
 
 def in_line(a: Any, axes: tuple[int, ...]) -> Any:
-    """`a` with its `axes` moved to the end and joined into one."""
+    """`a` with its `axes` moved to the end and joined into one axis."""
     shape = shape_of(a)
     kept = [i for i in range(len(shape)) if i not in axes]
     return np.reshape(np.transpose(a, (*kept, *axes)), (*(shape[i] for i in kept), count_along(axes, shape)))
 
 
 def products_of_others(a: Any, axes: tuple[int, ...]) -> Any:
-    """For each element, the product of all others along `axes`: no division, so right where elements are zero."""
+    """For each element, the product of all others along `axes`, without division: right where elements are zero."""
     shape = shape_of(a)
     order = (*(i for i in range(len(shape)) if i not in axes), *axes)
     others = np.reshape(_others(in_line(a, axes)), tuple(shape[i] for i in order))
@@ -198,7 +198,7 @@ def products_of_others(a: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _others(a: Any) -> Any:
-    """Products of all others along the last axis; of numbers from those of pairs: O(n) multiplications."""
+    """Products of all others along the last axis; for numbers from the products of pairs, in O(n) multiplications."""
     shape = shape_of(a)
     size = shape[-1]
     dtype = dtype_of(a)
@@ -215,7 +215,7 @@ def _others(a: Any) -> Any:
 
 
 def _before(a: ndarray[Any, Any]) -> Any:
-    """For each element of a plain array, the product of those before it along the last axis."""
+    """For each element of a plain array, the product of the elements before it along the last axis."""
     y = np.ones(a.shape, a.dtype)
     np.multiply.accumulate(a[..., :-1], axis=-1, out=y[..., 1:])
     return y

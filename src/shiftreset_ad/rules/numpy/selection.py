@@ -1,4 +1,4 @@
-"""Elements chosen by their positions: copies, but for a diagonal, which is a view."""
+"""Elements chosen by their positions. The answers are copies; only a diagonal is a view."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, linear, 
 
 
 def along(axis: int, index: Any) -> tuple[Any, ...]:
-    """`index` as that of one axis, which is counted from the first."""
+    """`index` for one axis, with full slices for the axes before it."""
     return (*(slice(None),) * axis, index)
 
 
 def as_positions(name: str, indices: Any) -> Any:
-    """Positions as an array of integers, also of a single one: with it, indexing makes a copy."""
+    """Positions as an array of integers, also a single position: with an array, indexing makes a copy."""
     dtype = dtype_of(as_array(indices))
-    empty = isinstance(indices, list | tuple) and not indices  # which does not say what is in it
+    empty = isinstance(indices, list | tuple) and not indices  # an empty list has no dtype of its own
     if dtype.kind not in "iub" and not empty:
         raise TypeError(
-            f"numpy.{name}: positions are integers, and these have dtype {dtype}; "
-            "where a number that is being differentiated is meant, use shiftreset_ad.value(x).astype(int)"
+            f"numpy.{name}: positions are integers, but these have dtype {dtype}; "
+            "for a number that is being differentiated, use shiftreset_ad.value(x).astype(int)"
         )
     return indices.astype(np.intp) if is_staged(indices) else np.asarray(indices, np.intp)
 
 
 def brought_into_range(name: str, positions: Any, size: int, mode: str) -> Any:
-    """Positions along an axis of this size, with `mode` for those beyond it; "raise" leaves them to indexing."""
+    """Positions along an axis of this size. `mode` is for positions out of range; "raise" leaves these to indexing."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"numpy.{name}: mode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if mode == "raise":
@@ -47,7 +47,7 @@ def brought_into_range(name: str, positions: Any, size: int, mode: str) -> Any:
 
 
 def flattened_for(axis: int | None, a: Any) -> tuple[Any, int]:
-    """The array and the axis that a function works along, where no axis means the array as one row."""
+    """The array and the axis that a function works along; None means the array as one row."""
     a = as_array(a)
     if axis is None:
         return (a if len(shape_of(a)) == 1 else np.ravel(a)), 0
@@ -55,16 +55,17 @@ def flattened_for(axis: int | None, a: Any) -> tuple[Any, int]:
 
 
 def in_line(axis: int | None, a: Any) -> tuple[Any, int]:
-    """The same for a function that takes a scalar for a row of one element, and so its axis 0."""
+    """`flattened_for`, for a function that takes a scalar as a row of one element, which has an axis 0."""
     return flattened_for(None if axis in (0, -1) and not shape_of(a) else axis, a)
 
 
 @dispatched
 def elements_along(a: Any, axis: int, positions: Any) -> Any:
-    """The elements at these positions of an axis, in the layout that NumPy's functions give them, which is not that of
-    `a[:, positions]`: whether `numpy.ravel` of the answer is a view of it depends on that.
+    """The elements at these positions of an axis, in the memory layout of NumPy's functions.
+
+    `a[:, positions]` has another layout, and on the layout depends whether `numpy.ravel` of the answer is a view.
     """
-    if is_staged(positions):  # which NumPy does not ask
+    if is_staged(positions):  # NumPy would not ask them
         return ask(positions, np.take, (a, positions, axis), {})
     return np.take(a, positions, axis)
 
@@ -119,27 +120,27 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = _in_dtype_of(arr, as_array(values))
     places = np.asarray(obj)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
-    if count == 1:  # there, `values` may be several
+    if count == 1:  # then `values` may have several elements
         given = shape_of(values)
         values = np.reshape(values, (1,) * (len(shape) - len(given)) + given)
         if places.ndim == 0:
             values = np.moveaxis(values, 0, axis)
         count = shape_of(values)[axis]
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
-    # Where the elements go does not depend on them, and so NumPy can say it.
+    # NumPy says where the elements go, as it does not depend on their values.
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
     return in_order(np.take(join([arr, values], axis), order, axis), order_of(arr))
 
 
 def _in_dtype_of(arr: Any, values: Any) -> Any:
-    """`values` as they are written into an array like `arr`."""
+    """`values` in the dtype of `arr`; TypeError if it would make them constants."""
     to = dtype_of(arr)
     if dtype_of(values) == to:
         return values
     if to.kind not in "fc":
         raise TypeError(
-            f"numpy.insert: arr has dtype {to}, and would make constants of the numbers in values, which are being "
-            "differentiated; give arr.astype(float)"
+            f"numpy.insert: arr has dtype {to}, but the numbers in values are being differentiated, and would become "
+            "constants in it; give arr.astype(float)"
         )
     return astype(values, to)
 
@@ -155,7 +156,7 @@ def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     steps = np.arange(shape_of(y)[-1])
     index: list[Any] = [slice(None)] * ndim
     index[rows], index[columns] = steps - min(offset, 0), steps + max(offset, 0)
-    # So read, the elements would come in the place of these axes, or first where the axes are apart.
+    # The index puts the elements in the place of these axes, or first if the axes are apart.
     place = min(rows, columns) if abs(rows - columns) == 1 else 0
     return y, (
         LinearMap(
@@ -190,7 +191,7 @@ def _triu(m: Any, k: int = 0) -> Any:
 
 
 def _lower(m: Any, k: int) -> Any:
-    """The mask of what is on or below the diagonal `k`; a vector counts as many rows, as NumPy has it."""
+    """The mask of the elements on or below the diagonal `k`; as in NumPy, a vector of size n counts as n equal rows."""
     shape = shape_of(m)[-2:]
     return np.tri(shape[0], shape[-1], k=k, dtype=bool)
 
@@ -205,7 +206,7 @@ def _sliding_window_view(
     if writeable:
         raise ValueError(
             "numpy.lib.stride_tricks.sliding_window_view: numbers that are being differentiated cannot be written to "
-            "through windows that overlap, so that writeable must be False. Write to the array itself"
+            "through windows that overlap, so writeable must be False. Write to the array itself"
         )
     shape = shape_of(x)
 
@@ -219,13 +220,13 @@ def _sliding_window_view(
 
 
 def windows(x: Any, window_shape: Any, axis: Any) -> Any:
-    """`sliding_window_view`, with the same base as a slice has: what is written to `x` is looked for in views of it."""
+    """`sliding_window_view` with the same base as a slice of `x`: after a write to `x`, the base tells its views."""
     y = sliding_window_view(x, window_shape, axis)
     return _with_owner(y, x) if type(x) is type(y) is np.ndarray else y
 
 
 def _with_owner(y: Any, x: Any) -> Any:
-    """The view `y` of `x` with the array that owns the memory for its base."""
+    """The view `y` of `x`; its base becomes the array that owns the memory."""
     owner = x
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -239,14 +240,14 @@ def _with_owner(y: Any, x: Any) -> Any:
 
 
 def sum_of_windows(y_bar: Cotangent, axis: int) -> Any:
-    """The sum of windows along the last axis, each in its place: one step further than the one before it on `axis`."""
+    """The sum of windows along the last axis. Each window lies one step further along `axis` than the one before it."""
     rows = np.moveaxis(y_bar, axis, -2)
     *outer, count, size = shape_of(rows)
     if not size:
         return np.zeros([*outer[:axis], count - 1, *outer[axis:]], dtype_of(y_bar))
-    if size < count:  # as many rows are to be shifted as there are of the fewer
+    if size < count:  # take windows or places as rows, whichever are fewer
         rows, count, size = np.swapaxes(rows, -1, -2), size, count
-    # Read as rows that are shorter by one, each begins one step further than the one before it.
+    # If the padded rows are read as rows that are shorter by one, each row begins one step further.
     padded = np.concatenate([rows, np.zeros((*outer, count, count), dtype_of(y_bar))], axis=-1)
     length = count + size - 1
     flat = np.reshape(padded, (*outer, count * (length + 1)))[..., : count * length]
@@ -272,7 +273,7 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     interleaved = np.reshape(A, [n for _, size in pairs for n in (1, size)])
     copies = np.broadcast_to(interleaved, [n for count, size in pairs for n in (count, size)])
     tiled = np.reshape(copies, [count * size for count, size in pairs])
-    # Unless there are several copies of several elements, that is a view still.
+    # This is still a view, unless there are several copies of several elements.
     if any(count > 1 and size > 1 for count, size in pairs) and all(shape):
         return tiled
     return np.copy(tiled, order="K" if all(count == 1 for count in counts) else "C")

@@ -1,6 +1,6 @@
-"""Functions of arrays as sets of values: what they return is a selection of the elements that they were given.
+"""Functions of arrays as sets of values: they return a selection of the given elements.
 
-Of equal elements the first one is selected. Positions and counts are constant.
+Among equal elements, they select the first. Positions and counts are constant.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of
 
-numpy: Any = np  # its annotations want to know the options beforehand
+numpy: Any = np  # untyped, as NumPy's annotations need the options as constants
 
 CONSTANT.update(functions_of("isin", "in1d"))
 
 
 def selected(pool: Any, values: Any) -> Any:
-    """The elements of the vector `pool` that have these plain values; of a value that comes twice, first the first."""
+    """The elements of the vector `pool` with these plain values; equal values get the equal elements in their order."""
     order = np.argsort(plain(pool), kind="stable")
     in_order = plain(pool)[order]
     again = np.argsort(values, kind="stable")

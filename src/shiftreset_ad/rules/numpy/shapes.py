@@ -1,7 +1,7 @@
-"""The same elements in another shape or order: views of the array, wherever NumPy gives one.
+"""The same elements in another shape or order: views of the array, wherever NumPy gives a view.
 
-A view must be one of the tangent too, and of the same elements, as both may be written to. So the linear map is the
-function itself, and not another one that gives the same numbers.
+The tangent must become a view, too, of the same elements, as the program may write to both. So the linear map is the
+function itself, and not another function that gives the same numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, 
 from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
 
-__all__ = [  # what moved from here, too
+__all__ = [  # also the functions that other modules define
     "astype",
     "constant_of",
     "imaginary_part",
@@ -41,10 +41,10 @@ CONSTANT.update(
 
 
 def require_order_of_elements(name: str, order: Any) -> None:
-    """Raise ValueError unless `order` says by itself in which order the elements are read."""
+    """Raise ValueError unless `order` alone determines in which order the elements are read."""
     if order not in ("C", "F"):
         raise ValueError(
-            f"numpy.{name}: order={order!r} depends on how the array lies in memory, and a number that is being "
+            f"numpy.{name}: order={order!r} depends on how the array lies in memory, which a number that is being "
             "differentiated does not say; give 'C' or 'F'"
         )
 
@@ -54,7 +54,7 @@ def _reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = Non
     require_order_of_elements("reshape", order)
     original = shape_of(a)
     if copy is False:
-        np.reshape(a, shape, order=order, copy=False)  # raises what it raises, if this would be a copy
+        np.reshape(a, shape, order=order, copy=False)  # raises NumPy's error if this would be a copy
 
     def reshaped(a: Any) -> Any:
         y = np.reshape(a, shape, order=order)
@@ -65,14 +65,14 @@ def _reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = Non
 
 @structured(np.ravel, linear=True)
 def _ravel(a: Any, order: Any = "C") -> Any:
-    """Unlike `reshape`, it copies a part of an array, even where a view would do."""
+    """The rule of `ravel`. Unlike `reshape`, `ravel` copies a part of an array, even if a view were possible."""
     require_order_of_elements("ravel", order)
     original = shape_of(a)
     return linear(a, lambda a: np.ravel(a, order), lambda y_bar: in_shape(y_bar, original, order), selects=True)
 
 
 def in_shape(y_bar: Cotangent, shape: tuple[int, ...], order: Any) -> Any:
-    """A cotangent in the shape of the operand; that of a scalar is one, too, and no array."""
+    """A cotangent in the shape of the operand; the cotangent of a scalar is a scalar, and no array."""
     return np.reshape(y_bar, shape, order=order) if shape else y_bar[(0,) * len(shape_of(y_bar))]
 
 
@@ -113,7 +113,7 @@ def _atleast_3d(*arrays: Any) -> Any:
 
 
 def _each_raised(arrays: tuple[Any, ...], to: Any) -> Any:
-    """The arrays in the shape that `to(shape)` says; one that has it is returned itself."""
+    """The arrays in the shape `to(shape)`; an array that has this shape already is returned itself."""
     shapes = [(shape_of(a), to(shape_of(a))) for a in arrays]
     raised = tuple(
         a if old == new and hasattr(a, "shape") else np.reshape(a, new)

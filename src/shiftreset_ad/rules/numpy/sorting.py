@@ -1,6 +1,6 @@
-"""Sorting, and what goes by it: the elements are rearranged or selected, and the order itself is constant.
+"""Sorting and partitioning: the elements are rearranged or selected, and the order itself is constant.
 
-Equal elements stay in their order, whatever algorithm sorts the values: the permutation is that of a stable `argsort`.
+Equal elements keep their order, whatever algorithm is asked for: the permutation is the one of a stable `argsort`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,6 @@ def _sort_complex(a: Any) -> Any:
 @composite(np.partition)
 def _partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect") -> Any:
     a, axis = (np.ravel(a), 0) if axis is None else (a, normalize_axis(axis, len(shape_of(a))))
-    # Where each element comes to lie is known from its rank.
+    # The rank of an element tells its place in the answer.
     ranks = order_of(order_of(constant_of(a, lambda a: np.partition(a, kth, axis, kind)), axis), axis)
     return in_order_like(rearranged(a, np.take_along_axis(order_of(a, axis), ranks, axis), axis), a)

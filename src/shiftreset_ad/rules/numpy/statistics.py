@@ -28,7 +28,7 @@ from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 
 def degrees(ddof: float, correction: Any) -> float:
-    """Both are names of one argument."""
+    """The degrees of freedom to subtract: `ddof` and `correction` are two names of this argument."""
     if correction is NOT_GIVEN:
         return ddof
     if ddof != 0:
@@ -37,7 +37,7 @@ def degrees(ddof: float, correction: Any) -> float:
 
 
 def all_equal(a: Any, axes: tuple[int, ...], where: Any) -> Any:
-    """Whether the elements of a plain array are equal along `axes`, which are kept."""
+    """Whether the elements of a plain array are equal along `axes`. The answer keeps these axes."""
     if where is True:
         return np.max(a, axis=axes, keepdims=True) == np.min(a, axis=axes, keepdims=True)
     highest = np.max(a, axis=axes, keepdims=True, where=where, initial=-np.inf)
@@ -45,10 +45,10 @@ def all_equal(a: Any, axes: tuple[int, ...], where: Any) -> Any:
 
 
 def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of `var` and its root, `std`.
+    """The rule of `var`, or of its root `std`.
 
-    As deviations from the mean sum up to zero, the derivative of the mean contributes nothing; the derivative in a
-    `mean` that is given is by itself.
+    Deviations from the mean sum up to zero, so the derivative of the mean contributes nothing. A `mean` that is given
+    has a derivative of its own.
     """
 
     def differentiate(
@@ -76,18 +76,18 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
             counted = where
             if where is not True:
                 count = np.sum(np.broadcast_to(where, shape), axis=axes, keepdims=True)
-                counted = where | (count == 0)  # the value has warned of a mean of nothing
+                counted = where | (count == 0)  # the computation of the value has warned of an empty mean
             centre = mean
             if mean is NOT_GIVEN:
                 centre = np.mean(a, axis=axes, dtype=dtype, keepdims=True, **given(where=counted))
             centred = masked(where, a - centre)
-            if is_complex(centred):  # the variance is the mean of |centred|**2, and real
+            if is_complex(centred):  # the variance is the mean of |centred|**2, which is real
                 centred = np.conjugate(centred)
             freedom = np.maximum(count - ddof, 0)
             if function is np.var:
                 return 2.0 * centred / freedom
             flat = spread(y) == 0
-            if mean is NOT_GIVEN:  # of equal elements, rounding may have left some deviation
+            if mean is NOT_GIVEN:  # rounding may have left a deviation where the elements are equal
                 flat = flat | constant_of(a, lambda a: all_equal(a, axes, where))
             return np.where(flat, 0.0, centred) / (np.where(flat, 1.0, spread(y)) * freedom)
 

@@ -1,7 +1,7 @@
 """Methods of ufuncs: `reduce`, `accumulate`, `reduceat` and `outer`.
 
-Some have a function of the same meaning. For any other elementwise function of two operands they are what they are
-defined to be, steps of that function.
+For some ufuncs, a function of NumPy has the same meaning. For any other elementwise function of two operands, the
+methods are computed by their definition, as steps of this function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 WITH_DTYPE = (np.add, np.multiply)
 ASSOCIATIVE = (np.logaddexp, np.logaddexp2, np.hypot)
-# Not `power` and `arctan2`, of which some versions of NumPy compute wrong reductions.
+# Without `power` and `arctan2`: some versions of NumPy compute wrong reductions of them.
 STEP_BY_STEP = (*ASSOCIATIVE, np.subtract, np.divide, np.remainder, np.fmod)
 ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.cumsum,
@@ -60,7 +60,7 @@ def reduce(
         if dtype is not None:
             options["dtype"] = dtype
         return REDUCTIONS[ufunc](array, axis=axis, keepdims=keepdims, **options)
-    # This also raises what NumPy does for axes in no order, and has the answer of an empty reduction.
+    # This also raises NumPy's error for axes where the order matters, and gives the answer of an empty reduction.
     whole = constant_of(array, lambda array: ufunc.reduce(array, axis=axis, keepdims=keepdims, **options))
     shape = shape_of(array)
     axes = reduced_axes(axis, shape)
@@ -77,14 +77,14 @@ def reduce(
         columns = [_column(line, k) for k in range(steps)]
         if initial is not NOT_GIVEN:
             columns.insert(0, np.broadcast_to(np.asarray(initial, dtype_of(line)), shape_of(line)[:-1]))
-        y = columns[0] if len(columns) > 1 else np.positive(columns[0])  # of one element, it is no view either
+        y = columns[0] if len(columns) > 1 else np.positive(columns[0])  # a single element must be no view, either
         for column, counts in zip(columns[1:], np.moveaxis(counted, -1, 0)[steps + 1 - len(columns) :], strict=True):
             y = ufunc(y, column) if where is True else np.where(counts, ufunc(y, column), y)[()]
     return np.reshape(y, shape_of(whole)) if keepdims else y
 
 
 def _by_halves(ufunc: np.ufunc, line: Any) -> Any:
-    """The reduction along the last axis, in as many steps as the length has digits in base two."""
+    """The reduction along the last axis, in as many steps as the length has binary digits."""
     whole = line
     while (size := shape_of(line)[-1]) > 1:
         half = size // 2
@@ -94,7 +94,7 @@ def _by_halves(ufunc: np.ufunc, line: Any) -> Any:
 
 
 def _column(line: Any, k: int) -> Any:
-    """What is at place `k` along the last axis: an element of a vector, as a scalar, or a view."""
+    """The elements at place `k` along the last axis: for a vector a scalar, otherwise a view."""
     return line[(slice(None),) * (len(shape_of(line)) - 1) + (k,)]
 
 
@@ -146,7 +146,7 @@ UFUNC_METHODS: dict[str, Callable[..., Any]] = {
 
 
 def definition_of(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
-    """What `ufunc.method` means, as a function of numbers; None if that has no derivative rule."""
+    """The meaning of `ufunc.method`, as a function of numbers; None if it has no derivative rule."""
     possible = ufunc in ELEMENTWISE and ufunc.nin == 2 if method == "outer" else ufunc in (*REDUCTIONS, *STEP_BY_STEP)
     if not possible or method not in UFUNC_METHODS:
         return None
