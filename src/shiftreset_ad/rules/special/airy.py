@@ -10,7 +10,10 @@ from shiftreset_ad.rules.special.table import require_real, rule, special
 
 
 def slopes_of_airye(ys: Any, x: Any) -> tuple[Any, ...]:
-    """With exp(2/3 x sqrt(x)) as a factor of Ai, and its inverse of Bi, both 1 for negative x."""
+    """The derivatives of the scaled functions: Ai has the factor exp(2/3 x sqrt(x)), and Bi has its inverse.
+
+    For negative x, both factors are 1.
+    """
     require_real("airye", x)
     ai, aip, bi, bip = ys
     rate = np.where(x < 0, 0.0, np.sqrt(np.where(x < 0, 1.0, x)))
@@ -18,7 +21,7 @@ def slopes_of_airye(ys: Any, x: Any) -> tuple[Any, ...]:
 
 
 def slopes_of_itairy(ys: Any, x: Any) -> tuple[Any, ...]:
-    """The integrands: of the last two, Ai(-x) and Bi(-x)."""
+    """The derivatives are the integrands; for the last two integrals, these are Ai(-x) and Bi(-x)."""
     ai, _, bi, _ = special.airy(x)
     ai_behind, _, bi_behind, _ = special.airy(-x)
     return ai, bi, ai_behind, bi_behind

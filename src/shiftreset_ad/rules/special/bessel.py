@@ -1,6 +1,7 @@
-"""Bessel functions and their kin, in the argument, by the recurrences of DLMF 10.6, 10.29 and 11.4; not in the order.
+"""Bessel, Struve and Kelvin functions, in the argument, by the recurrences of DLMF 10.6, 10.29 and 11.4.
 
-Those scaled by a function of |z| are not holomorphic, and so they are only differentiated for real arguments.
+There is no derivative in the order. Functions scaled by a function of |z| are not holomorphic, so they only have
+derivatives for real arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.special.table import of_real, rule, special
 
 TERMS = 18
-FAR = 40.0  # where this many terms of the asymptotic series are exact, for small orders
+FAR = 40.0  # from here on, the terms of the asymptotic series below are exact, for small orders
 
 
 def neighbours(name: str, below: float, above: float) -> Callable[..., Any]:
@@ -25,7 +26,7 @@ def neighbours(name: str, below: float, above: float) -> Callable[..., Any]:
 
 
 def whole_neighbours(name: str, below: float, above: float) -> Callable[..., Any]:
-    """The same of a function that cuts the order to an integer."""
+    """`neighbours`, for a function that cuts the order to an integer."""
     slope = neighbours(name, below, above)
     return lambda y, n, x: slope(y, np.trunc(n), x)
 
@@ -40,7 +41,7 @@ def asymptotic_slope(v: Any, z: Any, sign: float) -> Any:
 
 
 def is_far(v: Any, z: Any) -> Any:
-    """Where the slopes of a scaled function and of its scale cancel, and its asymptotic series does not."""
+    """Where to use the asymptotic series, as the slope of a scaled function and the slope of its scale cancel."""
     return z > np.maximum(FAR, 10.0 * v * v)
 
 
@@ -50,7 +51,7 @@ def slope_of_ive(v: Any, z: Any) -> Any:
     far = is_far(v, size)
     near = np.where(far, 0.0, z)
     closed = 0.5 * (special.ive(v - 1.0, near) + special.ive(v + 1.0, near)) - np.sign(near) * special.ive(v, near)
-    parity = np.where(z < 0, -np.cos(math.pi * v), 1.0)  # for integers, as it is not real for any other order
+    parity = np.where(z < 0, -np.cos(math.pi * v), 1.0)  # for integers only: other orders are not real there
     return np.where(far, parity * asymptotic_slope(v, np.where(far, size, FAR), -1.0) / math.sqrt(2 * math.pi), closed)
 
 
@@ -63,7 +64,7 @@ def slope_of_kve(v: Any, z: Any) -> Any:
 
 
 def inhomogeneity(v: Any, x: Any) -> Any:
-    """The term of the recurrence of Struve functions beside those of the Bessel functions."""
+    """The term that the recurrence of Struve functions has in addition to the terms for Bessel functions."""
     return np.power(0.5 * x, v) * special.rgamma(v + 1.5) * (0.5 / math.sqrt(math.pi))
 
 
@@ -101,7 +102,7 @@ rule("k1e(x)", x=lambda y, x: slope_of_kve(1.0, x))
 rule("struve(v, x)", x=lambda y, v, x: neighbours("struve", 0.5, -0.5)(y, v, x) + inhomogeneity(v, x))
 rule("modstruve(v, x)", x=lambda y, v, x: neighbours("modstruve", 0.5, 0.5)(y, v, x) + inhomogeneity(v, x))
 
-# Kelvin functions, of which two are the solutions of y'' + y' / x = i y, and two are the imaginary parts
+# Kelvin functions: the real and imaginary parts of two solutions of y'' + y' / x = i y
 SECOND = {"berp": ("bei", -1.0, 0.0), "beip": ("ber", 1.0, 0.5), "kerp": ("kei", -1.0, 0.0), "keip": ("ker", 1.0, 0.0)}
 
 

@@ -1,7 +1,7 @@
 """The derivatives of the incomplete beta functions in the parameters, to any order.
 
-As in `gamma_moments`: the derivative of the density f(t; a, b) in a is (log(t) - E log(t)) f, of which the whole
-integral is 0, so that the derivative of I_x(a, b) is an integral from 0 to x, or minus one from x to 1. (Boik and
+As in `gamma_moments`: the derivative of the density f(t; a, b) in a is (log(t) - E log(t)) f. Its integral from 0 to 1
+is 0, so the derivative of I_x(a, b) is the integral from 0 to x, or minus the integral from x to 1. (Boik and
 Robison-Cox 1998, Derivatives of the incomplete beta function, differentiate the continued fraction.)
 """
 
@@ -22,24 +22,24 @@ TINY = 1e-300
 
 
 def log_of_part(x: Any, rest: Any) -> Any:
-    """log(x), where both are given and their sum is 1."""
+    """log(x), from x and `rest` = 1 - x."""
     close = rest < 0.5
     return np.where(close, np.log1p(-np.where(close, rest, 0.0)), np.log(np.where(close, 1.0, x)))
 
 
 def score(a: Any, b: Any, x: Any, rest: Any) -> Any:
-    """log(x) - E log(t), for a beta-distributed t."""
+    """log(x) - E log(t), where t is beta-distributed."""
     return log_of_part(x, rest) + psi_gap(a, b)
 
 
 def in_logits(z: Any, u: Any, v: Any) -> tuple[Any, Any]:
-    """What log(u) and log(v) grow by, where v = 1 - u, when log(u / v) grows by z."""
+    """The increases of log(u) and log(v), where v = 1 - u, if log(u / v) increases by z."""
     minus = np.log1p(u * np.expm1(z))
     return z - minus, -minus
 
 
 def log_of_mean(z: Any, u: Any, v: Any) -> Any:
-    """log(v + u exp(z)) - u z, which is of the second order in z: the same with u and v exchanged and of -z."""
+    """log(v + u exp(z)) - u z, which is of second order in z, and the same for u and v exchanged and -z."""
     z, u = np.where(u < v, z, -z), np.minimum(u, v)
     w = u * np.expm1(z)
     near = u * expm1_beyond(z) + log1p_beyond(np.where(np.abs(z) < 1, w, 0.0))
@@ -47,7 +47,7 @@ def log_of_mean(z: Any, u: Any, v: Any) -> Any:
 
 
 def scored_density(a: Any, b: Any, x: Any, rest: Any, j: int, k: int) -> Any:
-    """The density times powers of both scores; an infinite logarithm is taken for a power of x or 1 - x there."""
+    """The density times powers of both scores; where a logarithm is infinite, a power of x or 1 - x replaces it."""
     zero, one = x == 0, rest == 0
     density = beta_density(a - LITTLE * zero if j else a, b - LITTLE * one if k else b, x, rest)
     if j:
@@ -63,13 +63,13 @@ def scored_density(a: Any, b: Any, x: Any, rest: Any, j: int, k: int) -> Any:
 def moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
     """The integral of the beta density times powers of the scores of t and 1 - t, for a, b, x and 1 - x.
 
-    Over t from x to 1 where `above` says so, and else from 0 to x. Of log(t / (1 - t)), the logarithm of the integrand
-    is a concave function. The last operand is only there as 1 - x might be rounded.
+    The integral is over t from x to 1 where `above` is true, and otherwise from 0 to x. The logarithm of the integrand
+    is a concave function of log(t / (1 - t)). The last operand is needed only because 1 - x might be rounded.
     """
     a, b, x, rest = np.broadcast_arrays(*(np.asarray(operand, float) for operand in operands))
     inside = (a >= 0) & (b >= 0) & (x > 0) & (rest > 0)
     beside = np.where((a >= 0) & (b >= 0) & ((x == 0) | (rest == 0)), 0.0, np.nan)
-    a, b = np.maximum(a, TINY), np.maximum(b, TINY)  # 0 is a limit
+    a, b = np.maximum(a, TINY), np.maximum(b, TINY)  # at 0, the limit
     a, b = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
     x, rest = np.where(inside, x, 0.5), np.where(inside, rest, 0.5)
     # The integral over the part of t or 1 - t from 0 to u.
@@ -122,10 +122,10 @@ def _moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
 def slope_of_betainc(a: Any, b: Any, x: Any, rest: Any) -> Any:
     """The derivative of I_x(a, b) in a, where `rest` is 1 - x.
 
-    For small parameters, that of I_x(a + 1, b) or I_x(a, b + 1), with a term of the same sign.
+    For small parameters, it is the derivative of I_x(a + 1, b) or I_x(a, b + 1), plus a term of the same sign.
     """
     lifted = np.where(a < 1, a + 1.0, a)
-    above = x * (lifted + b - 0.5) > lifted - 0.5  # about where log(x) is its mean
+    above = x * (lifted + b - 0.5) > lifted - 0.5  # the limit is about where log(x) is equal to its mean
     inside = (x > 0) & (rest > 0)
     in_a, in_b = inside & (a < 1) & ~above, inside & (b < 1) & above
     operands = [np.where(in_a, a + 1.0, a), np.where(in_b, b + 1.0, b), x, rest]

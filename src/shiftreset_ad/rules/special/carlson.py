@@ -1,9 +1,10 @@
 """Carlson's symmetric elliptic integrals, and the integrals that their derivatives are (DLMF 19.16 and 19.18).
 
-They are multiples of integrals of products of (t + x)**-p over t from 0 to infinity, of which the derivative in x is -p
-times the one with p + 1, and so on to any order. The usual formulas, as differences of such integrals, are 0 / 0 where
-operands are equal, and cancel close to that. But the integrand is positive, and so the integral is easily computed: in
-the logarithm of t, the trapezoidal rule converges geometrically (Trefethen and Weideman 2014, section 14).
+They are multiples of integrals of products of (t + x)**-p over t from 0 to infinity. The derivative of such an integral
+in x is -p times the integral with p + 1, and so on to any order. The usual formulas are differences of such integrals:
+they are 0 / 0 where operands are equal, and cancel nearby. But the integrand is positive, so the integral itself is
+easy to compute: in the logarithm of t, the trapezoidal rule converges geometrically (Trefethen and Weideman 2014,
+section 14).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.special.table import rule, special, times
 from shiftreset_ad.rules.table import LinearMap, dispatched, structured
 
-STEP = 0.5  # exact to exp(-2 pi**2 / STEP)
+STEP = 0.5  # the error is about exp(-2 pi**2 / STEP)
 NODES = np.exp(np.arange(-220, 161) * STEP)  # for operands that are up to exp(70) apart
 
 
@@ -27,7 +28,7 @@ BLOCK = 2**16  # elements that are computed at once
 
 @dispatched
 def integral(operands: list[Any], exponents: tuple[float, ...]) -> Any:
-    """The integral of the product of (t + x)**-p, for these operands x and exponents p, over the positive t."""
+    """The integral over positive t of the product of (t + x)**-p, for these operands x and exponents p."""
     size = np.maximum.reduce(np.broadcast_arrays(*map(np.absolute, operands)))
     scale = np.where(size == 0, 1.0, size)
     scaled = [np.divide(x, scale) for x in operands]
@@ -54,7 +55,7 @@ def _integral(operands: list[Any], exponents: tuple[float, ...]) -> Any:
 
 
 def multiple(factor: float, *exponents: float) -> Callable[..., Any]:
-    """A partial derivative that is a multiple of the integral with these exponents, and with (t + 0) beside them."""
+    """A partial derivative that is a multiple of the integral with these exponents, and (t + 0) as a further factor."""
 
     def partial(y: Any, *operands: Any) -> Any:
         return factor * integral([*operands, 0.0][: len(exponents)], exponents)
@@ -63,7 +64,7 @@ def multiple(factor: float, *exponents: float) -> Callable[..., Any]:
 
 
 def slope_of_elliprc(y: Any, x: Any, z: Any, in_z: bool) -> Any:
-    """Of R_C(x, z) = R_F(x, z, z); on the negative axis of z, a principal value."""
+    """The derivative of R_C(x, z) = R_F(x, z, z); for negative z, R_C is a principal value."""
     if is_complex(x) or is_complex(z):
         return -special.elliprd(x, z, z) / 3.0 if in_z else -special.elliprd(z, z, x) / 6.0
     negative = z < 0
@@ -78,12 +79,12 @@ def slope_of_elliprc(y: Any, x: Any, z: Any, in_z: bool) -> Any:
 
 
 def unless_principal(partial: Callable[..., Any]) -> Callable[..., Any]:
-    """A partial derivative of R_J, for a last operand that is not negative."""
+    """A partial derivative of R_J; NotImplementedError for a negative last operand."""
 
     def checked(y: Any, *operands: Any) -> Any:
         if not is_complex(operands[-1]) and np.any(operands[-1] < 0):
             raise NotImplementedError(
-                "scipy.special.elliprj has no derivative here for a negative p, where it is a principal value"
+                "scipy.special.elliprj has no derivative here for a negative p, for which it is a principal value"
             )
         return partial(y, *operands)
 

@@ -1,7 +1,7 @@
-"""How the rules of a distribution function, of its complement and of its inverses are written: by its derivatives.
+"""Rules of a distribution function, of its complement and of its inverses, made from the function's derivatives.
 
-`SLOPES = {"a": ..., "x": ...}` has the derivative in each parameter, in the order in which the function takes them, as
-a function of them all; None where there is none, as the parameter is a count.
+`SLOPES = {"a": ..., "x": ...}` has the derivative in each parameter, as a function of all parameters, in the order of
+the function's parameters. None means that there is no derivative, because the parameter is a count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Slopes: TypeAlias = Mapping[str, Callable[..., Any] | None]
 
 
 def cumulative(name: str, slopes: Slopes, sign: float = 1.0) -> None:
-    """Enter the rule of the function with these derivatives, or for a `sign` of -1 of its complement."""
+    """Enter the rule of the function with these derivatives, or with a `sign` of -1 the rule of its complement."""
 
     def partial_in(slope: Callable[..., Any]) -> Callable[..., Any]:
         return lambda y, *operands: sign * slope(*operands)
@@ -29,10 +29,10 @@ def cumulative(name: str, slopes: Slopes, sign: float = 1.0) -> None:
 def inverse(
     signature: str, slopes: Slopes, sign: float = 1.0, of_count: bool = False, **known: Callable[..., Any]
 ) -> None:
-    """Enter the rule of the inverse in the parameter that is not in the `signature`, where its value y is instead.
+    """Enter the rule of the inverse in one parameter; the `signature` has the function's value y in place of it.
 
     `known` has partial derivatives `(answer, *operands)` that are simpler than by the rule for implicit functions. An
-    inverse `of_count` answers with 0 for all values below that at 0, and does not change there.
+    inverse `of_count` is 0 for all values below the function's value at 0, and constant there.
     """
     parameters = signature.removesuffix(")").partition("(")[2].split(", ")
     (unknown,) = set(slopes) - set(parameters)

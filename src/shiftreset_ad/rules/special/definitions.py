@@ -1,4 +1,4 @@
-"""Functions of ours in place of those of `scipy.special` that make arrays of their arguments."""
+"""Functions of ours for numbers, in place of functions of `scipy.special` that convert their arguments to arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shiftreset_ad.rules.table import answered
 
 
 def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that goes by its rule for numbers, and else calls SciPy's, which has the same docstring."""
+    """A function that uses its rule for numbers, and otherwise calls SciPy's function; it has SciPy's docstring."""
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -27,7 +27,7 @@ def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def elementwise(**partials: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter these partial derivatives as the rule of the decorated function, which calls SciPy's."""
+    """Enter these partial derivatives as the rule of the decorated function, which calls SciPy's function."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         ours = taking_numbers(function)

@@ -1,6 +1,6 @@
 """The densities of the gamma and beta distributions.
 
-Large factors of them are cancelled before they are computed (Loader 2000, Fast and accurate computation of binomial
+Their large factors are cancelled before they are computed (Loader 2000, Fast and accurate computation of binomial
 probabilities).
 """
 
@@ -15,10 +15,10 @@ from shiftreset_ad.rules.special.table import special, times
 from shiftreset_ad.rules.table import dispatched, structured
 
 LARGE = 10.0
-NEAR = 0.01  # to an end, where the derivatives of a composite cancel
+NEAR = 0.01  # so near to an end, the derivatives of a composite function cancel
 HUGE = 1e300
-LITTLE = 1e-9  # at 0, a logarithm is as infinite as a power with minus this as its exponent
-# of 1 / a, 1 / a**3 and so on, in the logarithm of gamma(a) beside Stirling's formula
+LITTLE = 1e-9  # at 0, a power with the exponent -LITTLE is used in place of a logarithm; both are infinite
+# The coefficients of 1 / a, 1 / a**3 and so on, by which the logarithm of gamma(a) differs from Stirling's formula
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
@@ -31,7 +31,7 @@ def stirling_error(a: Any) -> Any:
 
 
 def log_beta(a: Any, b: Any) -> Any:
-    """The logarithm of beta(a, b), where one of them may be large: without gammaln of that."""
+    """The logarithm of beta(a, b), where a or b may be large: it does without `gammaln` of the large one."""
     small, large = np.minimum(a, b), np.maximum(a, b)
     stirling = large > LARGE
     rest, big = np.where(stirling, small, 1.0), np.where(stirling, large, LARGE)
@@ -46,9 +46,9 @@ def anywhere(mask: Any) -> bool:
 
 
 def scaled_power(x: Any, exponent: Any, scale: Any) -> Any:
-    """x**exponent times exp(scale), whose factors may be tiny and huge.
+    """x**exponent times exp(scale); one factor may be tiny and the other huge.
 
-    Near 0 with a rule of its own; elsewhere by functions of which Taylor series take less time.
+    Near 0 it has its own rule; elsewhere it is made of functions whose Taylor series take less time.
     """
     if anywhere(x < NEAR):
         return scaled_power_near_zero([x, exponent, scale])
@@ -63,12 +63,12 @@ def scaled_power_near_zero(operands: list[Any]) -> Any:
 
 @structured(scaled_power_near_zero, "operands", kept=("operands",))
 def _scaled_power_near_zero(operands: list[Any]) -> Any:
-    """With derivatives that are limits where x is 0: those of exp and log would be 0 times infinity."""
+    """The rule near 0. Where x is 0, derivatives are limits: the rules of exp and log would give 0 times infinity."""
     x, exponent, scale = operands
     y = scaled_power_near_zero(operands)
 
     def slope_in_x() -> Any:
-        constant = (x == 0) & (exponent == 0)  # in x, but its derivative in the exponent is infinite
+        constant = (x == 0) & (exponent == 0)  # constant in x, but the derivative in the exponent is infinite
         power = scaled_power_near_zero([np.where(constant, 1.0, x), exponent - 1.0, scale])
         return exponent * np.where(constant, HUGE, power)
 
@@ -100,13 +100,13 @@ def beta_density(a: Any, b: Any, x: Any, rest: Any) -> Any:
     large = (a > LARGE) & (b > LARGE)
     small_a, small_b = np.where(large, 1.0, a), np.where(large, 1.0, b)
     low = x <= 0.5
-    # By the one of x and 1 - x which is the smaller, and may be tiny.
+    # Compute with the smaller one of x and 1 - x, which may be tiny.
     part = np.where(large, 0.5, np.where(low, x, rest))
     of_part, of_other = np.where(low, small_a, small_b) - 1.0, np.where(low, small_b, small_a) - 1.0
     small = scaled_power(part, of_part, special.xlog1py(of_other, -part) - log_beta(small_a, small_b))
     large_a, large_b = np.where(large, a, LARGE), np.where(large, b, LARGE)
     both = large_a + large_b
-    excess = np.where(large, x * large_b - rest * large_a, 0.0)  # (x - mode) times both, and so without cancellation
+    excess = np.where(large, x * large_b - rest * large_a, 0.0)  # (x - mode) times (a + b), without cancellation
     left, right = excess < -0.5 * large_a, excess > 0.5 * large_b
     share = np.where(left, x * both / large_a, np.where(right, rest * both / large_b, 1.0))
     of_share = np.where(left, large_a, large_b) - 1.0

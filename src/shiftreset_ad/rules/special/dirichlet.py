@@ -10,7 +10,7 @@ TERMS = 28
 
 
 def slope_of_diric(x: Any, n: Any) -> Any:
-    """Where n sin(x / 2) is small, by the hypergeometric series that the kernel is of sin(x / 2)**2."""
+    """The derivative in x. Where n sin(x / 2) is small, it uses the kernel's hypergeometric series in sin(x / 2)**2."""
     sine, cosine = np.sin(0.5 * x), np.cos(0.5 * x)
     close = np.absolute(n * sine) < 1
     series: Any = 1.0

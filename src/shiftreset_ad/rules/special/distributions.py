@@ -1,7 +1,7 @@
 """Distribution functions and their inverses, by the incomplete gamma and beta functions.
 
-SciPy rounds counts down, so a density is that of the rounded count, and there is no derivative in counts. The inverses
-in a count are of functions of any real count.
+SciPy rounds counts down, so a density is taken at the rounded count, and there is no derivative in counts. The inverses
+in a count are inverses of functions of any real count.
 """
 
 from __future__ import annotations

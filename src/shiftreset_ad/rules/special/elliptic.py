@@ -1,6 +1,6 @@
 """Legendre's elliptic integrals, Jacobi's elliptic functions and the arithmetic-geometric mean (DLMF 19 and 22).
 
-The derivative in the parameter m is 0 / 0 at m = 0 and m = 1 in the usual formulas; these here are not.
+In the usual formulas, the derivative in the parameter m is 0 / 0 at m = 0 and m = 1; in the formulas here it is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftreset_ad.rules.special.table import rule, special
 
-ITERATIONS = 16  # of the arithmetic-geometric mean, for operands of any ratio
+ITERATIONS = 16  # enough for the arithmetic-geometric mean of operands of any ratio
 
 
 def slope_of_ellipk(m: Any) -> Any:
@@ -24,7 +24,7 @@ def slope_of_ellipe(m: Any) -> Any:
 
 
 def slope_of_ellipkm1(y: Any, p: Any) -> Any:
-    """That in p = 1 - m, which may be tiny."""
+    """The derivative in p = 1 - m, which may be tiny."""
     small = p < 0.5
     m = np.where(small, 0.0, 1.0 - p)
     p = np.where(small, p, 0.25)
@@ -33,7 +33,7 @@ def slope_of_ellipkm1(y: Any, p: Any) -> Any:
 
 
 def incomplete(phi: Any, m: Any) -> tuple[Any, Any, Any, Any]:
-    """The number of half periods next to phi, the cube of its sine, and the operands of R_D beside 1."""
+    """The number of half periods next to phi, the cube of the sine of the rest, and the operands of R_D beside 1."""
     sine = np.sin(phi)
     square = sine * sine
     return (
@@ -45,7 +45,7 @@ def incomplete(phi: Any, m: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def slope_of_ellipkinc(phi: Any, m: Any) -> Any:
-    """The derivative in m of F(phi, m), of which F = s R_F(c**2, 1 - m s**2, 1) is one period."""
+    """The derivative in m of F(phi, m); within one period, F = s R_F(c**2, 1 - m s**2, 1)."""
     periods, cube, c, d = incomplete(phi, m)
     return special.elliprd(c, 1.0, d) * cube / 6.0 + at_periods(periods, slope_of_ellipk, m)
 
@@ -57,7 +57,7 @@ def slope_of_ellipeinc(phi: Any, m: Any) -> Any:
 
 
 def at_periods(periods: Any, slope: Any, m: Any) -> Any:
-    """The part of the whole periods, which is infinite at m = 1 if there are any."""
+    """The part from whole periods; at m = 1 it is infinite if there are whole periods."""
     return periods * slope(np.where(periods == 0, 0.0, m))
 
 
@@ -67,14 +67,14 @@ def slopes_in_u(ys: Any, u: Any, m: Any) -> tuple[Any, ...]:
 
 
 def slopes_in_m(ys: Any, u: Any, m: Any) -> tuple[Any, ...]:
-    """By the amplitude, which is the inverse of F in its first operand."""
+    """The derivatives in m, by the amplitude, which is the inverse of F in its first operand."""
     sn, cn, dn, amplitude = ys
     turn = -dn * slope_of_ellipkinc(amplitude, m)
     return cn * turn, -sn * turn, -(sn * sn + 2.0 * m * sn * cn * turn) / (2.0 * dn), turn
 
 
 def slope_of_agm(a: Any, b: Any) -> Any:
-    """The derivative in a, by that of the iteration."""
+    """The derivative in a, by the derivative of the iteration."""
     a_dot, b_dot = 1.0, 0.0
     negative = (a < 0) | (b < 0)
     a, b = np.where(negative, -a, a), np.where(negative, -b, b)

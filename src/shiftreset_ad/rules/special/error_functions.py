@@ -12,11 +12,11 @@ from shiftreset_ad.rules.special.table import on_two_sides, rule, special
 
 ROOT_PI = math.sqrt(math.pi)
 TERMS = 18
-FAR = 8.0  # where this many terms of an asymptotic series are exact
+FAR = 8.0  # from here on, the terms of the asymptotic series below are exact
 
 
 def asymptotic(u: Any) -> Any:
-    """The sum of (2k - 1)!! u**k for k > 0, as far as it goes: u is 1 / (2 x**2), or minus that."""
+    """The first terms of the sum of (2k - 1)!! u**k over k > 0, where u is 1 / (2 x**2) or -1 / (2 x**2)."""
     total = 1.0
     for k in range(TERMS, 1, -1):
         total = 1.0 + (2 * k - 1) * u * total
@@ -24,7 +24,7 @@ def asymptotic(u: Any) -> Any:
 
 
 def slope_of_erfcx(y: Any, x: Any) -> Any:
-    """2 x y - 2 / sqrt(pi), which cancels for large x."""
+    """2 x y - 2 / sqrt(pi); for large x, where this cancels, by the asymptotic series."""
     if is_complex(x):
         return 2.0 * x * y - 2.0 / ROOT_PI
     far = x > FAR
@@ -33,7 +33,7 @@ def slope_of_erfcx(y: Any, x: Any) -> Any:
 
 
 def slope_of_dawsn(y: Any, x: Any) -> Any:
-    """1 - 2 x y, which cancels for large x."""
+    """1 - 2 x y; for large x, where this cancels, by the asymptotic series."""
     if is_complex(x):
         return 1.0 - 2.0 * x * y
     far = np.absolute(x) > FAR
@@ -42,7 +42,7 @@ def slope_of_dawsn(y: Any, x: Any) -> Any:
 
 
 def slope_of_wofz(z: Any) -> Any:
-    """2i / sqrt(pi) - 2 z w(z), which cancels for large z, in the upper half plane."""
+    """2i / sqrt(pi) - 2 z w(z); in the upper half plane for large z, where this cancels, by the asymptotic series."""
     far = (np.absolute(z) > FAR) & (np.imag(z) > 0)
     return on_two_sides(
         far,
@@ -61,11 +61,11 @@ def slope_of_voigt_profile(x: Any, sigma: Any, gamma: Any, direction: Any) -> An
 
 
 def slopes_of_fresnel(name: str, x: Any, sign: float) -> tuple[Any, Any]:
-    """Of the integral of exp(+-i t**2) from x on, and of that scaled, which is w(exp(i pi / 4) x) / 2."""
+    """The derivatives of the integral of exp(+-i t**2) from x on, and of the scaled one, w(exp(i pi / 4) x) / 2."""
     if np.any(x < 0):
         raise NotImplementedError(
-            f"scipy.special.{name} has no derivative here for negative x, where SciPy's values are not those of the "
-            "integral. Write it with scipy.special.fresnel"
+            f"scipy.special.{name} has no derivative here for negative x, where SciPy's values are not the values of "
+            "the integral. Write it with scipy.special.fresnel"
         )
     turn = np.exp(0.25j * math.pi)
     scaled = 0.5 * turn * slope_of_wofz(turn * x)

@@ -1,4 +1,4 @@
-"""The gamma function and its kin (DLMF chapters 5 and 25)."""
+"""The gamma function and functions made of it (DLMF chapters 5 and 25)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ STEPS = 10
 
 
 def slope_of_psi(y: Any, x: Any) -> Any:
-    """Of a real x; SciPy has psi of complex numbers, but not its derivative."""
+    """The derivative of psi for a real x; SciPy has psi for complex numbers, but not its derivative."""
     require_real("psi", x)
     return special.zeta(2.0, x)
 
 
 def psi_gap(x: Any, h: Any) -> Any:
-    """psi(x + h) - psi(x); for positive ones without cancellation, by its recurrence and Stirling's series."""
+    """psi(x + h) - psi(x); for positive x and h without cancellation, by the recurrence and Stirling's series."""
     positive = (x > 0) & (x + h > 0)
     a, d = np.where(positive, x, 1.0), np.where(positive, h, 0.0)
     total: Any = 0.0
@@ -42,7 +42,7 @@ def psi_gap(x: Any, h: Any) -> Any:
 
 
 def slope_of_rgamma(y: Any, x: Any) -> Any:
-    """-psi(x) / gamma(x), by reflection on the left, where psi has poles and this has not."""
+    """-psi(x) / gamma(x); on the left by reflection, where psi has poles and this function has none."""
     left = np.real(x) < 0.5
     lower, upper = np.where(left, x, 0.0), np.where(left, 1.0, x)
     reflected = special.gamma(1.0 - lower) * (cospi(lower) - sinpi(lower) / math.pi * special.psi(1.0 - lower))
@@ -58,7 +58,7 @@ def cospi(x: Any) -> Any:
 
 
 def slope_of_binom(y: Any, n: Any, k: Any, in_n: bool) -> Any:
-    """Of gamma(n + 1) / gamma(k + 1) / gamma(n - k + 1), where that is 0, too."""
+    """The derivative of gamma(n + 1) / gamma(k + 1) / gamma(n - k + 1), right also where this is 0."""
     zero = y == 0
     m, j = np.where(zero, 1.0, n), np.where(zero, 0.0, k)
     slope = y * (psi_gap(m - j + 1.0, j) if in_n else psi_gap(j + 1.0, m - 2.0 * j))
@@ -74,7 +74,7 @@ def slope_of_binom(y: Any, n: Any, k: Any, in_n: bool) -> Any:
 
 
 def slope_of_poch(y: Any, z: Any, m: Any) -> Any:
-    """dy/dz of y = gamma(z + m) / gamma(z), where that is 0, too."""
+    """dy/dz of y = gamma(z + m) / gamma(z), right also where y is 0."""
     zero = y == 0
     slope = y * psi_gap(np.where(zero, 1.0, z), np.where(zero, 0.0, m))
     z, m = np.where(zero, z, 1.0), np.where(zero, m, 0.0)

@@ -1,9 +1,10 @@
 """The derivatives of the incomplete gamma functions in the parameter, to any order.
 
-The derivative of the density f(t; a) in a is (log(t) - psi(a)) f, so that of P(a, x) is an integral of this from 0 to
-x; and, as the whole integral is 0, minus the one from x to infinity. The one that does not pass the zero of the
-integrand is computed, without cancellation. Its own derivatives are such integrals with powers of log(t) - psi(a).
-(Moore 1982, AS 187, differentiates the series and the continued fraction.)
+The derivative of the density f(t; a) in a is (log(t) - psi(a)) f. So the derivative of P(a, x) is the integral of this
+function from 0 to x. The integral from 0 to infinity is 0, so it is also minus the integral from x to infinity. The
+rules compute the one that does not contain the zero of the integrand, without cancellation. Its own derivatives are
+such integrals with powers of log(t) - psi(a). (Moore 1982, AS 187, differentiates the series and the continued
+fraction.)
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integr
 from shiftreset_ad.rules.special.table import special, times
 from shiftreset_ad.rules.table import dispatched, structured
 
-# B_2k / 2k, with which psi(a) = log(a) - 1 / 2a - (1 / 12) / a**2 - ...
+# B_2k / 2k, the coefficients in psi(a) = log(a) - 1 / 2a - (1 / 12) / a**2 - ...
 STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 TINY = 1e-300
 NEAR_ZERO = 0.1
 
 
 def score(a: Any, x: Any) -> Any:
-    """log(x) - psi(a), which cancels where both are large."""
+    """log(x) - psi(a), computed without cancellation where both are large."""
     close = (a > LARGE) & (np.absolute(x - a) < 0.5 * a)
     large = np.where(close, a, LARGE)
     correction: Any = 0.0
@@ -36,7 +37,7 @@ def score(a: Any, x: Any) -> Any:
 
 
 def scored_density(a: Any, x: Any, k: int) -> Any:
-    """The density times the k-th power of the score, whose infinite logarithm at 0 is taken for a power of x there."""
+    """The density times the k-th power of the score; at 0, a power of x replaces its infinite logarithm."""
     if not k:
         return gamma_density(a, x)
     zero = x == 0
@@ -48,13 +49,13 @@ def scored_density(a: Any, x: Any, k: int) -> Any:
 def moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> Any:
     """The integral of the gamma density of parameter a times (log(t) - psi(a))**k, for the operands a and x.
 
-    Over t from x to infinity where `above` says so, and else from 0 to x. By t = x exp(z), the logarithm of the
-    integrand is concave. If `over_t`, it is that of parameter a + 1 instead, divided by t.
+    The integral is over t from x to infinity where `above` is true, and otherwise from 0 to x. With t = x exp(z), the
+    logarithm of the integrand is concave in z. With `over_t`, it is the density of parameter a + 1, divided by t.
     """
     a, x = np.broadcast_arrays(*(np.asarray(operand, float) for operand in operands))
     inside = (a >= 0) & (x > 0) & (x < np.inf)
     beside = np.where((a >= 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
-    a = np.maximum(a, TINY)  # 0 is a limit
+    a = np.maximum(a, TINY)  # at 0, the limit
     a, x, sign = np.where(inside, a, 1.0), np.where(inside, x, 1.0), np.where(above, 1.0, -1.0)
 
     def exponent(s: Any) -> tuple[Any, Any]:
@@ -92,10 +93,10 @@ def _moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> An
 def slope_of_gammainc(a: Any, x: Any) -> Any:
     """The derivative of P(a, x) in a.
 
-    For small a, P(a, x) = P(a + 1, x) + x**a exp(-x) / gamma(a + 1), of which both derivatives are negative.
+    For small a, P(a, x) = P(a + 1, x) + x**a exp(-x) / gamma(a + 1); the derivatives of both terms are negative.
     """
     small = a < 1
-    above = x > np.where(small, a + 1.0, a) - 0.5  # about where log(x) is psi
+    above = x > np.where(small, a + 1.0, a) - 0.5  # the limit is about where log(x) is equal to psi
     raised = small & (x <= a + 0.5) & (x > 0)
     tiny = (a < NEAR_ZERO) & (x > a + 0.5)
     kept_a, kept_x = np.where(tiny, 1.0, np.where(raised, a + 1.0, a)), np.where(tiny, 1.0, x)
@@ -107,5 +108,5 @@ def slope_of_gammainc(a: Any, x: Any) -> Any:
 
 
 def slope_near_zero(a: Any, x: Any) -> Any:
-    """The same where a is tiny: 1 - P(a, x) is a times an integral that, unlike psi(a), is finite at 0."""
+    """The derivative of P(a, x) for tiny a: 1 - P(a, x) is a times an integral that, unlike psi(a), is finite at 0."""
     return -(moment([a, x], 0, True, True) + a * moment([a, x], 1, True, True))

@@ -15,7 +15,7 @@ def slope_in_a(a: Any, b: Any, x: Any) -> Any:
 
 
 def slope_in_b(a: Any, b: Any, x: Any) -> Any:
-    """By I_x(a, b) = 1 - I_(1 - x)(b, a)."""
+    """The derivative of I_x(a, b) in b, by I_x(a, b) = 1 - I_(1 - x)(b, a)."""
     return -slope_of_betainc(b, a, 1.0 - x, x)
 
 

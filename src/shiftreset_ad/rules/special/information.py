@@ -1,6 +1,6 @@
 """Entropies, and the losses of robust statistics.
 
-Where both operands are 0 there is a jump, and no derivative. It is taken to be 0 then, as a term that does not count.
+Where both operands are 0, the functions jump, and have no derivative. The rules give 0 there: the term does not count.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from shiftreset_ad.rules.special.table import rule
 
 
 def is_void(x: Any, y: Any) -> Any:
-    """Whether both are 0: the factor x, and y, of which there is no logarithm."""
+    """Whether the factor x is 0, and also y, which then has no logarithm."""
     return (x == 0) & ((y == 0) if is_complex(y) else (y <= 0))
 
 
 def log_ratio(x: Any, y: Any) -> Any:
-    """log(x / y), without overflow, and exact where they are close."""
+    """log(x / y), without overflow, and exact where x and y are close."""
     close = (x < 2.0 * y) & (y < 2.0 * x)
     near, apart = ((np.where(mask, x, 1.0), np.where(mask, y, 1.0)) for mask in (close, ~close))
     return np.where(close, np.log1p((near[0] - near[1]) / near[1]), np.log(apart[0]) - np.log(apart[1]))

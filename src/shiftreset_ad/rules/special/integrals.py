@@ -1,4 +1,4 @@
-"""Functions that are integrals of others (DLMF chapters 6 and 7, and section 25.12)."""
+"""Functions that are integrals of other functions (DLMF chapters 6 and 7, and section 25.12)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def slope_of_spence(z: Any) -> Any:
 
 
 def slope_of_expn(y: Any, n: Any, x: Any) -> Any:
-    """The function of order n - 1; for n = 0, of order -1. The order is cut to an integer."""
+    """The derivative in x, from the function of order n - 1 (order -1 if n = 0). The order is cut to an integer."""
     n = np.trunc(n)
     first = n == 0
     before = special.expn(np.where(first, 1, n) - 1, np.where(first, 1.0, x))
@@ -44,7 +44,7 @@ def slope_of_expn(y: Any, n: Any, x: Any) -> Any:
 
 
 def beyond_one(x: Any, sign: float) -> Any:
-    """(I0(x) - 1) / x, or for a `sign` of -1 (J0(x) - 1) / x, which cancels for small x."""
+    """(I0(x) - 1) / x, or with a `sign` of -1 (J0(x) - 1) / x, without the cancellation for small x."""
     near = np.absolute(x) < 1
     total: Any = 1.0
     u = np.where(near, x, 0.0)

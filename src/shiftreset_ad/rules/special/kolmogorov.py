@@ -1,7 +1,8 @@
 """The distributions of Kolmogorov and Smirnov, and their inverses.
 
-Smirnov's is a sum over counts (van Mulbregt 2018, Computing the cumulative distribution function and quantiles of the
-one-sided Kolmogorov-Smirnov statistic), and so is its derivative, of terms that binomial probabilities are a factor of.
+Smirnov's distribution is a sum over counts (van Mulbregt 2018, Computing the cumulative distribution function and
+quantiles of the one-sided Kolmogorov-Smirnov statistic). So is its derivative; each term has a binomial probability as
+a factor.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from shiftreset_ad.rules.special.densities import LARGE, stirling_error
 from shiftreset_ad.rules.special.table import rule, special
 
-SMALL, TINY, HUGE = 0.8, 0.02, 30.0  # where the other series is used, and where the derivative vanishes
+SMALL, TINY, HUGE = 0.8, 0.02, 30.0  # below SMALL, another series; below TINY and above HUGE, the derivative is 0
 
 
 def slope_of_kolmogorov(y: Any) -> Any:
-    """By the sum of (-1)**(k - 1) exp(-2 k**2 y**2), and for small y by its transformation (Jacobi's, of theta)."""
+    """The derivative, by the sum of (-1)**(k - 1) exp(-2 k**2 y**2); for small y, by Jacobi's theta transformation."""
     near, far = (y > TINY) & (y < SMALL), (y >= SMALL) & (y < HUGE)
     total_near: Any = 0.0
     total_far: Any = 0.0
@@ -34,7 +35,7 @@ def slope_of_kolmogorov(y: Any) -> Any:
 
 
 def log_factorial_error(n: Any) -> Any:
-    """The logarithm of n! beside Stirling's formula, for a constant n > 0."""
+    """The difference between the logarithm of n! and Stirling's formula, for a constant n > 0."""
     large, small = np.maximum(n, LARGE), np.minimum(n, LARGE)
     exact = special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - 0.5 * math.log(2.0 * math.pi)
     return np.where(n > LARGE, stirling_error(large), exact)
@@ -45,7 +46,7 @@ def slope_of_smirnov(n: Any, d: Any) -> Any:
     n, d = np.where(valid, np.trunc(n), 1.0), np.where(valid, d, 0.5)
     first = n * d <= 1
     at_first = np.where(first, d, 0.0)
-    simple = -((1.0 + at_first) ** (n - 2.0)) * (1.0 + n * at_first)  # of 1 - d (1 + d)**(n - 1)
+    simple = -((1.0 + at_first) ** (n - 2.0)) * (1.0 + n * at_first)  # the derivative of 1 - d (1 + d)**(n - 1)
     d = np.where(first, 0.5, d)
     at_zero = np.where(d == 1, np.where(n == 1, 1.0, 0.0), (1.0 - np.where(d == 1, 0.5, d)) ** (n - 1.0))
     total = -n * at_zero + np.sum(terms_of_smirnov(np.expand_dims(n, -1), np.expand_dims(n * d, -1)), axis=-1)

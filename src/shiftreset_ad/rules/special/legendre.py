@@ -1,7 +1,8 @@
 """Legendre functions, in the argument (DLMF 14.10 and 18.9), and spherical harmonics.
 
-SciPy's newer ones are no ufuncs and compute up to two derivatives, in rows. So these here are functions of the order of
-the derivative, which SciPy's rows are the values of; the third follows from the differential equation (DLMF 14.2).
+SciPy's newer functions are no ufuncs, and compute up to two derivatives, in rows. So the functions here have the order
+of the derivative as an argument, and SciPy's rows are their values. The third derivative follows from the differential
+equation (DLMF 14.2).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ROWS = 2  # derivatives that SciPy computes
 
 @elementwise(z=lambda y, n, z, order: legendre(n, z, order + 1))
 def legendre(n: Any, z: Any, order: int) -> Any:
-    """The derivative of this order of the Legendre polynomial of degree n: a multiple of one of Gegenbauer's."""
+    """The derivative of this order of the Legendre polynomial of degree n: a multiple of a Gegenbauer polynomial."""
     if order <= ROWS:
         return special.legendre_p(n, z, diff_n=order)[order]
     degree = np.subtract(n, order)
@@ -60,7 +61,7 @@ def spherical(n: Any, m: Any, theta: Any, order: int) -> Any:
 
 
 def turned(m: Any, phi: Any, y: Any) -> Any:
-    """A spherical harmonic, or its derivative in theta, of which y is the value where phi is 0."""
+    """A spherical harmonic, or its derivative in theta; y is its value where phi is 0."""
     return y * np.exp(np.multiply(1j, m) * phi)
 
 
@@ -91,7 +92,7 @@ def lpmv_inside(m: Any, v: Any, x: Any) -> Any:
 
 
 def lpmv_at_end(m: Any, v: Any, x: Any) -> Any:
-    """The derivative at 1 for m >= 0, by the function as (1 - x**2)**(m / 2) times a hypergeometric one."""
+    """The derivative at 1 for m >= 0: the function is (1 - x**2)**(m / 2) times a hypergeometric function."""
     rest = 1.0 - x * x
     factor = (
         np.where(m % 2 == 0, 1.0, -1.0) * special.poch(v - m + 1.0, 2.0 * m) / (np.exp2(m) * special.gamma(m + 1.0))
@@ -107,7 +108,7 @@ def slope_of_lpmv(m: Any, v: Any, x: Any) -> Any:
     vanishes = (order > v) & (v == np.floor(v))
     order = np.where(vanishes, order + order % 2, order)
     end = np.absolute(x) == 1
-    sign = np.where(x < 0, np.cos(math.pi * (v + order + 1.0)), 1.0)  # for integers, as it is infinite for others
+    sign = np.where(x < 0, np.cos(math.pi * (v + order + 1.0)), 1.0)  # for integers only: for others it is infinite
     at_end = sign * lpmv_at_end(order, v, np.where(end, np.absolute(x), 0.5))
     slope = np.where(end, at_end, lpmv_inside(order, v, np.where(end, 0.0, x)))
     behind = np.where(m < 0, order, 0.0)

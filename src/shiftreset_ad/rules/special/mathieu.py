@@ -1,6 +1,6 @@
-"""Mathieu functions, in the argument: SciPy computes the derivative, and the equation has the next (DLMF 28.2, 28.20).
+"""Mathieu functions, in the argument: SciPy has the derivative, and the equation gives the second (DLMF 28.2, 28.20).
 
-Angles are in degrees, and the derivatives that SciPy returns are those in radians.
+Angles are in degrees, but SciPy's derivatives are derivatives in radians.
 """
 
 from __future__ import annotations

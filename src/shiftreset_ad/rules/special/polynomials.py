@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, in the argument: the derivative of degree n is one of degree n - 1 (DLMF 18.9)."""
+"""Orthogonal polynomials, in the argument: the derivative of degree n is a polynomial of degree n - 1 (DLMF 18.9)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shiftreset_ad.rules.special.table import rule, special
 
 
 def lowered(partial: Callable[..., Any]) -> Callable[..., Any]:
-    """A partial derivative as a function of n, n - 1 and the other operands; of degree 0 it is 0."""
+    """A partial derivative from a function of n, n - 1 and the other operands; for degree 0 it is 0."""
 
     def of_degree(y: Any, n: Any, *operands: Any) -> Any:
         constant = n == 0
@@ -29,7 +29,7 @@ def jacobi_slope(n: Any, m: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def shifted_jacobi_slope(n: Any, m: Any, p: Any, q: Any, x: Any) -> Any:
-    """That of the Jacobi polynomial of 2x - 1, divided by a binomial coefficient."""
+    """The derivative of the shifted polynomial: Jacobi's polynomial of 2x - 1, divided by a binomial coefficient."""
     return 2.0 * jacobi_slope(n, m, p - q, q - 1.0, 2.0 * x - 1.0) / special.binom(2.0 * n + p - 1.0, n)
 
 

@@ -1,7 +1,7 @@
-"""Integrals of functions that are analytic and have a logarithm that is concave, which fall off from where they begin.
+"""Integrals of analytic functions that have a concave logarithm and decrease from their beginning.
 
-They are cut where nothing is left, and computed there by Gauss and Legendre's rule on panels that are as long as the
-functions are wide.
+The functions are cut off where they are negligible. The rest is computed by Gauss and Legendre's rule, on panels as
+long as the functions are wide.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
 PANEL = 10.0  # the functions here are analytic to a distance of pi from the real axis
-NOTHING = 48.0  # exp(-48) is
+NOTHING = 48.0  # exp(-48) is negligible
 BLOCK = 2**15  # elements that are computed at once
 SMALL = 0.125
 TERMS = 16
 
 
 def length_of(exponent: Callable[[Any], tuple[Any, Any]], start: Any) -> Any:
-    """Where a concave function has fallen to -NOTHING, by Newton's method from `start`, which is beyond that.
+    """Where a concave function has fallen to -NOTHING, by Newton's method from `start`, which is beyond this point.
 
     `exponent(s)` is the function and its derivative.
     """
@@ -49,7 +49,7 @@ def integrate(integrand: Callable[[Any], Any], length: Any) -> Any:
 
 
 def expm1_beyond(z: Any) -> Any:
-    """exp(z) - 1 - z, also where z is small."""
+    """exp(z) - 1 - z, exact also where z is small."""
     small = np.abs(z) < SMALL
     total: Any = 1.0
     u = np.where(small, z, 0.0)
@@ -59,7 +59,7 @@ def expm1_beyond(z: Any) -> Any:
 
 
 def log1p_beyond(w: Any) -> Any:
-    """log(1 + w) - w, also where w is small."""
+    """log(1 + w) - w, exact also where w is small."""
     small = np.abs(w) < SMALL
     total: Any = 0.0
     u = np.where(small, w, 0.0)

@@ -1,7 +1,7 @@
 """Spherical Bessel functions, in the argument (DLMF 10.51).
 
-SciPy's are Python functions that make arrays of their arguments, so these are ours, with SciPy's values. The order
-comes last in `dispatched` functions, as numbers are looked for in the first argument.
+SciPy's functions are Python functions that make arrays of their arguments. So the functions here are ours, with SciPy's
+values. Their order is the last argument, because `dispatched` functions look for numbers in the first argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shiftreset_ad.rules.table import dispatched
 
 
 def of_argument(name: str) -> Callable[..., Any]:
-    """The spherical function of this name as one of its argument."""
+    """The spherical function of this name, with its argument first."""
     function = getattr(special, name)
 
     def spherical(z: Any, n: Any, derivative: bool) -> Any:

@@ -1,6 +1,6 @@
-"""Spheroidal wave functions, in the argument: SciPy computes the derivative, and the equation has the next (DLMF 30.2).
+"""Spheroidal wave functions, in the argument: SciPy has the derivative, and the equation gives the second (DLMF 30.2).
 
-Of the second kind SciPy's are not accurate where x is small, so there is no rule for those.
+There is no rule for functions of the second kind: SciPy's are not accurate where x is small.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from shiftreset_ad.rules.special.table import rule, special
 
 
 def prolate(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
-    """((1 - x**2) y')' + (cv - c**2 x**2 - m**2 / (1 - x**2)) y = 0, beyond 1, too."""
+    """The derivatives by ((1 - x**2) y')' + (cv - c**2 x**2 - m**2 / (1 - x**2)) y = 0, which also holds beyond 1."""
     y, slope = ys
     rest = 1.0 - x * x
     return slope, (2.0 * x * slope - (cv - (c * x) ** 2 - m * m / rest) * y) / rest
 
 
 def oblate_angular(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
-    """The same with -c**2."""
+    """The derivatives by the equation of `prolate` with -c**2 in place of c**2."""
     y, slope = ys
     rest = 1.0 - x * x
     return slope, (2.0 * x * slope - (cv + (c * x) ** 2 - m * m / rest) * y) / rest
 
 
 def oblate_radial(ys: Any, m: Any, c: Any, cv: Any, x: Any) -> tuple[Any, Any]:
-    """The same of i x."""
+    """The derivatives by the equation of `oblate_angular` at i x."""
     y, slope = ys
     total = 1.0 + x * x
     return slope, ((cv - (c * x) ** 2 - m * m / total) * y - 2.0 * x * slope) / total

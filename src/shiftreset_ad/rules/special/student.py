@@ -1,4 +1,4 @@
-"""Student's and Fisher's distributions, by those of the beta distribution."""
+"""Student's and Fisher's distributions, by the rules of the beta distribution."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def student_density(df: Any, t: Any) -> Any:
 
 
 def slope_in_df(df: Any, t: Any) -> Any:
-    """For many degrees of freedom by a series, where both terms of the other formula cancel."""
+    """The derivative in df. For many degrees of freedom it uses a series: the terms of the other formula cancel."""
     square = t * t
     normal = (df > MANY) & (square * square < 0.01 * df)
     u, many = np.where(normal, square, 0.0), np.where(normal, df, MANY)
@@ -45,7 +45,7 @@ def slope_in_df(df: Any, t: Any) -> Any:
 
 
 def shares(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any]:
-    """What is beta-distributed, and what is left of 1."""
+    """The beta-distributed variable, and 1 minus it."""
     total = dfd + dfn * x
     return dfn * x / total, dfd / total
 

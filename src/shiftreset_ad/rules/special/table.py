@@ -1,7 +1,7 @@
-"""How the rules of `scipy.special` are written: the signature as users know it, and a partial derivative by name.
+"""The notation for the rules of `scipy.special`: the signature as users know it, and partial derivatives by name.
 
-`rule("kv(v, z)", z=...)`: an operand that has none here, such as the order of a Bessel function, is an error when it is
-a number that is being differentiated. A function that the installed SciPy does not have is skipped.
+`rule("kv(v, z)", z=...)` has no derivative in the order `v`: a number that is being differentiated is an error there. A
+function that the installed SciPy does not have is skipped.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ special: Any = import_module("scipy.special")
 
 
 class Asked:
-    """An operand that tells which ufunc it was given to."""
+    """An operand that answers every ufunc with the ufunc itself."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> np.ufunc:
         return ufunc
 
 
 def ufunc_of(function: Callable[..., Any], *constants: Any) -> Any:
-    """The ufunc that a function calls with its last operand as it is: `zeta` is no ufunc itself, and calls two."""
+    """The ufunc that a function calls with its last operand. `zeta` is no ufunc itself; it calls one of two ufuncs."""
     return function(*constants, Asked())
 
 
 def rule(signature: str, function: Any = None, **partials: Partial) -> None:
-    """Enter the partial derivatives of a function applied element by element, of `special` unless it is given.
+    """Enter the partial derivatives of a function applied element by element; by default a function of `special`.
 
-    A partial is `(y, *operands) -> dy/dx`; of a function with several answers, y and dy/dx are tuples.
+    A partial is `(y, *operands) -> dy/dx`; for a function with several answers, y and dy/dx are tuples.
     """
     name, _, operands = signature.removesuffix(")").partition("(")
     function = function or getattr(special, name, None)
@@ -68,13 +68,13 @@ def _signature(parameters: tuple[str, ...]) -> Signature:
 
 
 def times(slope: Callable[[], Any], x: Any) -> LinearMap:
-    """The linear map of an operand that the derivative in is `slope()`, element by element."""
+    """The linear map of an operand `x` in which the derivative is `slope()`, element by element."""
     shape = shape_of(x)
     return LinearMap(lambda x_dot: slope() * x_dot, lambda y_bar: unbroadcast(slope() * y_bar, shape))
 
 
 def map_of_one(partial: Any, y: Any, values: tuple[Any, ...], x: Any) -> LinearMap:
-    """The linear map of one operand; its partial is computed when it is needed."""
+    """The linear map of one operand; its partial derivative is computed when it is needed."""
     return times(lambda: partial(y, *values) if callable(partial) else partial, x)
 
 
@@ -91,16 +91,16 @@ def map_of_several(partial: Any, ys: Any, values: tuple[Any, ...], x: Any) -> Li
 
 
 def is_unused(y_bar: Cotangent) -> bool:
-    """Whether this is the cotangent of an answer that nothing uses, whose derivative may be infinite."""
+    """Whether `y_bar` is the cotangent of an answer that nobody uses; the derivative of the answer may be infinite."""
     return y_bar is None or (isinstance(y_bar, float | complex | np.generic | np.ndarray) and not np.any(y_bar))
 
 
 def require_real(name: str, *operands: Any) -> None:
-    """Raise NotImplementedError if an operand is complex, where there is no complex derivative, or none here."""
+    """Raise NotImplementedError if an operand is complex; there is no complex derivative, or no rule for it."""
     if any(map(is_complex, operands)):
         raise NotImplementedError(
             f"scipy.special.{name} has no derivative here for complex operands. Write it with functions that have one, "
-            "or give it shiftreset_ad.value(z) where a constant is meant"
+            "or, if you mean a constant, give it shiftreset_ad.value(z)"
         )
 
 
@@ -118,8 +118,8 @@ def of_real(name: str, partial: Callable[..., Any]) -> Callable[..., Any]:
 def on_two_sides(
     mask: Any, x: Any, there: Callable[[Any], Any], here: Callable[[Any], Any], safe_there: Any, safe_here: Any
 ) -> Any:
-    """`there(x)` where the mask says so, and else `here(x)`; each sees a safe value in place of the other's.
+    """`there(x)` where the mask is True, and `here(x)` elsewhere; each gets a safe value in place of the other's.
 
-    Thus neither has infinite derivatives where it does not count, which would be times zero.
+    Otherwise one could have infinite derivatives where it does not count, and zero times infinity is NaN.
     """
     return np.where(mask, there(np.where(mask, x, safe_there)), here(np.where(mask, safe_here, x)))

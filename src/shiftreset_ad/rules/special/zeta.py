@@ -17,12 +17,12 @@ COEFFICIENTS = [
     b / math.factorial(2 * j + 2)
     for j, b in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798))
 ]
-FAR = 1100.0  # all terms but that of 1 vanish beyond
+FAR = 1100.0  # beyond it, all terms except the term of 1 vanish
 
 
 @dispatched
 def logarithms(operands: list[Any], k: int) -> Any:
-    """The sum of log(n + q)**k / (n + q)**s over all n >= 0, as continued, for the operands s and q."""
+    """The sum of log(n + q)**k / (n + q)**s over all n >= 0, analytically continued, for the operands s and q."""
     s, q = np.broadcast_arrays(*(np.asarray(operand, float) for operand in operands))
     valid = q > 0
     far, q = s > FAR, np.where(valid, q, 1.0)
@@ -30,7 +30,7 @@ def logarithms(operands: list[Any], k: int) -> Any:
     total = sum(np.log(n + q) ** k * (n + q) ** -s for n in reversed(range(SUMMED)))
     a = SUMMED + q
     log, power = np.log(a), a**-s
-    # The part from a on: its integral, half of its first term, and its odd derivatives, polynomials of the logarithm.
+    # The sum from a on: its integral, half of its first term, and odd derivatives, polynomials in the logarithm.
     integral = sum(math.factorial(k) / math.factorial(i) * log**i / (s - 1.0) ** (k - i + 1) for i in range(k + 1))
     total = total + power * (a * integral + 0.5 * log**k)
     polynomial: list[Any] = [0.0] * k + [1.0]
@@ -59,7 +59,7 @@ def _logarithms(operands: list[Any], k: int) -> Any:
 
 
 def slope_of_riemann(x: Any) -> Any:
-    """Of Riemann's function; on the left by reflection (DLMF 25.4)."""
+    """The derivative of Riemann's function; on the left by reflection (DLMF 25.4)."""
     require_real("zeta", x)
     left = x < -1
     right = -logarithms([np.where(left, 2.0, x), 1.0], 1)
