@@ -10,10 +10,6 @@ import re
 
 KNOWN_DEFECTS: dict[str, tuple[str, frozenset[str] | None]] = {
     "checkpoints that close over a pullback or a linear map": (r"checkpoint\(lambda u: p_", None),
-    "arrays of zeros and checkpoints in the code of a rule": (
-        r"zeros|_like|sr\.(checkpoint|fuse|array)",
-        frozenset({"custom_vjp", "custom_jvp_transposed", "custom_vjp_transposed", "reverse_over_custom_vjp"}),
-    ),
 }
 
 

@@ -342,7 +342,9 @@ def test_objects_that_are_no_scalars() -> None:
         cells[0], cells[1] = x, [1.0]
         return cells
 
-    with pytest.raises(TypeError, match=r"an array of objects cannot .* if the objects are arrays or lists.*numpy\.stack"):
+    with pytest.raises(
+        TypeError, match=r"an array of objects cannot .* if the objects are arrays or lists.*numpy\.stack"
+    ):
         grad(lambda x: np.sum(lists(x) * x[:2]))(X)
     for strange in (None, "text"):
         with pytest.raises(TypeError, match=r"an array of numbers cannot be built with .* in it"):

@@ -58,7 +58,8 @@ class Tag(Prompt):
     written to, and `shown` the numbers of those that `value` has given to the program; all by the arrays' ids.
     `is_undone` says that the way back has put the old elements of the written ones back. `visible` are the older tags
     that numbers have in the run of a function that sees only some, as it is one operation. A tag `is_hidden` from a
-    rule of the user's that runs below its level. Operations of one that `copies_all` keep copies of all older arrays.
+    rule of the user's that runs below its level. Operations of one that `copies_all` keep copies of all older arrays,
+    so that these may be written to.
     `site` is the call of the structured operation that is being carried out.
     """
 
@@ -193,3 +194,27 @@ def innermost_in_need() -> Tag | None:
         if isinstance(tag, Tag) and not tag.is_hidden and not tag.copies_all:
             return tag
     return None
+
+
+def hiding(tags: Collection[Tag], function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function`, from which these tags are hidden."""
+    tags = [tag for tag in tags if not tag.is_hidden]
+    try:
+        for tag in tags:
+            tag.is_hidden = True
+        return function(*args)
+    finally:
+        for tag in tags:
+            tag.is_hidden = False
+
+
+def copying(function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function` while all derivatives that run here copy older arrays: it may write to those that it makes."""
+    tags = {tag for body in enclosing() if isinstance(tag := body.prompt, Tag) and not tag.copies_all}
+    try:
+        for tag in tags:
+            tag.copies_all = True
+        return function(*args)
+    finally:
+        for tag in tags:
+            tag.copies_all = False

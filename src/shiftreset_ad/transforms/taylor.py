@@ -20,7 +20,8 @@ from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.modes.series.number import Expansion, Series, belongs
+from shiftreset_ad.modes.series.expansion import Expansion
+from shiftreset_ad.modes.series.number import Series, belongs
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag

@@ -12,6 +12,7 @@ from shiftreset_ad import (
     custom_derivative,
     custom_jvp,
     custom_vjp,
+    fuse,
     grad,
     hessian,
     jacfwd,
@@ -244,6 +245,35 @@ def what_it_closes_over_is_returned(kind, x):
     return s(x[0] * np.ones(3)) * x[1]
 
 
+def an_array_that_code_and_rules_write_to(kind, x):
+    """What is closed over is written to an array that depends on the argument alone, and to the cotangent."""
+    c = x[0] * x[1]
+
+    def s(z):
+        y = np.sin(z)
+        y[:2] = y[1::-1] * c
+        return y
+
+    def bwd(z, g):
+        z_bar = g * 1.0
+        z_bar[:2] = (z_bar[:2] * c)[::-1]
+        return (np.cos(z) * z_bar,)
+
+    def rule(primals, tangents):
+        (z,), (z_dot,) = primals, tangents
+        y_dot = np.cos(z) * z_dot
+        y_dot[:2] = y_dot[1::-1] * c
+        return s(z), y_dot
+
+    if kind != "none":
+        s = {"vjp": custom_vjp, "jvp": custom_jvp, "both": custom_derivative}[kind](s)
+        if kind != "jvp":
+            s.defvjp(lambda z: (s(z), z), bwd)
+        if kind != "vjp":
+            s.defjvp(rule)
+    return s(np.stack([x[0] * x[1], x[1], x[0]]))
+
+
 PROGRAMS = [
     a_written_array,
     a_variable_that_is_bound_again,
@@ -260,6 +290,7 @@ PROGRAMS = [
     around_a_checkpoint,
     an_argument_that_is_a_function,
     an_array_of_its_own,
+    an_array_that_code_and_rules_write_to,
     a_closed_over_number_alone,
     what_it_closes_over_is_returned,
 ]
@@ -315,6 +346,12 @@ def weighted(f):
     return lambda x: np.sum(WEIGHTS * f(x))
 
 
+def by_polarization(curvature):
+    """The matrix of a quadratic form."""
+    units = np.eye(2)
+    return np.array([[(curvature(a + b) - curvature(a - b)) / 4.0 for a in units] for b in units])
+
+
 HESSIANS = {
     "rr": lambda f: jacrev(jacrev(weighted(f)))(X),
     "rf": lambda f: jacrev(jacfwd(weighted(f)))(X),
@@ -326,6 +363,9 @@ HESSIANS = {
     "linearize of grad": lambda f: by_columns(linearize(grad(weighted(f)), X)[1]),
     "jacobian of jacobian": lambda f: np.tensordot(WEIGHTS, jacobian(jacobian(f))(X), 1),
     "checkpoint": lambda f: jacrev(grad(checkpoint(weighted(f))))(X),
+    "forward over checkpoint": lambda f: jacfwd(grad(checkpoint(weighted(f))))(X),
+    "forward over fuse": lambda f: jacfwd(grad(fuse(weighted(f))))(X),
+    "taylor": lambda f: by_polarization(lambda d: 2.0 * taylor(weighted(f), X, 2, d)[2]),
     "grad of taylor": lambda f: by_columns(lambda d: grad(lambda x: taylor(weighted(f), x, 1, d)[1])(X)),
     "taylor of grad": lambda f: by_columns(lambda d: taylor(grad(weighted(f)), X, 1, d)[1]),
 }

@@ -1466,6 +1466,38 @@ def test_taylor_coefficients_of_functions_that_need_each_other():
     assert sorted(runs) == ["cosine", "sine"]
 
 
+def test_taylor_coefficients_where_a_rule_writes_and_needs_its_own_value():
+    """f' = f, and the rule runs once for each order, after the run that met the write."""
+    runs = []
+
+    @custom_jvp
+    def f(x):
+        return np.exp(x)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        runs.append(1)
+        y = f(*primals)
+        y_dot = zeros(2)
+        y_dot[0] = y[0] * tangents[0][0]
+        y_dot[1:] = (y * tangents[0])[1:]
+        return y, y_dot
+
+    x, order = np.array([0.5, -0.2]), 6
+    np.testing.assert_allclose(taylor(f, x, order), taylor(np.exp, x, order), rtol=1e-13)
+    assert len(runs) <= 2 * order
+
+    def along(exp, s, t):
+        return np.sum(exp(np.sin(x * s * t)) * x)
+
+    found, expected = (taylor(lambda t, exp=exp: along(exp, 1.0, t), 0.3, order) for exp in (f, np.exp))
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    found, expected = (
+        taylor(lambda s, exp=exp: taylor(lambda t: along(exp, s, t), 0.3, 3)[3], 0.5, 2) for exp in (f, np.exp)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_taylor_coefficients_of_what_is_closed_over(kind):
     np.testing.assert_allclose(taylor(lambda x: closing(kind, x)(x), 2.0, 4), [8.0, 12.0, 6.0, 1.0, 0.0])

@@ -37,7 +37,8 @@ def frozen(constant: Any, tag: Tag) -> Any:
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
         is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # as x[..., 0] is, a view
-        return np.positive(cast(Any, constant)) if is_array and (tag.recorded or may_change(constant)) else constant
+        is_copied = is_array and (tag.recorded or tag.copies_all or may_change(constant))
+        return np.positive(cast(Any, constant)) if is_copied else constant
     if type(constant) is Standard:
         return frozen_of_other_library(constant, tag) if constant.shared else constant
     if is_staged(constant):

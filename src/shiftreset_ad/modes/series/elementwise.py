@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from shiftreset_ad.modes.series.expansion import Expansion
 from shiftreset_ad.modes.series.number import (
     FLOATS,
-    Expansion,
     Series,
     belongs,
     coefficients_of,

@@ -28,6 +28,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.series.expansion import Expansion, WrittenWhileUnfinished
 from shiftreset_ad.modes.series.views import mark_views, mirror
 from shiftreset_ad.modes.tangents import conform
 from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
@@ -55,13 +56,6 @@ Rest = Callable[["Series"], Iterator[Any]]
 
 FLOATS = {float, float64}
 PLAIN = {float, int, bool, str, type(None)}
-
-
-class Expansion(Tag):
-    """One call of `taylor`, up to this `order`."""
-
-    __slots__ = ("order",)
-    order: int
 
 
 class Series(ArrayNumber):
@@ -163,6 +157,8 @@ class Series(ArrayNumber):
     def write(self, index: Any, item: Any) -> None:
         """Write to all coefficients, of which every view of the first has the same view of the others."""
         self.tag.require_open()
+        if self.memo is not None or (belongs(item, self.tag) and item.memo is not None):
+            raise WrittenWhileUnfinished(self.tag)
         items = item.coefficients if belongs(item, self.tag) else [item]
         mirror(self, items)
         zeros = [0.0] * (len(self.coefficients) - len(items))

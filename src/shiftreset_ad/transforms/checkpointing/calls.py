@@ -25,7 +25,7 @@ from shiftreset_ad.modes.reverse.memory import going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, value
-from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
+from shiftreset_ad.numbers.tags import EscapedNumberError, Tag, hiding, open_tags
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
@@ -161,7 +161,8 @@ def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any]
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
             accumulate(y, y_bar)
-    going_back(tag, partial(backward, pending))
+    unknown = [other for other in open_tags() if other not in (tag.visible or ())]  # to rules on the way back, too
+    going_back(tag, partial(hiding, unknown, backward, pending))
 
 
 def adjoint(x: NumR) -> Any:

@@ -8,7 +8,7 @@ a rule uses that of the other, transposed. `levels` has what becomes of numbers 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -16,22 +16,22 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.boundary.closed_over import HOLDERS
 from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.several import jointly
-from shiftreset_ad.modes.series.number import Series, identity, integrated, memo_of, rate, series, unfinished
+from shiftreset_ad.modes.series.expansion import WrittenWhileUnfinished
+from shiftreset_ad.modes.series.number import Series, identity, memo_of, series
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import Number, levels_of, newest, value
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
 from shiftreset_ad.transforms.custom.levels import Level, lowered, with_constants
+from shiftreset_ad.transforms.custom.paths import Path, not_found
 from shiftreset_ad.transforms.custom.rules import Application, name_of
 from shiftreset_ad.transforms.custom.transposition import NoValue, Unknown, transpose
 from shiftreset_ad.transforms.directions import Linear
@@ -86,6 +86,7 @@ class Call:
         """The value and its tangent."""
         self.tag.require_open()
         x_dots = [x.tangent if self.level.has(x) else None for x in self.numbers]
+        x_dots = self.as_given()(x_dots)
         answers, y_dots = self.now(self.push, list(map(self.level.below, self.numbers)), x_dots)
         constants = self.level.tags_in_use(y_dots)
         self.protect_shared(answers)
@@ -99,50 +100,24 @@ class Call:
         self.tag.require_open()
         answers = trees.Parts(self.now(self.value, list(map(self.level.below, self.numbers))))
         if any(self.level.below(y) is not y for y in answers.numbers):
-            raise TypeError(
-                f"{self.name} uses a number that Taylor coefficients are computed of, or one of a derivative inside "
-                f"that, which was found neither in its arguments nor in what it closes over: it is in a global, say, "
-                f"or in an attribute of an object. Make it an argument of {self.name}"
-            )
+            raise not_found(self.name)
         leaves = list(map(self.level.at, self.closure.leaves))
-        varying = [i for i, x in enumerate(leaves) if self.level.has(x)]
-
-        @cache
-        def derivative(memo: Any) -> list[Any]:
-            xs = [unfinished(x, memo) if self.level.has(x) else x for x in self.numbers]
-            x_dots = [rate(x) if self.level.has(x) else None for x in xs]
-            held = [unfinished(x, memo) if i in varying else x for i, x in enumerate(leaves)]
-            y_dots: list[Any] = self.closure.call(held, self.push, xs, x_dots)[1]
-            return y_dots if not varying else self.with_code(y_dots, xs, held, varying)
-
-        def rest(y: Series, place: int) -> Iterator[Any]:
-            y_dot = derivative(y.memo)[place]
-            if y_dot is not None:
-                yield from integrated(y_dot, self.tag)
-
         self.protect_shared(answers)
         sources: list[Any] = list(filter(self.level.has, [*self.numbers, *leaves]))
         operands, structure = trees.flatten(list(self.application.args))
         key = self.application.function.identity, structure, identity([*operands, *leaves], self.tag)
         memo = memo_of(sources)
         known = None if memo is None else memo.known.get(key)
-        ys = series(self.tag, answers.numbers, rest, sources, key) if known is None else known
+        if known is not None:
+            return self.with_closure(answers, known, of_this_level=False)
+        path = Path(self.name, self.level, self.closure, self.push, self.by_code, self.numbers, leaves)
+        try:
+            ys = series(self.tag, answers.numbers, path.lazy_rest(), sources, key)
+        except WrittenWhileUnfinished as error:
+            if memo is not None or error.tag is not self.tag:
+                raise
+            ys = series(self.tag, answers.numbers, path.complete_rest(), sources, key)
         return self.with_closure(answers, ys, of_this_level=False)
-
-    def with_code(self, y_dots: list[Any], xs: list[Any], held: list[Any], varying: list[int]) -> list[Any]:
-        """The series of the tangents with those in what the function closes over, which its code gives: `held` are the
-        series of that at the places that are `varying`.
-        """
-
-        def code(*operands: Any) -> Any:
-            leaves = list(held)
-            for i, operand in zip(varying, operands, strict=True):
-                leaves[i] = operand
-            return self.closure.call(leaves, self.by_code, xs)
-
-        operands = [held[i] for i in varying]
-        _, by_code, _ = push(self.name, code, all_of(self.name, operands), list(map(rate, operands)))
-        return [b if a is None else a if b is None else a + b for a, b in zip(y_dots, by_code, strict=True)]
 
     # The uses of the rules
 
@@ -166,6 +141,10 @@ class Call:
     def by_code(application: Application, numbers: list[Any]) -> Any:
         """The value for these numbers, with the derivatives of the function's own code."""
         return application.function.code(*application.with_numbers(numbers))
+
+    def as_given(self) -> Linear:
+        """What makes directions numbers of the levels of what the rules are given."""
+        return self.level.like([*self.numbers, *self.closure.leaves])
 
     def protect_shared(self, answers: trees.Parts) -> None:
         """Have it an error to write to answers that share memory with what the function was given."""
@@ -194,8 +173,10 @@ class Call:
         later = self.later()
         bwd = with_constants(finished, partial(later, Application.bwd, outline, self.kept_residuals(residuals)))
 
+        as_given = self.as_given()
+
         def pull(y_bars: list[Any]) -> list[Any]:
-            x_bars = bwd(y_bars)
+            x_bars = bwd(as_given(y_bars))
             return [x_bars[i] for i in places]
 
         if self.application.rules.jvp is not None:
@@ -291,7 +272,8 @@ class Call:
         """The value, where the rules gave `answers`, with `ys` for its numbers as far as the rules go."""
         tags = self.level.tags_from_here([*self.closure.leaves, *answers.numbers])
         if of_this_level and self.tag in tags:
-            ys = list(map(self.level.joined, ys, self.numbers_by_code(map(self.level.below, self.numbers), len(ys))))
+            by_code = self.numbers_by_code(map(self.level.constant, self.numbers), len(ys))
+            ys = list(map(self.level.joined, ys, by_code))
         if tags - {self.tag}:
             ys = list(map(self.level.over, ys, self.numbers_by_code(self.numbers, len(ys))))
         return answers.with_numbers(ys)

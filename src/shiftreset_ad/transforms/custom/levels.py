@@ -17,8 +17,8 @@ import numpy as np
 
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.memory import block_of, protect, require_last_value
-from shiftreset_ad.numbers.number import Number, levels_of
-from shiftreset_ad.numbers.tags import Tag, open_tags
+from shiftreset_ad.numbers.number import Number, is_open, levels_of, newest, with_levels_of
+from shiftreset_ad.numbers.tags import Tag, copying, open_tags
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.transforms.directions import Linear
@@ -57,6 +57,27 @@ class Level:
         x = self.at(x)
         return x.primal if self.has(x) else x
 
+    def constant(self, x: Any) -> Any:
+        """`x` without its derivative, and those above, but a number of this level, which others can be written to."""
+        x = self.at(x)
+        return x.lifted(x.primal) if self.has(x) else x
+
+    def like(self, given: Iterable[Any]) -> Linear:
+        """What makes directions numbers of the open older levels of what a rule is `given`: it may write that to arrays
+        that it makes of them.
+        """
+        older = [y for x in given if isinstance(x, Number) and isinstance(y := self.below(x), Number) and is_open(y)]
+        if not older:
+            return list
+        last = newest(older).tag.serial
+
+        def with_levels(direction: Any) -> Any:
+            if direction is None or (isinstance(direction, Number) and direction.tag.serial >= last):
+                return direction
+            return with_levels_of(direction, *older)
+
+        return lambda directions: list(map(with_levels, directions))
+
     def tags_from_here(self, leaves: Iterable[Any]) -> set[Tag]:
         """The tags of this level and those above, of all levels of these."""
         return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial >= self.tag.serial}
@@ -78,7 +99,7 @@ class Level:
                 tag.is_hidden = True
             for x in protected:
                 protect(x.tag, x, GIVEN)
-            return use(*args)
+            return copying(use, *args)
         finally:
             for tag in hidden:
                 tag.is_hidden = False
@@ -123,7 +144,7 @@ def with_constants(tags: Collection[Tag], linear: Linear) -> Linear:
         try:
             for tag in tags:
                 tag.capture = _not_kept
-            return [lowered(answer, tags) for answer in linear(directions)]
+            return [lowered(answer, tags) for answer in copying(linear, directions)]
         finally:
             for tag, capture in before:
                 tag.capture = capture
