@@ -251,7 +251,7 @@ def test_nothing_is_generated_after_a_refusal():
     x = Staged(trace, trace.place_for(V))
     with pytest.raises(UnstageableError):
         x[0] = 1.0
-    with pytest.raises(UnstageableError, match="what is written to is an argument"):
+    with pytest.raises(UnstageableError, match="writes to an array that is an argument"):
         generated(trace, [x])
 
 

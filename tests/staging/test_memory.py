@@ -90,7 +90,9 @@ def read_by_asarray(x):
 
 def test_what_has_been_looked_at_as_an_array_is_not_written_to():
     g = staged(read_by_asarray)
-    with pytest.warns(StagingWarning, match=r"x\[i\] = v: what is written to has been looked at, as by numpy\.asarray"):
+    with pytest.warns(
+        StagingWarning, match=r"x\[i\] = v writes to an array that has been looked at, as by numpy\.asarray"
+    ):
         g(np.array([0.0, 2.0]))
     assert g(np.array([0.0, 2.0])) == 2.0
     assert g(np.array([5.0, 2.0])) == 7.0
@@ -190,7 +192,7 @@ STATEMENTS = {
     r"numpy\.add\.at": lambda x: np.add.at(x, [0], 1.0),
     r"numpy\.add\(\.\.\., out=x\)": lambda x: np.add(x, 1.0, out=x),
     r"x\.cumsum\(\.\.\., out=x\)": lambda x: x.cumsum(out=x),
-    r"numpy\.copyto: what": lambda x: np.copyto(x, 2.0),
+    r"numpy\.copyto writes": lambda x: np.copyto(x, 2.0),
     r"numpy\.copyto\(dst=\.\.\.\)": lambda x: np.copyto(dst=np.zeros_like(x), src=x),
 }
 

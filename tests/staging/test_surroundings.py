@@ -617,7 +617,7 @@ def test_clocks():
     ids=str,
 )
 def test_what_cannot_be_looked_into(x, kind):
-    is_run_as_it_is(lambda y: y if x else x, f"it sees 'x', a {kind}.*, and cannot look into it", 2.0)
+    is_run_as_it_is(lambda y: y if x else x, f"it sees 'x', a {kind}.*, and staging cannot look into it", 2.0)
 
 
 def test_an_iterator_that_is_closed_over():

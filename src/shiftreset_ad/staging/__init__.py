@@ -1,14 +1,13 @@
-"""Functions that are written down when they are called: the steps of a derivative without its numbers and its control.
+"""A function is recorded when it is called, and replayed: a derivative becomes steps, without numbers and control.
 
-*   `trace`: the steps;
-*   `values`: what writes them down, a value that NumPy's functions and the rules compute with;
-*   `interface`: what such a value has of arrays and floats; `functions`: what is known of the functions that it meets;
-*   `generation`: from the steps to a Python function; `elimination`: which need not be taken; `lowering`: how else some
-    can be taken, in less time;
-*   `recording`: one run that is written down; `ways`: the ways that a function has gone; `keys`: for which other
-    arguments the steps hold;
-*   `surroundings`: what a function sees beside its arguments, which has to stay as it is; `parts`: what it consists of;
-*   `staged`: the operator.
+*   `staged`: the operator; `recording`: one run that is recorded; `ways`: the ways that a function has taken.
+*   `steps/`: `trace` has the steps; `values` has the values that record steps, which NumPy's functions and the rules
+    compute with; `interface` gives these values the attributes and operators of arrays and floats; `functions` knows
+    the functions that are recorded.
+*   `seen/`: `keys` says for which other arguments the steps hold; `surroundings` has all that a function sees beside
+    its arguments, which must stay as it is; `parts` says what such things consist of.
+*   `python/`: `generation` makes a Python function of the steps; `elimination` leaves out steps; `lowering` replaces
+    steps by quicker ones.
 """
 
 from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged

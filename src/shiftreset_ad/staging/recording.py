@@ -1,4 +1,4 @@
-"""One run of a function on values that write down what it does, and whether that is what the function answers."""
+"""One recorded run: a function is called with values that record its steps, and must answer as it did without them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
 DIFFERS = (
-    "it answers something else when it is run again. It depends on what cannot be seen, such as random numbers, the "
-    "time, or type(x)"
+    "it answers something else when it is run again. It depends on things that staging cannot see, such as random "
+    "numbers, the time, or type(x)"
 )
 
 
 def recorded(f: Callable[..., Any], call: Call, expected: Any) -> tuple[Way | None, str | None]:
-    """The way that the function goes for these arguments, or why there is none."""
+    """The way that the function takes for these arguments, or the reason why there is none."""
     trace = Trace()
-    of_array: dict[int, Staged] = {}  # the same one for the same array
+    of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
     def staged(leaf: Any) -> Any:
         if not is_input(leaf):
@@ -47,15 +47,15 @@ def recorded(f: Callable[..., Any], call: Call, expected: Any) -> tuple[Way | No
     except UnstageableError as error:
         return None, f"{error}"
     except Exception as error:
-        return None, f"it raises {error!r} when it is written down"
+        return None, f"it raises {error!r} when it is recorded"
     finally:
         recorder.adopt = None
         trace.is_open = False
-        trace.steps.clear()  # which hold the trace, and that the values
+        trace.steps.clear()  # a cycle: the steps hold the trace, and the trace holds the values
 
 
 def _output(trace: Trace, leaf: Any) -> Any:
-    """A leaf of the result, as it is to be kept."""
+    """A leaf of the result in the form that is kept: an array becomes a constant of the trace."""
     if type(leaf) is Staged and leaf._trace is not trace:
         raise UnstageableError("it returns a value of another run")
     if type(leaf) is Staged or type(leaf) in (float, complex) or isinstance(leaf, (np.generic, *trees.CONSTANTS)):
@@ -66,7 +66,7 @@ def _output(trace: Trace, leaf: Any) -> Any:
 
 
 def _require_apart(constants: list[Any]) -> None:
-    """Raise UnstageableError if one of these arrays, which are copied for the user, is a view of another one."""
+    """Raise UnstageableError if two of these arrays share memory: the user gets copies, which would not share it."""
     owners = [id(owner) for array in {id(array): array for array in constants}.values() for owner in owners_of(array)]
     if len(set(owners)) < len(owners):
         raise UnstageableError("it returns a constant with a view of it. Return copies")
@@ -77,7 +77,7 @@ def _plain(leaf: Any) -> Any:
 
 
 def agree(answer: Any, expected: Any) -> bool:
-    """Whether two answers are the same, but for rounding."""
+    """Whether two answers are the same up to rounding."""
     leaves, spec = trees.flatten(answer)
     wanted, spec_wanted = trees.flatten(expected)
     return spec == spec_wanted and all(map(_agree_at, leaves, wanted))

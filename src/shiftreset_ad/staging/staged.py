@@ -1,4 +1,4 @@
-"""`staged`: what a function does is written down when it is called, and from then on the steps are taken instead."""
+"""`staged`: a function is recorded when it is called, and from then on its steps are replayed instead."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from shiftreset_ad.staging.seen.parts import RANDOM
 from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
-MOST_IN_VAIN = 16  # runs that are written down one after another, with none that could be used again
+MOST_IN_VAIN = 16  # runs that are recorded one after another, and none of them is used again
 MOST_SIGNATURES = 64
-PAYS = 16  # calls by a way pay for having written down one that another had to go for
+PAYS = 16  # replays that pay for the recording of a way that displaces an older one
 
 LOOKS = (
-    "it looks at a value that is another each time. Compute with it by functions that NumPy dispatches, numpy.stack "
-    "for numpy.array and numpy.sin for math.sin, give a plain array that it is an index of as an argument, and return "
-    "what is to be printed"
+    "it reads a value that differs each time. Compute with the value by functions that NumPy dispatches, numpy.stack "
+    "for numpy.array and numpy.sin for math.sin. If the value is an index of a plain array, give this array as an "
+    "argument. If the value is printed, return it"
 )
 
 
 class StagingWarning(UserWarning):
-    """A staged function is run as it is, each time."""
+    """A staged function runs as it is in each call, and is not recorded."""
 
 
 class _Running(local):
-    """Whether a function is being written down in this thread."""
+    """Whether a function is being recorded in this thread."""
 
     is_recording = False
 
@@ -51,7 +51,7 @@ _running = _Running()
 
 
 class Watch:
-    """What a call may change, beside what it returns."""
+    """The things that a call may change: its arguments, and what it sees beside them."""
 
     def __init__(self, call: Call, *surroundings: Surroundings) -> None:
         self._call = call
@@ -60,7 +60,7 @@ class Watch:
         self._states = [seen.states() for seen in surroundings]
 
     def effect(self) -> str | None:
-        """What has been changed, in words; None if nothing was."""
+        """The change that the call has made, in words; None if there is no change."""
         if self._call.has_changed(self._copies):
             return "it changes its arguments"
         if not are_same_states([seen.states() for seen in self._surroundings], self._states):
@@ -72,7 +72,7 @@ class Watch:
 
 
 class StagedFunction(Generic[P, Y]):
-    """What `staged` makes of the function `__wrapped__`."""
+    """The function `__wrapped__`, staged."""
 
     __slots__ = (
         *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_signatures"),
@@ -103,12 +103,12 @@ class StagedFunction(Generic[P, Y]):
         return f"<{self._name}>"
 
     def __reduce__(self) -> Any:
-        """By its name, as a function, if it is what has that name, and otherwise by the function alone."""
+        """Pickle it by its name if its module has it under this name, as functions are; otherwise by `f` alone."""
         return name_in_module(self) or (type(self), (self.__wrapped__,))
 
     @property
     def sources(self) -> list[str]:
-        """The Python source of the steps, for each way that the function has gone."""
+        """The Python source of the steps, for each way that the function has taken."""
         return [way.source for signature in list(self._signatures.values()) for way in signature.ways]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
@@ -151,7 +151,7 @@ class StagedFunction(Generic[P, Y]):
     # What is known
 
     def _if_unchanged(self, key: Any, signature: Signature | None) -> Signature | None:
-        """What is known of calls with such arguments, if all that the function sees is as it was."""
+        """The signature, if all that the function sees is as it was; otherwise None, and the signature is dropped."""
         if signature is None:
             self._reason = "its arguments have other types, shapes, strings or objects each time"
             return None
@@ -159,7 +159,7 @@ class StagedFunction(Generic[P, Y]):
         if name is None:
             return signature
         self._signatures.pop(key, None)
-        self._reason = f"{name!r}, which it sees from outside, is not what it was. Make it an argument"
+        self._reason = f"it sees {name!r} from outside, and {name!r} has changed. Make it an argument"
         return None
 
     def _forget_signatures_of_the_dead(self, _: Any) -> None:
@@ -169,7 +169,7 @@ class StagedFunction(Generic[P, Y]):
     # The first call
 
     def _written_down(self, call: Call) -> Y:
-        """What the function itself answers; what it does is written down in another run, and both must agree."""
+        """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, of_function = self.__wrapped__, self._surroundings
         if of_function is None or of_function.changed() is not None:
             of_function = Surroundings(f)
@@ -180,21 +180,21 @@ class StagedFunction(Generic[P, Y]):
         try:
             answer: Y = f(*call.args, **call.kwargs)
             if problem is None and (problem := watch.effect()) is not None and not self._had_effect:
-                self._had_effect = True  # it may be that it has made something ready for the next time
+                self._had_effect = True  # the first call may prepare something for later calls
                 return answer
             if problem is None:
                 with of_function.without_caching(), of_arguments.without_caching():
                     way, problem = recorded(f, call, answer)
                 if (effect := watch.effect()) is not None:
-                    f(*call.args, **call.kwargs)  # puts there again what it did, in place of staged values
+                    f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
         finally:
             _running.is_recording = False
         self._in_vain += 1
         if problem is None and self._in_vain > MOST_IN_VAIN:
-            problem = f"it has gone another way {MOST_IN_VAIN} times: {self._reason}"
+            problem = f"it has taken another way {MOST_IN_VAIN} times: {self._reason}"
         if problem is None and self._unpaid > PAYS * MOST_SIGNATURES:
-            problem = f"it goes more ways than are kept: {self._reason}"
+            problem = f"it takes more ways than are kept: {self._reason}"
         if problem is not None or way is None:
             return self._given_up(f"{problem}", answer)
         self._keep(way, call.key, of_function, of_arguments)
@@ -212,19 +212,19 @@ class StagedFunction(Generic[P, Y]):
             self._signatures.pop(oldest, None)
 
     def _checked(self, way: Way, answer: Y, expected: Y) -> Y:
-        """The answer of the function, which the steps must have, too, when they are taken for the first time."""
+        """The answer of the function. When the steps are replayed for the first time, their answer must be the same."""
         way.is_checked = True
         return expected if agree(answer, expected) else self._given_up(DIFFERS, expected)
 
     def _given_up(self, problem: str, answer: Y) -> Y:
-        """The answer of the function itself, which alone is asked from now on."""
+        """The answer of the function itself. From now on, only the function itself runs."""
         self._is_given_up = True
         self._signatures.clear()
         self._surroundings = None
         level, caller = 1, sys._getframe(1)
         while is_ours(caller.f_code) and caller.f_back is not None:
             level, caller = level + 1, caller.f_back
-        message = f"{self._name}: it is run as it is from here on, as {problem}"
+        message = f"{self._name}: it runs as it is from here on, as {problem}"
         warnings.warn(message, StagingWarning, stacklevel=level + 1)
         return answer
 
@@ -234,19 +234,19 @@ def staged(f: np.ufunc) -> StagedFunction[..., Any]: ...
 @overload
 def staged(f: Callable[P, Y]) -> StagedFunction[P, Y]: ...
 def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
-    """`f`, written down when it is called as steps, NumPy's calls on plain arrays, which are taken from then on.
+    """`f`, recorded when it is called: its steps, NumPy's calls on plain arrays, are replayed from then on.
 
-    For what is called often with arguments of the same shapes, such as the step of an optimiser: of the derivatives in
-    `f`, in any mix, only the arithmetic is left. Numbers and arrays in the arguments are values of the steps, and for
-    anything else, such as a string, they are written down anew. The answers are those of `f`. Where a branch, or a
-    value that `f` reads, is another, or a variable that it sees, `f` is run and written down for that, too. The first
-    two calls of a kind run `f` as well, return what it answers, and compare.
+    Use it for a function that is called often with arguments of the same shapes, such as the step of an optimiser. The
+    derivatives in `f`, in any mix, become plain arithmetic. The steps take numbers and arrays in the arguments as
+    inputs; for another value of anything else, such as a string, `f` is recorded again. The answers are those of `f`.
+    If a branch, a value that `f` reads, or a variable that `f` sees differs, `f` is run and recorded again. The first
+    two calls of a kind also run `f`, return its answer, and compare.
 
-    What cannot be staged is run as it is from then on, with a `StagingWarning` that says why: random numbers, writing
-    to arguments or to what others see, a value that is read and is another each time; a new `staged(f)` begins again.
-    What `f` prints, or writes to files, is not seen. Inside a derivative, and inside `debug()`, `f` itself runs. The
-    property `sources` has the steps as Python. Raises TypeError if `f` cannot be called, and else only what `f` raises.
-    Wang et al. 2019, section 4.
+    A function that cannot be staged runs as it is from then on, with a `StagingWarning` that says why: it draws random
+    numbers, writes to its arguments or to things that others see, or reads a value that differs each time. A new
+    `staged(f)` begins again. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
+    `debug()`, `f` itself runs. The property `sources` has the steps as Python. Raises TypeError if `f` cannot be
+    called, and otherwise only the errors of `f`. Wang et al. 2019, section 4.
 
     >>> import numpy as np
     >>> from shiftreset_ad import grad

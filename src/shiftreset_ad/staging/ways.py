@@ -1,4 +1,4 @@
-"""The ways that a function has gone, and which of them a call may still go."""
+"""The ways that a function has taken, and which of them a call may still take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_WAYS = 32  # of a signature
 
 
 class Way:
-    """One way that a function has gone: its steps, and the structure of what it returned."""
+    """One way that a function has taken: its steps, and the structure of its answer."""
 
     __slots__ = ("answers", "is_checked", "sites", "source", "spec", "take")
 
@@ -27,7 +27,7 @@ class Way:
 
 
 class Signature:
-    """The ways for arguments of the same types and shapes, newest first, and all that was seen with them, as it was."""
+    """The ways for arguments of the same types and shapes, newest first, and all that the function saw in them."""
 
     __slots__ = ("_after", "of_arguments", "of_function", "ways")
 
@@ -38,12 +38,12 @@ class Signature:
         self._after: dict[tuple[Way, int], set[Way]] = {}
 
     def add(self, way: Way) -> None:
-        """Keep a way, and no more than MOST_WAYS."""
+        """Keep a way; drop the oldest one if there are more than MOST_WAYS."""
         self.ways = [way, *self.ways[: MOST_WAYS - 1]]
         self._after = {}
 
     def after(self, way: Way, question: int) -> set[Way]:
-        """The ways that a call may go in which this question of this way has another answer."""
+        """The ways that are left to a call if this question of this way has another answer in it."""
         found = self._after.get((way, question))
         if found is None:
             found = {other for other in self.ways if may_go_on(way, other, question)}
@@ -52,7 +52,7 @@ class Signature:
 
 
 def may_go_on(way: Way, other: Way, question: int) -> bool:
-    """Whether another way is the same up to a question, and has another answer to that."""
+    """Whether another way is the same up to a question, and has another answer to the question."""
     known = other.answers[: question + 1]
     return (
         len(known) == question + 1

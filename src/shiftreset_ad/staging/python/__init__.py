@@ -1,1 +1,1 @@
-"""Steps as Python source."""
+"""The back end: steps become Python source."""

@@ -1,4 +1,4 @@
-"""Steps that need not be taken: what has been computed before, products with ones, what nothing depends on."""
+"""Elimination leaves out steps: repeated ones, products with ones, and those that nothing depends on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def places_in(x: Any) -> Iterator[int]:
 
 
 class Eliminated:
-    """What is left of a trace: the `steps` that the outputs and what the program does depend on, each only once.
+    """A trace after elimination: the `steps` that the outputs, the questions, the writes and the errors depend on.
 
-    `stand_ins` has for each place that is left out the one that has the same value, and `fixed` are the places whose
-    values are the same for all inputs. An array that the user gets, or gets a view of, is made as often as it was: it
-    is for the user to write to. Where the function itself writes, all are.
+    A repeated step is left out, and `stand_ins` has for its place the place with the same value. `fixed` are the places
+    whose values are the same for all inputs. If the user gets an array, or a view of it, the step that makes the array
+    stays even if it is a repetition, as the user may write to the array. If the function itself writes, all repetitions
+    stay.
     """
 
     __slots__ = ("fixed", "stand_ins", "steps")
@@ -47,7 +48,7 @@ class Eliminated:
         return self.stand_ins.get(x._place, x._place)
 
     def places_in(self, x: Any) -> Iterator[int]:
-        """The places that have the values in an argument, but for those that are fixed."""
+        """The places that have the values in an argument, except those that are fixed."""
         return (self.place(value) for value in staged_in(x) if value._place not in self.fixed)
 
     def operands(self, step: Step) -> Iterator[int]:
@@ -86,7 +87,7 @@ class Eliminated:
         self.steps = left
 
     def _idle(self, step: Step, trace: Trace) -> Staged | None:
-        """The other factor in a real product with ones, if the product is as that is."""
+        """The other factor in a real product with ones, if the product has the type and layout of this factor."""
         if step.function not in (operator.mul, np.multiply) or step.kwargs or step.is_question:
             return None
         answer = trace.values[step.place]
@@ -109,7 +110,7 @@ class Eliminated:
         self.steps = left[::-1]
 
     def _key(self, x: Any) -> Any:
-        """Equal for arguments that are surely the same."""
+        """A key: if the keys of two arguments are equal, the arguments are the same."""
         kind = type(x)
         if kind is Staged:
             return Staged, self.place(x)
@@ -120,7 +121,7 @@ class Eliminated:
         if kind is dict:
             return dict, tuple([(name, self._key(part)) for name, part in x.items()])
         if kind is float:
-            return float, x.hex()  # tells 0.0 from -0.0
+            return float, x.hex()  # 0.0 and -0.0 differ
         if kind is complex:
             return complex, x.real.hex(), x.imag.hex()
         if kind in (int, bool, str, type(None)):
@@ -134,15 +135,15 @@ class Eliminated:
 
 
 def arguments(step: Step) -> list[Any]:
-    """What a step is called with."""
+    """The arguments of a step, and its options."""
     return [*step.args, *step.kwargs.values()]
 
 
 def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
-    """For each copy of an array that nothing else looks at the place of this array."""
+    """The places of copies of arrays that nothing else uses; for each, the place of the array that was copied."""
     uses = Counter(place for step in trace.steps for place in places_in(arguments(step)))
     uses.update(places_in(outputs))
-    # Of an array that some function has returned as it got it, another place has the same, or it is a constant.
+    # A function may return the array that it was given. Then another place, or a constant, is the same array.
     held = Counter(map(id, trace.values))
     held.update(id(constant) for step in trace.steps for constant in _constants_in(arguments(step), set()))
     inputs = len(trace.values) - len(trace.steps)
@@ -158,12 +159,12 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
 
 
 def like(x: Any) -> Any:
-    """The type, shape, dtype and strides of a value: sums, for one, are rounded in another way for other strides."""
+    """The type, shape, dtype and strides of a value. Strides count: the rounding of a sum depends on them."""
     return type(x), np.shape(x), dtype_of(x), getattr(x, "strides", None)
 
 
 def _strict(errors: Mapping[str, str] | None) -> tuple[str, ...] | None:
-    """Reactions to errors that are more than warnings, so that it matters which are in force."""
+    """The reactions to floating-point errors if some are more than warnings; None if the reactions do not matter."""
     return None if errors is None or NOT_RAISING.issuperset(errors.values()) else tuple(errors.values())
 
 
@@ -174,7 +175,7 @@ def _may_raise(trace: Trace, step: Step) -> bool:
 
 
 def constants_in(left: Eliminated) -> Iterator[ndarray[Any, Any]]:
-    """The arrays among the arguments of the steps that are the same for all inputs."""
+    """The arrays in the arguments of the steps that are the same for all inputs."""
     for step in left.steps:
         yield from _constants_in(arguments(step), left.fixed)
 

@@ -1,9 +1,9 @@
-"""From the steps of a trace to a Python function that takes them, without those that need not be taken.
+"""Generation makes a Python function of the steps of a trace.
 
-Its source has a line for each step, on local variables, which are used again as soon as their values are not needed any
-more. What only the next step needs is a part of that one's line: so NumPy uses the memory of large arrays again, as in
-the expressions of the function. Where the answer to a question is another than it was, it gives up, and returns the
-number of the question in place of its answers.
+The source has a line for each step, on local variables. A variable is used again when its value is not needed any more.
+If only the next step needs a value, its expression becomes a part of the next line. So NumPy can use the memory of
+large arrays again, as in the expressions of the function. If a question has another answer than before, the generated
+function stops, and returns the number of the question in place of its answers.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Meth
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
 from shiftreset_ad.staging.steps.values import Staged, is_staged
 
-LARGEST = 2**63  # of the integers that are written as they are
-LONGEST_PART = 60  # characters, of an expression within another
+LARGEST = 2**63  # integers from this size on are constants with a name
+LONGEST_PART = 60  # characters of an expression inside another expression
 
 
 def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
-    """The function from the inputs to the outputs, or to the number of a question; its source, and the questions."""
-    if trace.refusal is not None:  # although the function has caught the error
+    """The function from the inputs to the outputs, or to the number of a question; its source; the questions."""
+    if trace.refusal is not None:  # also if the function has caught the error
         raise UnstageableError(trace.refusal)
     source = _Source(trace, Eliminated(trace, outputs))
     lines = "\n".join(source.function(outputs))
@@ -41,19 +41,19 @@ def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], A
 
 
 class _Source:
-    """The source of the function, line by line, and the constants that it names."""
+    """The source of the function, line by line, and the names of its constants."""
 
     def __init__(self, trace: Trace, left: Eliminated) -> None:
         self.trace = trace
         self.left = left
         self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray}
-        self.names.update(steps=None, inputs=None)  # which no constant can be called
+        self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
         self._named: dict[int, str] = {}
         self._variables: dict[int, str] = {}
         self._free: list[str] = []
-        self._parts: dict[int, tuple[str, bool]] = {}  # expressions within the next one; whether they are whole in any
-        self._read: Counter[int] = Counter()  # how often each of them is there
+        self._parts: dict[int, tuple[str, bool]] = {}  # expressions for the next line; does it need no parentheses?
+        self._read: Counter[int] = Counter()  # how often the line has each of them
 
     def function(self, outputs: list[Any]) -> list[str]:
         steps = self.left.steps
@@ -79,7 +79,7 @@ class _Source:
         return [*lines, *copies, f"    return [{', '.join(answers)}]"]
 
     def last_uses(self, outputs: list[Any]) -> dict[int, Step | None]:
-        """For each place the last step that needs it, None for an output."""
+        """For each place, the last step that needs it; None for an output."""
         last: dict[int, Step | None] = {}
         for step in self.left.steps:
             last.update(dict.fromkeys(self.left.operands(step), step))
@@ -87,17 +87,17 @@ class _Source:
         return last
 
     def variable(self) -> str:
-        """The name of a variable that has nothing to keep any more, or of a new one."""
+        """The name of a variable whose value is not needed any more, or of a new variable."""
         return self._free.pop() if self._free else f"v{len(self._variables)}"
 
     def may_be_part(self, step: Step, following: Step) -> bool:
-        """Whether a step may be a part of the next one, if nothing else needs it."""
+        """Whether the expression of a step, which only the next step needs, may be a part of the next line."""
         acts = step.is_question or step.writes or step.open_ended
         return not acts and step.errors == following.errors and step.place in self.left.operands(following)
 
     def lines(self, step: Step, last: dict[int, Step | None], is_part: bool) -> Iterator[str]:
         expression, is_whole = self.expression(step)
-        for place in [place for place in self._parts if self._read[place] != 1]:  # it is lowered to what needs it not
+        for place in [place for place in self._parts if self._read[place] != 1]:  # the lowered step does not need it
             part, _ = self._parts.pop(place)
             self._variables[place] = self.variable()
             yield f"{self._variables[place]} = {part}"
@@ -119,18 +119,18 @@ class _Source:
             answer = self.trace.values[step.place]
             known = (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
             yield self.question(self.likeness(name, answer), step, known)
-        if step.place not in last:  # all that mattered was its test, or that it was taken
+        if step.place not in last:  # no step needs the value
             self._free.append(name)
 
     def question(self, test: str, step: Step, expected: Any) -> str:
-        # Without what it was called with, as the whole trace would be kept for that.
+        # A step without its arguments, which would keep the whole trace alive.
         known = Step(step.place, step.function, (), NOTHING, None)
         known.site, known.expected = step.site, expected
         self.questions.append(known)
         return f"if not ({test}): return {len(self.questions) - 1}"
 
     def likeness(self, name: str, answer: Any) -> str:
-        """The test whether an answer has the type, the shape and the dtype of this one."""
+        """The test whether the value of a variable has the type, the shape and the dtype of this answer."""
         kind = type(answer)
         if kind is ndarray:
             of_its_type = f"type({name}) is ndarray and {name}.shape == {answer.shape}"
@@ -145,13 +145,13 @@ class _Source:
         return of_its_type
 
     def test(self, expression: str, expected: Any) -> str:
-        """The test whether the answer to a question is the very same."""
+        """The test whether the answer to a question is the same as before."""
         if expected is None or expected is True or expected is False:
             return f"({expression}) is {expected}"
         return f"is_same({expression}, {self.constant(expected)})"
 
     def expression(self, step: Step) -> tuple[str, bool]:
-        """The expression for a step, and whether it is whole in any other, without parentheses."""
+        """The expression for a step, and whether it needs no parentheses inside another expression."""
         function, args, kwargs = lowered(step, self.trace)
         if not kwargs and len(args) == 2 and function in INFIX:
             return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}", False
@@ -179,7 +179,7 @@ class _Source:
         return self.argument(x) if is_whole else f"({self.argument(x)})"
 
     def argument(self, x: Any) -> str:
-        """An expression for an argument, as it stands between commas."""
+        """An expression for an argument between commas."""
         kind = type(x)
         if kind is Staged:
             place = self.left.place(x)
@@ -211,9 +211,9 @@ class _Source:
         return name
 
     def answers(self, outputs: list[Any]) -> tuple[list[str], list[str]]:
-        """Expressions for the outputs, which are the user's, and before them copies of constants and of their views."""
+        """Lines that copy constants and their views for the user, and the expressions for the outputs."""
         of_constants = {id(owner) for array in constants_in(self.left) for owner in owners_of(array)}
-        copies: dict[int, str] = {}  # of each array one, as the function would return the same one
+        copies: dict[int, str] = {}  # one copy of each array, as the function would return one array
         array_of: dict[int, int] = {}
         lines, answers = [], []
         for x in outputs:
@@ -233,14 +233,14 @@ class _Source:
 
 
 def reactions(errors: Mapping[str, str]) -> str:
-    """Reactions to floating-point errors, as options."""
+    """Reactions to floating-point errors, as options of `errstate`."""
     alike = set(errors.values())
     given = {"all": alike.pop()} if len(alike) == 1 else errors
     return ", ".join(f"{name}={reaction!r}" for name, reaction in given.items())
 
 
 def readable_name(x: Any) -> str:
-    """What a function is called in the source; "" for anything else, and for what could be a variable."""
+    """The name of a function in the source; "" for anything else, and for a name that could be a variable."""
     own = getattr(x, "__name__", "") if callable(x) else ""
     of_ufunc = getattr(x, "__self__", None)
     name = f"{of_ufunc.__name__}_{own}" if isinstance(of_ufunc, np.ufunc) else own
@@ -248,12 +248,12 @@ def readable_name(x: Any) -> str:
 
 
 def option(name: str, expression: str) -> str:
-    """An option in a call, by whatever name."""
+    """An option in a call. Its name may be no identifier."""
     return f"{name}={expression}" if name.isidentifier() and not iskeyword(name) else f"**{{{name!r}: {expression}}}"
 
 
 def is_same(x: Any, expected: Any) -> bool:
-    """Whether the answer to a question is the very same, NaN and the sign of zero included."""
+    """Whether the answer to a question is the same: NaN equals NaN, and 0.0 differs from -0.0."""
     if type(x) is not type(expected):
         return False
     if isinstance(x, ndarray | np.generic | float | complex):

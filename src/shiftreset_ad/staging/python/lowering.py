@@ -1,6 +1,7 @@
-"""What NumPy's functions that are written in Python come down to for arrays: of a small one, they are most of the time.
+"""Lowering replaces functions of NumPy that are written in Python by what they call for arrays.
 
-Only where the type and the layout of the operands make it the very same.
+For small arrays this Python code takes most of the time. A call is replaced only if, by the type and the layout of the
+operands, the answer is the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
 
 
 def without_dispatch(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of ours that takes plain arrays only, and does not ask whether there are others."""
+    """A function of ours as it is for plain arrays, without the question whether there are other values."""
     is_ours = (getattr(function, "__module__", None) or "").startswith("shiftreset_ad.")
     return getattr(function, "__wrapped__", function) if is_ours else function
 
@@ -41,12 +42,12 @@ BY_METHOD: set[Any] = {
     *(np.transpose, np.swapaxes, np.ravel, np.squeeze, np.diagonal, np.mean, np.var, np.std, np.argmax, np.argmin),
     *(np.cumsum, np.cumprod, np.repeat, np.take, np.clip, np.trace, np.nonzero, np.argsort, np.searchsorted),
 }
-WITHOUT_NAMES = {np.transpose, np.swapaxes, np.clip}  # whose methods do not know the names of the arguments
+WITHOUT_NAMES = {np.transpose, np.swapaxes, np.clip}  # their methods do not take the arguments by name
 OPTIONS = {"axis", "dtype", "keepdims", "ddof", "where", "order", "mode", "side", "offset", "axis1", "axis2", "kind"}
 
 
 def lowered(step: Step, trace: Trace) -> Call:
-    """The function, the arguments and the options by which a step is to be taken."""
+    """The function, the arguments and the options that stand for a step in the source."""
     function, args, kwargs = call = without_dispatch(step.function), step.args, step.kwargs
     if step.is_question or not args or any(option is np._NoValue for option in kwargs.values()):
         return call
@@ -80,12 +81,12 @@ def _without(options: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
 
 
 def _are_doubles(parts: Any) -> bool:
-    """Whether these are all scalars in double precision, of which some are not known."""
+    """Whether these are all scalars in double precision; some of them may be staged."""
     return type(parts) is list and all(type(plain(part)) in (float, np.float64) for part in parts)
 
 
 def _can_be_assigned(values: list[Any], indices: Any, shape: tuple[int, ...], dtype: Any) -> bool:
-    """Whether no two of these values are added at the same position, and that can be seen."""
+    """Whether it is known that no two of these values are added at the same position."""
     if dtype.kind not in "fc" or is_staged(indices):
         return False
     counts = np.zeros(shape, np.int8)
@@ -98,9 +99,9 @@ def _can_be_assigned(values: list[Any], indices: Any, shape: tuple[int, ...], dt
 
 
 def scattered(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """`scatter`, where each position gets one value at most."""
+    """`scatter` for indices by which each position gets at most one value."""
     array = np.zeros(shape, dtype)
-    for index, value in zip(indices, values):  # noqa: B905  (which takes time)
+    for index, value in zip(indices, values):  # noqa: B905  (strict=True takes time)
         array[index] = value
     array += 0.0  # as 0.0 + -0.0 is 0.0
     return array

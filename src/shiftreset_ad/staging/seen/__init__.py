@@ -1,1 +1,1 @@
-"""What a staged function sees beside its arguments, and has to find as it was."""
+"""The things that a staged function sees: its steps hold as long as all of them are as they were."""

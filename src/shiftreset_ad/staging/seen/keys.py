@@ -1,7 +1,7 @@
-"""What has to be the same of the arguments of a call, so that steps that were written down can be taken again.
+"""The key of a call: if the keys of two calls are equal, the steps of one call may be replayed for the other.
 
-Numbers and arrays are inputs of the steps: their types, dtypes, shapes and strides count. Anything else belongs to the
-way that the function goes: a boolean or a string counts by its value, an object by itself.
+Numbers and arrays are inputs of the steps; the key has their types, dtypes, shapes and strides. Everything else decides
+which way the function takes: the key has the value of a boolean or a string, and the identity of an object.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from shiftreset_ad.staging.steps.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)
 BY_VALUE = (bool, str, bytes)
-SIMPLEST = 3  # nodes that no argument is in: the positional arguments, the keywords, and both
+SIMPLEST = 3  # nodes of every call: the tuple of arguments, the dict of keywords, and the pair of both
 
 
 def is_input(leaf: Any) -> bool:
-    """Whether a leaf of the arguments is a value that may be another the next time."""
+    """Whether a leaf of the arguments is a value that may differ in the next call."""
     kind = type(leaf)
     return leaf.dtype.kind in "fciub" if kind is ndarray else kind in NUMBERS or issubclass(kind, np.number)
 
 
 class Itself:
-    """A key that stands for an object. It does not keep the object, and `died` is called when that is gone."""
+    """A key that stands for an object. It does not keep the object alive; `died` is called when the object is gone."""
 
     __slots__ = ("_id", "_reference")
 
@@ -65,9 +65,9 @@ def is_dead(part: Any) -> bool:
 
 
 class Call:
-    """The arguments of a call, as their leaves and their structure, and `key`, equal if the same steps may be taken.
+    """The arguments of a call: their leaves, their structure, and the `key`.
 
-    Raises UnstageableError, or what the user's own structures raise, if nothing tells which call it is.
+    Raises UnstageableError if no key can tell a structure from others, and the errors of the user's own structures.
     """
 
     __slots__ = ("args", "key", "kwargs", "leaves", "spec")
@@ -85,11 +85,11 @@ class Call:
         self.key: Any = self.spec, tuple(parts), tuple(np.geterr().values())
 
     def inputs(self) -> list[Any]:
-        """The leaves that may be others the next time."""
+        """The leaves whose values may differ in the next call."""
         return [leaf for leaf in self.leaves if is_input(leaf)]
 
     def others(self) -> Iterator[Any]:
-        """What else the function gets: all other leaves, and the classes of structures, which may have methods."""
+        """All other leaves, and the classes of structures, as they may have methods that the function calls."""
         yield from (leaf for leaf in self.leaves if not is_input(leaf))
         yield from set(map(type, self._nodes()))
 
@@ -98,7 +98,7 @@ class Call:
         return [leaf.copy() if type(leaf) is ndarray else leaf for leaf in self.leaves]
 
     def has_changed(self, copies: list[Any]) -> bool:
-        """Whether the arguments have other leaves by now, or their arrays other elements than these copies."""
+        """Whether the arguments have other leaves now, or their arrays have other elements than these copies."""
         now = Call(self.args, self.kwargs, id)
         return (
             now.key != self.key
@@ -136,12 +136,12 @@ def _key_of_leaf(leaf: Any, died: Callable[[Any], Any] | None = None) -> Hashabl
 
 
 def _key_of_bound(x: Any) -> Hashable:
-    """What has to be the same of a bound of a slice."""
+    """The key of a bound of a slice."""
     return x if x is None or type(x) is int else Itself(x)
 
 
 def _key_of_node(node: Any) -> Hashable:
-    """What the specification of a structure does not tell of a part of it: the order of the keys of a dict."""
+    """The part of the key that the specification of a structure lacks: the order of the keys of a dict."""
     if isinstance(node, dict):
         return tuple(node)
     attributes = getattr(node, "__dict__", ())

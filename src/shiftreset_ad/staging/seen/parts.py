@@ -1,4 +1,4 @@
-"""What the things that a function sees are made of: names in code, contents of cells, attributes, slots, states."""
+"""The parts of the things that a function sees: names in code, attributes, slots, elements, random states."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FOUNDATIONS = {OURS, "numpy", "scipy", "greenlet", "optree", *sys.stdlib_module_
 
 
 def package_of(module: Any) -> str:
-    return module.partition(".")[0] if isinstance(module, str) else "builtins"  # in some of these it is a property
+    return module.partition(".")[0] if isinstance(module, str) else "builtins"  # some builtins have a property there
 
 
 def state_of(x: Any) -> Callable[[], Any] | None:
-    """What tells the state of a generator of random numbers; None for anything else."""
+    """A function that gives the state of a generator of random numbers; None for anything else."""
     if isinstance(x, np.random.Generator):
         return lambda: x.bit_generator.state
     if isinstance(x, np.random.BitGenerator):
@@ -46,8 +46,9 @@ def makings_of(function: FunctionType) -> tuple[Any, ...]:
 
 
 def names_in(code: CodeType) -> tuple[set[str], set[str]]:
-    """The names of the variables from outside in a piece of code, and in the functions that it makes, whether they are
-    there or not, and the names of attributes: also strings, as in `getattr(module, "name")` and `globals()["name"]`.
+    """The names of outside variables, and of attributes, in a piece of code and in the functions that it makes.
+
+    A variable may not exist. Strings count as attributes, because of `getattr(module, "name")` and `globals()["name"]`.
     """
     variables, attributes = set(), {constant for constant in code.co_consts if isinstance(constant, str)}
     for instruction in dis.get_instructions(code):
@@ -77,7 +78,7 @@ def attributes_of(x: Any) -> Any:
 
 
 def slots_of(kind: type) -> Iterator[MemberDescriptorType]:
-    """The slots of the instances of a class; of one of ours those that are not private, which it writes to."""
+    """The slots of the instances of a class, without the private slots of our classes, which write to these."""
     for base in kind.__mro__:
         if "__slots__" in vars(base):
             for name, member in vars(base).items():
@@ -95,7 +96,7 @@ def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
 
 
 def is_opaque(x: Any) -> bool:
-    """Whether a value may change, and nothing tells so."""
+    """Whether a value may change in a way that cannot be seen."""
     kind = type(x)
     if isinstance(x, ContextVar | threading.local | weakref.ref):
         return True

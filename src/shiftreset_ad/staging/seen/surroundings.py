@@ -1,7 +1,7 @@
-"""What a function sees beside its arguments: variables that it closes over, globals, defaults, attributes.
+"""The surroundings of a function: variables that it closes over, globals, defaults, attributes.
 
-Looked at are the user's own functions, classes and modules, and what is in them, in lists and dicts, and in instances;
-not those of installed packages. Steps that were written down hold as long as all of this is as it was.
+The search goes through the user's own functions, classes and modules, and through the lists, dicts and instances in
+them. It does not go into installed packages. Recorded steps hold as long as all that was found is as it was.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array)
 CACHE = type(cache(lambda: None))
 CLOCKS = (time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.process_time)
-LOOKED_INTO = (os, time)  # modules of Python's own
+LOOKED_INTO = (os, time)  # the only modules of the standard library that are searched
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {PACKAGE, "<frozen "}
@@ -63,7 +63,7 @@ _INSTALLED = tuple(
 
 
 class Surroundings:
-    """What these functions and objects see now."""
+    """All that these functions and objects see now."""
 
     def __init__(self, *roots: Any) -> None:
         self.cells: list[tuple[CellType, str, Any]] = []
@@ -80,7 +80,7 @@ class Surroundings:
             self.problem = f"{error}"
 
     def changed(self) -> str | None:
-        """The name of something that is not as it was; None if all is."""
+        """The name of something that has changed; None if nothing has."""
         for cell, name, content in self.cells:
             if (now := content_of(cell)) is not content and not _is_same(now, content):
                 return name
@@ -100,7 +100,7 @@ class Surroundings:
 
     @contextmanager
     def without_caching(self) -> Iterator[None]:
-        """Functions with a cache forget what they answered meanwhile, and all else with it."""
+        """On exit, clear each cached function that has computed an answer inside the block."""
         before = [function.cache_info().misses for function in self.caches]
         try:
             yield
@@ -115,7 +115,7 @@ class Surroundings:
 
 
 class _Look:
-    """The search for all that can be seen from `roots`, which fills in the lists of the surroundings."""
+    """The search for all that can be seen from `roots`. It fills the lists of the surroundings."""
 
     def __init__(self, surroundings: Surroundings, roots: tuple[Any, ...]) -> None:
         self.found = surroundings
@@ -131,7 +131,7 @@ class _Look:
                 self.seen[id(x)] = x
                 self.look_at(x, name)
             if len(self.seen) > MOST:
-                raise UnstageableError(f"it sees more than {MOST} things, so that to look at them all would take long")
+                raise UnstageableError(f"it sees more than {MOST} things, and to look at all of them would take long")
             if not self.waiting:
                 self.enter_modules()
 
@@ -144,7 +144,7 @@ class _Look:
         elif isinstance(x, ModuleType):
             if x in LOOKED_INTO or self.is_users(x.__name__):
                 self.modules[id(x)] = x
-                self.found.parts.append((lambda: [len(vars(x))], [len(vars(x))], name))  # what was not there may be
+                self.found.parts.append((lambda: [len(vars(x))], [len(vars(x))], name))  # a name may be added
         elif isinstance(x, type):
             if self.is_users(x.__module__):
                 self.look_at_class(x)
@@ -167,9 +167,9 @@ class _Look:
             self.look_at_instance(x)
         elif is_opaque(x):
             raise UnstageableError(
-                f"it sees {name!r}, a {kind.__name__}, and cannot look into it. Make what it takes of it an argument"
+                f"it sees {name!r}, a {kind.__name__}, and staging cannot look into it. Give its values as arguments"
             )
-        elif not isinstance(x, logging.Logger):  # what that keeps changes, and does not matter
+        elif not isinstance(x, logging.Logger):  # a logger changes, and that does not matter
             self.look_at_instance(x)
 
     def look_at_array(self, x: Any, name: str) -> None:
@@ -217,13 +217,13 @@ class _Look:
         self.waiting.append((kind, kind.__name__))
 
     def has_parts(self, parts: Callable[[], list[Any]], name: str) -> None:
-        """Something has these parts now, each of which is to be looked at, too."""
+        """Note the parts that something has now, and look at each of them later."""
         now = parts()
         self.found.parts.append((parts, now, name))
         self.waiting += [(part, name) for part in now if type(part) not in PLAIN]
 
     def enter_modules(self) -> None:
-        """Look at everything in the user's modules that has a name that a function uses."""
+        """Look at each entry of the user's modules whose name is used by a function."""
         for module in list(self.modules.values()):
             for name in self.attributes & vars(module).keys():
                 self.enter(vars(module), name)
@@ -235,7 +235,7 @@ class _Look:
             self.waiting.append((content, name))
 
     def is_users(self, module: Any, filename: str | None = None) -> bool:
-        """Whether a module is the user's own, and not that of another installed package."""
+        """Whether a module is the user's own, and not a part of an installed package."""
         package = package_of(module)
         if package in self.packages:
             return True
@@ -244,7 +244,7 @@ class _Look:
 
 
 def _packages_of(root: Any) -> Iterator[str]:
-    """The packages of the functions that a root is or was made of, by this library's operators, say."""
+    """The packages of the functions in a root: the root itself, or functions from which an operator has made it."""
     waiting, seen = [root], set()
     while waiting:
         x = waiting.pop()
@@ -263,7 +263,7 @@ def _packages_of(root: Any) -> Iterator[str]:
 
 
 def _state_of_numpy() -> Any:
-    return np.random.get_state(legacy=False)  # noqa: NPY002 (which the user's function may use)
+    return np.random.get_state(legacy=False)  # noqa: NPY002 (the user's function may use it)
 
 
 def _are_same(now: list[Any], before: list[Any]) -> bool:
@@ -271,7 +271,7 @@ def _are_same(now: list[Any], before: list[Any]) -> bool:
 
 
 def _is_same(now: Any, before: Any) -> bool:
-    """Whether these are the same object, or values of which nobody can tell that they are not."""
+    """Whether these are the same object, or values that nobody can tell apart."""
     if now is before:
         return True
     kind = type(now)
@@ -280,7 +280,7 @@ def _is_same(now: Any, before: Any) -> bool:
     if kind is tuple:
         return _are_same(list(now), list(before))
     if kind is float or kind is complex:
-        return repr(now) == repr(before)  # tells 0.0 from -0.0
+        return repr(now) == repr(before)  # 0.0 and -0.0 differ
     if isinstance(now, np.generic):
         return identical(now, before)
     return kind in PLAIN and bool(now == before)

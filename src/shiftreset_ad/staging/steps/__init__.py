@@ -1,1 +1,1 @@
-"""Values that write down, as steps, what is computed with them."""
+"""The front end: values that record each operation on them as a step."""

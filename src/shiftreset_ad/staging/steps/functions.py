@@ -1,6 +1,6 @@
-"""What has to be known of NumPy's functions and of ours, so that calls of them can be written down as steps.
+"""Facts about NumPy's functions and ours, by which their calls are recorded as steps.
 
-What is not known of a function is looked at again whenever the steps are taken.
+If a fact about a function is not known, each replay of the steps checks it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from shiftreset_ad.rules.numpy.selection import elements_along
 from shiftreset_ad.rules.numpy.sorting import rearranged
 from shiftreset_ad.rules.table import functions_of
 
-# They look at nothing but types, shapes, dtypes and memory, which are the same whenever the steps are taken again.
+# They look only at types, shapes, dtypes and memory, which are the same in each replay of the steps.
 OF_THE_SHAPE = {
     *functions_of("shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "common_type", "can_cast"),
     *functions_of("shares_memory", "may_share_memory"),
 }
 WRITING = {*functions_of("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")}
 TO_FILES = {*functions_of("save", "savez", "savez_compressed", "savetxt")}
-# Options by which a function writes to an argument, and the value with which it does not.
+# Options by which a function writes to an argument, each with the value for which the function does not write.
 HARMLESS: dict[str, Any] = {"out": None, "overwrite_input": False}
 
-# Functions whose answers have the type, shape and dtype that those of the arguments give them, and that raise nothing,
-# whatever the values are.
+# For these functions, the types, shapes and dtypes of the arguments determine those of the answer, and no value makes
+# them raise an error.
 CLOSED = {
     *functions_of("sum", "mean", "prod", "max", "min", "amax", "amin", "ptp", "var", "std", "median", "trace"),
     *functions_of("cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "any", "all", "count_nonzero", "diff"),
@@ -59,15 +59,15 @@ CLOSED = {
     *(scatter, astype, real_part, imaginary_part, rearranged, contract, elements_along, join, assemble),
     *(running_product, running_maximum, running_minimum),
 }
-# The same, but that they raise an error for some values.
+# The same, except that some values make them raise an error.
 FALLIBLE = {
     *functions_of("linalg.solve", "linalg.inv", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh", "linalg.svd"),
     *functions_of("linalg.svdvals", "linalg.qr", "linalg.pinv", "linalg.norm", "linalg.matrix_norm", "linalg.cond"),
     *functions_of("linalg.matrix_power", "linalg.tensorsolve", "linalg.tensorinv"),
 }
-# Those that take floats for integers, which say how many elements something has.
+# These take floats as integers, for a number of elements.
 COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
-# Methods of arrays like that; those that have the names of functions are as these.
+# The methods of arrays that are like CLOSED. A method with the name of a function is like the function.
 METHODS = {"astype", "byteswap", "conj", "conjugate", "flatten", "getfield", "view", "__copy__"} | {
     function.__name__ for function in CLOSED if getattr(np, function.__name__, None) is function
 }
@@ -104,7 +104,7 @@ STATEMENTS: dict[Callable[..., Any], str] = {
         if function not in COMPARISONS
     },
 }
-# Those that raise nothing, not even with Python's floats.
+# These raise no error, not even with Python's floats.
 SAFE = {operator.add, operator.sub, operator.mul, operator.abs, *PREFIX, *COMPARISONS}
 POWERS = (operator.pow, np.power)
 
@@ -131,7 +131,7 @@ class Method(Attribute):
 
 
 class Into:
-    """The function that has the answer of another one written to its first argument."""
+    """The function that writes the answer of another function to its first argument."""
 
     __slots__ = ("__name__", "_function")
 
@@ -144,7 +144,7 @@ class Into:
 
 
 def name_in_program(function: Callable[..., Any]) -> str:
-    """What a user calls a function, a method or a statement."""
+    """The name that a function, a method or a statement has in a user's program."""
     if function in STATEMENTS:
         return STATEMENTS[function]
     if isinstance(function, Attribute):
@@ -154,11 +154,11 @@ def name_in_program(function: Callable[..., Any]) -> str:
     return function.__name__ if type(function) is Into else name_of(function)
 
 
-attribute, method = cache(Attribute), cache(Method)  # one for each name, so that they can be compared
+attribute, method = cache(Attribute), cache(Method)  # one object for each name, so that `==` compares names
 
 
 def is_closed(function: Callable[..., Any]) -> bool:
-    """Whether this is one of CLOSED, or a method like one, or of a ufunc."""
+    """Whether this is a function in CLOSED, a method like one, an attribute, or a method of a ufunc."""
     if type(function) is Method:
         return function.__name__ in METHODS
     of_ufunc = isinstance(getattr(function, "__self__", None), np.ufunc)
@@ -167,7 +167,7 @@ def is_closed(function: Callable[..., Any]) -> bool:
 
 def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands: list[Any], answer: Any) -> bool:
     """Whether the type, shape or dtype of an answer may depend on the values of these operands."""
-    if function is operator.pow:  # of Python's floats it may be complex, and of its integers a float
+    if function is operator.pow:  # Python's floats may give a complex number, and its integers a float
         return not isinstance(answer, np.ndarray | np.generic)
     if isinstance(function, np.ufunc | type) or function in OPERATORS:
         return False
@@ -177,13 +177,13 @@ def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands:
 
 
 def is_count(x: Any) -> bool:
-    """Whether a value may say how many elements something has, along which axis, or whether axes are kept."""
+    """Whether a value may be a number of elements, an axis, or an option such as `keepdims`."""
     kind = dtype_of(x).kind
     return kind in "iu" or (kind == "b" and not shape_of(x))
 
 
 def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, reactions: Mapping[str, str]) -> bool:
-    """Whether a call may raise an error for other values of its operands, so that it matters that it is made."""
+    """Whether a call may raise an error for other values of its operands; if so, no replay may leave it out."""
     if "raise" in reactions.values():
         return True
     if function is operator.getitem:
@@ -210,7 +210,7 @@ def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def written_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
-    """The option by which a call writes to an argument."""
+    """The option by which a call writes to an argument; None if it does not write."""
 
     def options() -> Iterator[tuple[str, Any]]:
         yield from zip(_positional(function), args, strict=False)

@@ -1,7 +1,7 @@
-"""What NumPy's arrays and scalars and Python's floats have, for staged values: attributes, methods, and operators.
+"""Staged values have the attributes, methods and operators of NumPy's arrays and scalars, and of Python's floats.
 
-A staged value has what its plain value has, and raises the same errors for the rest. What shows the memory of an array
-is refused.
+A staged value has the attributes of its plain value, and raises the same errors for others. An attribute that shows the
+memory of an array is refused.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ OPERANDS = (*SCALARS, ndarray, list, tuple)
 
 
 def _had(look_up: Callable[[Staged], Any], name: str, statement: str) -> property:
-    """The property of the values whose plain value has it."""
+    """A property that staged values have if their plain value has it."""
 
     def found(self: Staged) -> Any:
         getattr(self.inside, name)  # raises the error of the plain value
         return look_up(self)
 
-    return property(found, lambda self, new: self.refuse_writing(statement), doc=f"As of the plain value: {name}.")
+    return property(
+        found, lambda self, new: self.refuse_writing(statement), doc=f"The attribute `{name}` of the plain value."
+    )
 
 
 def _of_the_layout(name: str) -> property:
@@ -83,7 +85,7 @@ def _refuse_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _item(self: Staged, *index: Any) -> Any:
-    """As of NumPy's arrays; a number of Python's is its own."""
+    """The element, as for NumPy's arrays; the item of a Python number is the number itself."""
     return call(method("item"), (self, *index)) if isinstance(self.inside, ndarray | np.generic) else self
 
 
@@ -92,7 +94,7 @@ def _tolist(self: Staged) -> Any:
 
 
 def _flat(self: Staged) -> Any:
-    """The elements one after the other: a copy, and so nothing to write to."""
+    """The elements one after the other: a copy, so the program must not write to it."""
     elements = call(method("flatten"), (self,))
     self._trace.protect(elements.inside, "is x.flat")
     return elements
@@ -164,13 +166,13 @@ for _name, _function in {
     setattr(Staged, _name, _function)
 
 
-# Python's operators. With Python's floats they are Python's own, and raise what these raise.
+# Python's operators. On Python's floats they are Python's own, and raise the same errors.
 
 
 def _takes(self: Staged, other: Any) -> bool:
-    """Whether an operation with `other` is for the value to carry out."""
+    """Whether the staged value carries out an operation with `other`."""
     if isinstance(other, list | tuple) and not isinstance(self.inside, ndarray | np.generic):
-        return False  # repeats it, and asks how often
+        return False  # Python repeats the list, and asks the value how often
     if isinstance(other, OPERANDS):
         return not has_number(other)
     if isinstance(other, Number | Wrapped):
@@ -179,7 +181,7 @@ def _takes(self: Staged, other: Any) -> bool:
         return isinstance(other, AnyNumber)  # as fractions are
     if other is None or isinstance(other, AnyNumber | str | bytes):
         return True
-    # An object is to NumPy an element of an array.
+    # NumPy takes any other object for an element of an array.
     if isinstance(self.inside, ndarray) and not hasattr(other, "__array_ufunc__"):
         self._trace.refuse(f"it computes with an array and a {type(other).__name__}")
     return False

@@ -1,8 +1,8 @@
-"""What a function did, written down: each call of a function of NumPy's, and each question that the program has asked.
+"""A trace is the record of a run: each call of a function of NumPy, and each question that the program has asked.
 
-A step is a function with the values that it was called with, which are those of earlier steps, or constants. A question
-is a step whose answer the program has gone by: a branch, an index, a conversion to a float. The steps say what the
-function does for all arguments for which the answers are the same.
+A step is a function with the values that it was called with: values of earlier steps, or constants. A question is a
+step whose answer the program knows: a branch, an index, a conversion to a float. The steps are what the function does
+for all arguments that give the same answers to the questions.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-SMALL = 16_384  # bytes; up to it, to compare them as a whole is quickest
+SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
-HANDLED = {"call", "log"}  # reactions that a function of the user's is told of
+HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
 NUMERICAL = (RuntimeWarning, np.exceptions.ComplexWarning)
 
 
 class UnstageableError(ControlError):
-    """A function does something that cannot be written down as steps."""
+    """A function does something that cannot be recorded as steps."""
 
 
 class Step:
-    """A call of `function`; the answer of a question is `expected`, of another step it is in the trace's `values`.
+    """A call of `function`. A question has its answer in `expected`; another step has it in the trace's `values`.
 
-    The type, shape and dtype of the answer are to be looked at again if it is `open_ended`: they may depend on values.
-    A step that `writes` does so to its first argument. `errors` are NumPy's reactions to floating-point errors, where
-    they are not those that the run began with.
+    If a step is `open_ended`, the type, shape and dtype of its answer may depend on values: each replay checks them. If
+    a step `writes`, it writes to its first argument. `errors` are NumPy's reactions to floating-point errors if they
+    differ from those at the beginning of the run, and otherwise None.
     """
 
     __slots__ = (
@@ -77,13 +77,13 @@ class Trace:
         self._protected: dict[int, tuple[Any, str]] = {}
 
     def place_for(self, argument: Any) -> int:
-        """A new place, for an input, which the function must not write to."""
+        """A new place for an input. The function must not write to the input."""
         self.protect(argument, "is an argument")
         self.values.append(argument)
         return len(self.values) - 1
 
     def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
-        """Write down a step; its place is for its answer."""
+        """Record a step, and keep its answer at its place."""
         if len(self.steps) >= LONGEST:
             self.refuse(f"it has more than {LONGEST} steps")
         errors: Any = np.geterr()
@@ -99,7 +99,7 @@ class Trace:
         return step
 
     def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
-        """Write down that the program knows this answer from here on."""
+        """Record a question: from here on, the program knows the answer `found`."""
         step = self.add(question, args, kwargs, None)
         step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
         site: Any = call_site(question, sys._getframe(2))
@@ -107,7 +107,7 @@ class Trace:
         return step
 
     def constant(self, array: ndarray[Any, Any]) -> ndarray[Any, Any]:
-        """A plain array as it is now, which nobody can write to: a copy, of which the user may get a view."""
+        """A plain array as it is now: the array itself if it is read-only, and otherwise a read-only copy."""
         if array.dtype.hasobject:
             self.refuse("it computes with an array of objects")
         if is_read_only(array):
@@ -117,12 +117,12 @@ class Trace:
             return known[1]  # type: ignore[no-any-return]
         copy = array.copy("K")
         copy.flags.writeable = False
-        self._copies[id(array)] = array, copy  # the array too, so that no other one gets its id
+        self._copies[id(array)] = array, copy  # the array is kept, so that no other array gets its id
         self.protect(copy, "is a constant")
         return copy
 
     def protect(self, value: Any, reason: str) -> None:
-        """Have it refused to write to the memory of a value."""
+        """From here on, refuse writing to the memory of a value."""
         for owner in owners_of(value):
             self._protected.setdefault(id(owner), (owner, reason))
 
@@ -131,10 +131,10 @@ class Trace:
         for owner in owners_of(array):
             if id(owner) in self._protected:
                 _, reason = self._protected[id(owner)]
-                self.refuse(f"{statement}: what is written to {reason}. Write to a copy, x.copy()")
+                self.refuse(f"{statement} writes to an array that {reason}. Write to a copy, x.copy()")
 
     def refuse(self, reason: str) -> NoReturn:
-        """Raise UnstageableError; the steps are not to be taken even if the function catches it."""
+        """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""
         self.refusal = self.refusal or reason
         raise UnstageableError(reason)
 
@@ -142,7 +142,7 @@ class Trace:
         """Raise ControlError if the run is over."""
         if not self.is_open:
             raise ControlError(
-                "a value of a staged function is used after the function has returned. Return it, to use it outside"
+                "a value of a staged function is used after the function has returned. Return the value, to use it"
             )
         if threading.get_ident() != self._thread:
             self.refuse("it computes in several threads")
@@ -154,7 +154,7 @@ class Trace:
 
 
 def owners_of(x: Any) -> list[Any]:
-    """What the memory of an array belongs to, or of each array in a structure."""
+    """The object that owns the memory of an array; for a structure, the owner of each array in it."""
     if isinstance(x, tuple | list):
         return [owner for part in x for owner in owners_of(part)]
     if not isinstance(x, ndarray):
@@ -165,12 +165,12 @@ def owners_of(x: Any) -> list[Any]:
 
 
 def _reaction(filters: Any, category: type[Warning]) -> str | None:
-    """What is done with warnings of this category, or with some of them."""
+    """What the filters do with warnings of this category, or with some of them."""
     return next((entry[0] for entry in filters if issubclass(category, entry[2])), None)
 
 
 def identical(x: Any, y: Any) -> bool:
-    """Whether two scalars or arrays have the same dtype and the very same elements, NaN and the sign of zero too."""
+    """Whether two scalars or arrays have the same dtype and elements: NaN equals NaN, and 0.0 differs from -0.0."""
     x, y = np.asarray(x), np.asarray(y)
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
@@ -180,6 +180,6 @@ def identical(x: Any, y: Any) -> bool:
         return same(x, y)
     if x.dtype.kind == "c":
         return identical(x.real, y.real) and identical(x.imag, y.imag)
-    if x.dtype.kind == "f":  # an extended number, in which some bytes mean nothing
+    if x.dtype.kind == "f":  # extended precision: some bytes mean nothing
         return np.array_equal(x, y, equal_nan=True) and np.array_equal(np.signbit(x), np.signbit(y))
     return bool(x.tobytes() == y.tobytes())

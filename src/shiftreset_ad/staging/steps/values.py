@@ -1,8 +1,8 @@
-"""The values that a staged function computes with: each has a plain value, and writes down all that is done with it.
+"""The values that a staged function computes with: each has a plain value, and records each operation on it.
 
-Numbers that are being differentiated hold them as they hold arrays, and the rules call NumPy's functions on them, which
-NumPy hands on to here (NEP 13, NEP 18). So the steps that are written down for a derivative are those of its
-arithmetic, with nothing left of the numbers, the tables and the control.
+Numbers that are being differentiated hold staged values as they hold arrays. The rules call NumPy's functions on staged
+values, and NumPy hands these calls on to this module (NEP 13, NEP 18). So the recorded steps of a derivative are its
+arithmetic alone, without the numbers, the tables and the control.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from shiftreset_ad.staging.steps.functions import (
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
 
 IS_SCALAR = np.isscalar.__code__
-OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # which looks at `isinstance` of abstract classes
+OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # `isinstance` of an abstract class runs this code
 SCALARS = (float, int, complex, np.generic)
-KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # answers that the program knows: no later steps are made of them
+KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # the program knows such an answer, which no step computes with
 CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
 
 
 class Staged(Wrapped, StagedValue):
-    """The value at a place of a trace. What else arrays and scalars have is added in `interface`."""
+    """The value at a place of a trace. `interface` adds the other attributes and methods of arrays and scalars."""
 
     __slots__ = ("_place", "_trace")
 
@@ -54,12 +54,12 @@ class Staged(Wrapped, StagedValue):
 
     @property
     def inside(self) -> Any:
-        """The plain value, of which only the type and the layout may be looked at."""
+        """The plain value. Only its type and its layout may be read; to read more is a question."""
         return self._trace.values[self._place]
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        # To the user's `isinstance` it is what its plain value is.
+        # The user's `isinstance` gets the class of the plain value.
         frame = sys._getframe(1)
         code = frame.f_back.f_code if frame.f_code is OF_ABSTRACT and frame.f_back is not None else frame.f_code
         return Staged if is_of_a_library(code) and code is not IS_SCALAR else type(self.inside)
@@ -94,7 +94,9 @@ class Staged(Wrapped, StagedValue):
                 return write_into([kwargs.pop("out")], function, args, kwargs)
             self.refuse_writing(f"{name_in_program(function)}(..., {option}=...)")
         if function in TO_FILES:
-            self._trace.refuse(f"{name_in_program(function)} writes to a file. Return what is to be written")
+            self._trace.refuse(
+                f"{name_in_program(function)} writes to a file. Return the values, and write them outside"
+            )
         if function in COMPOSITE and has_function((*args, *kwargs.values())):
             return COMPOSITE[function](*args, **kwargs)
         kwargs.pop("out", None)
@@ -109,12 +111,12 @@ class Staged(Wrapped, StagedValue):
         self._trace.refuse(f"{statement} is not staged. Write x[i] = v, or make a new array")
 
     def adopt(self, array: Any) -> Any:
-        """A plain array, which is used up, as a value of the same trace, to be written to."""
+        """A plain array as a value of the same trace, to write to. The caller gives the array away."""
         return adopted(self._trace, array)
 
     def frozen(self) -> Any:
-        """The value as it is now, which from here on is not written to."""
-        self._trace.protect(self.inside, "is needed as it is by an operation that it is a constant of")
+        """The value itself. From here on, writing to it is refused."""
+        self._trace.protect(self.inside, "is needed as it is by an operation, as a constant")
         return self
 
     def read_only(self) -> Any:
@@ -122,7 +124,7 @@ class Staged(Wrapped, StagedValue):
         return call(read_only, (self,))
 
     def of_type_of(self, x: Any) -> Any:
-        """The value as one of the type of x, and the user's to keep: a derivative of a constant, say."""
+        """The value converted to the type of x, for the user to keep: the derivative of a constant, for example."""
         kind = type(x)
         if kind is ndarray:
             return np.copy(self) if type(self.inside) is ndarray else call(np.array, (self,))
@@ -140,14 +142,14 @@ class Staged(Wrapped, StagedValue):
 
     def __getitem__(self, index: Any) -> Any:
         parts: Any = index if type(index) is tuple else (index,)
-        # Of the values in it, integers pick one element for each.
+        # Staged integers select one element each. The number that a mask or a slice selects depends on values.
         picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
         return call(operator.getitem, (self, index), open_ended=picks)
 
-    # A question, after which the program knows the value. It may do otherwise when the answer is another.
+    # Questions: the program knows the answer, and may do something else for another answer.
 
     def answer(self, question: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What `question` answers, and from here on the steps are those for this answer."""
+        """The answer to `question`. From here on, the steps hold for this answer only."""
         return call(question, (self, *args), kwargs, is_question=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -155,7 +157,7 @@ class Staged(Wrapped, StagedValue):
         if dtype is not None and dtype != found.dtype:
             return found.astype(dtype)
         if type(self.inside) is ndarray and not copy:
-            # The program expects the very same one, so that what it writes to one is in the other.
+            # The program expects the same array, and to see in one what it writes to the other.
             found.flags.writeable = False
             self._trace.protect(self.inside, "has been looked at, as by numpy.asarray(x)")
         return found
@@ -169,7 +171,7 @@ def read_only(x: Any) -> Any:
 
 
 def as_it_is(x: Any) -> Any:
-    """A value that is asked for itself."""
+    """The value itself, as the answer to a question."""
     return x
 
 
@@ -183,7 +185,7 @@ def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> type[Exce
 
 
 def plain(x: Any) -> Any:
-    """An argument with the plain value in place of each staged one."""
+    """An argument with plain values in place of the staged ones."""
     kind = type(x)
     if kind is Staged:
         return x.inside
@@ -246,9 +248,9 @@ def call(
     open_ended: bool | None = None,
     is_question: bool = False,
 ) -> Any:
-    """Call a function with staged values among its arguments, and write that down.
+    """Call a function with staged values among its arguments, and record the call.
 
-    Whether the answer is `open_ended` may be known; whatever the program knows from then on is a question.
+    The caller may know whether the answer is `open_ended`. If the program knows the answer, the call is a question.
     """
     operands = list(staged_in((*args, *kwargs.values()) if kwargs else args))
     trace = operands[0]._trace
@@ -270,18 +272,18 @@ def call(
 
 
 def adopted(trace: Trace, array: Any) -> Staged:
-    """A plain array, which is used up, as a value of this trace, to be written to."""
+    """A plain array as a value of this trace, to write to. The caller gives the array away."""
     trace.require_open()
     return Staged(trace, trace.add(method("copy"), (trace.constant(array), "K"), NOTHING, array).place)
 
 
 def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> None:
-    """Call a function that writes to its first argument, and write that down."""
+    """Call a function that writes to its first argument, and record the call."""
     trace = next(staged_in((x, *args, *kwargs.values())))._trace
     trace.require_open()
     if type(x) is not Staged:
         trace.refuse(
-            f"{name_in_program(function)}: values are written to an array that was made without any. Make it by "
+            f"{name_in_program(function)} writes staged values to a plain array. Make the array by "
             "numpy.zeros_like(x) or shiftreset_ad.zeros(shape)"
         )
     trace.require_writable(x.inside, name_in_program(function))
@@ -290,13 +292,13 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     try:
         function(x.inside, *map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
     except Exception as error:
-        trace.ask(raised, (function, x, *args), kwargs, type(error)).writes = True  # a part of it, maybe
+        trace.ask(raised, (function, x, *args), kwargs, type(error)).writes = True  # the call may have written a part
         raise
     trace.add(function, (x, *args), kwargs, None).writes = True
 
 
 def write_into(outs: list[Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Call a function with `out=`: its answers are written there."""
+    """Call a function with `out=`, and write its answers to these arrays."""
     if len(outs) == 1:
         write(Into(function), outs[0], *args, **kwargs)
         return outs[0]
