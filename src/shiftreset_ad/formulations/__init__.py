@@ -1,9 +1,9 @@
-"""The papers' formulations of differentiation, a room for each, all over the one table of partial derivatives.
+"""Each formulation of differentiation in the papers is a room, and all rooms use one table of partial derivatives.
 
-Each room is small, stands alone, and can be read beside its paper; `ROOMS` is the table of them. They have a common
-interface, `grad(f)` for a function of one structured argument, and so they are oracles for one another, and for the
-library's own `grad`: the tests run the same random programs through all of them. What rooms share is syntax, Python's
-(`overloading`, `structures`), and that of the core language in which the papers write transformations (`language`).
+A room is small, stands alone, and can be read beside its paper; `ROOMS` is the table of all rooms. They have a common
+interface, `grad(f)` for a function of one structured argument. So they are oracles for one another, and for the
+library's own `grad`: the tests run the same random programs through all of them. Rooms share only syntax: Python's
+(`overloading`, `structures`), and the core language in which the papers write transformations (`language`).
 
 >>> from shiftreset_ad.formulations import ROOMS
 >>> program = "fun x -> let y = x * x in y * sin y"
@@ -114,7 +114,7 @@ ROOMS = (
         WANG,
         "Fig. 9",
         "reverse mode as a map from terms to terms with shift and reset",
-        "a second derivative as it is, as the source language has no shift and reset",
+        "a transformation of its own output, as the source language has no shift and reset",
         style="terms",
         order=1,
     ),

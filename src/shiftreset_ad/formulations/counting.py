@@ -1,13 +1,14 @@
-"""What a derivative costs, counted in operations on numbers, so that the papers' claims can be checked as stated.
+"""The cost of a derivative, counted in operations on numbers: so the papers' claims can be checked as they are stated.
 
-Two ways to count, which agree: `count` has a number of its own, which is the primal of a room's numbers and counts what
-is done with it; `count_captured` has the library's own numbers, and a handler that counts the operations they capture:
+There are two ways to count, and they agree. `count` has a number class of its own: such a number is the primal of a
+room's numbers, and counts the operations on it. `count_captured` has the library's own numbers, and a handler that
+counts the operations that they capture:
 
-    operation on a number      `count`                         `count_captured`
-    who is told                `Counted.operate`               the handler that waits in `run`, as in `grad`
-    what becomes of it         a number more, and it goes on   forgotten, and it goes on
+    at an operation            `count`                         `count_captured`
+    who counts                 `Counted.operate`               the handler that waits in `run`, as in `grad`
+    what happens then          one more number, go on          the operation is forgotten, go on
 
-An addition to a known zero is an operation, and so is a multiplication by one; a comparison is none.
+An addition to a known zero counts as an operation, and so does a multiplication by one. A comparison does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from shiftreset_ad.numbers.tags import Tag
 
 
 class Costs(NamedTuple):
-    """What a run has cost: operations, numbers made by them or given, and numbers alive at a time, at most."""
+    """The cost of a run: operations, numbers that were made or given, and the most numbers alive at one time."""
 
     operations: int
     allocations: int
@@ -38,13 +39,13 @@ class Meter:
         self.operations = self.allocations = self.alive = self.peak = 0
 
     def made(self) -> None:
-        """Count a number more."""
+        """Count one more number."""
         self.allocations += 1
         self.alive += 1
         self.peak = max(self.peak, self.alive)
 
     def freed(self) -> None:
-        """Count a number less."""
+        """Count one number less."""
         self.alive -= 1
 
 
@@ -68,7 +69,7 @@ class Counted(Overloaded, measures=True):
 
 
 def count(f: Callable[..., Any], *args: Any) -> Costs:
-    """What `f(*args)` costs, for arguments that are structures of floats.
+    """The cost of `f(*args)`, for arguments that are structures of floats.
 
     >>> count(lambda x: (x * x) * x, 3.0)
     Costs(operations=2, allocations=3, peak=3)

@@ -1,4 +1,4 @@
-"""Programs of growing size, on which the costs of derivatives are counted: closed terms, each with a point for it."""
+"""Programs of growing size, to count the costs of derivatives: closed terms, each with a point."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def straight_line(n: int) -> Program:
 
 
 def sharing(n: int) -> Program:
-    """n squares, each of the one before: each result is used twice, and there are 2**n ways through the program.
+    """n squares, each of the result before: each result is used twice, and there are 2**n ways through the program.
 
     >>> print(sharing(2).term)
     fun x -> let x = x * x in let x = x * x in x

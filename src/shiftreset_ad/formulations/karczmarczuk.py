@@ -1,19 +1,21 @@
 """Reverse mode by closures that call one another at once, which is exponential: a fatal flaw.
 
-A number is its primal with a *backpropagator*, a function from the sensitivity of this number to the gradient. That of
-y = x1 * x2 calls those of its operands, and adds up what they return (Karczmarczuk 1998-2001; so criticised in
-Pearlmutter and Siskind's talks on "Lambda the Ultimate Backpropagator"):
+A number has a primal and a *backpropagator*, a function from the sensitivity of this number to the gradient. The
+backpropagator of y = x1 * x2 calls the backpropagators of x1 and x2, and adds up their answers (Karczmarczuk 1998-2001;
+Pearlmutter and Siskind name the flaw in their talks on "Lambda the Ultimate Backpropagator"):
 
     y_back = fun y_bar -> x1_back (y_bar * x2) + x2_back (y_bar * x1)
 
 1.  an operation computes its answer,
 2.  and a closure that holds the backpropagators of its operands;
-3.  the way back calls it with 1. It calls those of the operands, each for itself, and so on to the inputs.
+3.  the way back calls this closure with 1. The closure calls the backpropagators of its operands one by one, and so on
+    to the inputs.
 
-It is short, has no mutation, and is correct. But a number that is used twice is propagated from twice, and so are all
-before it: each `x = x * x` in a row doubles the calls. The remedy is to add up the sensitivity of a number *before*
-going on from it. That is what each of the papers' other constructions is about: order of the reverse phase in A-normal
-form (Pearlmutter and Siskind), of the continuations (Wang et al.), of the identities of shared terms (Krawiec et al.).
+It is short, has no mutation, and is correct. But if a number is used twice, its backpropagator is called twice, and so
+are those of all numbers before it: each `x = x * x` in a row doubles the calls. The remedy is to add up the sensitivity
+of a number *before* going on from it. Each of the papers' other constructions finds an order for that: the order of
+bindings in A-normal form (Pearlmutter and Siskind), of continuations (Wang et al.), of the names of shared terms
+(Krawiec et al.).
 
 The calls nest, one for each operation on the longest way: a thousand operations in a row exceed Python's limit, and
 `grad` then raises RecursionError.

@@ -1,7 +1,8 @@
-"""What every overloaded number shares: Python's syntax for arithmetic, and the one table of partial derivatives.
+"""All overloaded numbers share this: Python's syntax for arithmetic, and the one table of partial derivatives.
 
-A room's number class says in `operate` what an operation does, and nothing else. It gets `y = function(*xs)` for every
-elementwise function of the table: `x * x` and `np.sin(x)` go the same way. The mathematics is in `answer_and_partials`.
+A room's number class says in `operate` what an operation does, and nothing else. It is called for every elementwise
+function of the table, as `y = function(*xs)`: `x * x` and `np.sin(x)` go the same way. The mathematics is in
+`answer_and_partials`.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ STEPS = frozenset({np.sign, np.floor, np.ceil, np.rint, np.trunc, np.floor_divid
 
 
 class Overloaded:
-    """A number whose operators and NumPy functions are all `operate`, and which compares by its `primal`.
+    """A number whose operators and NumPy functions all call `operate`. It compares by its `primal`.
 
-    A class that derives from it is no dataclass: those are compared, and taken apart as structures, by their fields.
+    A subclass is not a dataclass: dataclasses compare by their fields, and are taken apart as structures.
     """
 
     __slots__ = ()
     primal: Any
-    # What the rules of the table ask of a number.
+    # The rules of the table ask a number for these.
     shape: ClassVar[tuple[Any, ...]] = ()
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
 
-    # The formulation that a number belongs to; None for one that only counts or writes down what is done with it.
+    # The formulation that a number belongs to; None for a number that only counts or records operations.
     formulation: ClassVar[str | None]
 
     def __init_subclass__(cls, measures: bool = False) -> None:
@@ -42,7 +43,7 @@ class Overloaded:
         cls.formulation = cls.__module__ if is_of_room else None
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """The answer of `function(*operands)`, of which at least one is a number of this class."""
+        """The answer of `function(*operands)`; at least one operand is a number of this class."""
         raise NotImplementedError(f"{type(self).__name__}.operate: the subclass has to say what an operation does")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -61,7 +62,7 @@ class Overloaded:
             return function(*(x.primal if isinstance(x, Overloaded) else x for x in operands))
         for x in operands:
             if isinstance(x, Overloaded) and x.formulation != self.formulation and x.formulation and self.formulation:
-                # Each takes the numbers of the other for constants, and the derivative would be silently wrong.
+                # Each formulation takes the numbers of the other for constants: the derivative would be silently wrong.
                 raise TypeError(
                     f"{function.__name__}: numbers of two formulations, {self.formulation.removeprefix(PACKAGE)} and "
                     f"{x.formulation.removeprefix(PACKAGE)}; nest derivatives of one formulation in one another"
@@ -77,7 +78,7 @@ class Overloaded:
     def __ne__(self, that: object) -> Any:
         return self._operate(np.not_equal, self, that)
 
-    __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
+    __hash__ = object.__hash__  # by value, a cache would return an answer that belongs to another number
 
     def __add__(self, that: Any) -> Any:
         return self._operate(np.add, self, that)
@@ -146,11 +147,11 @@ class Overloaded:
 def answer_and_partials(
     function: Callable[..., Any], *xs: Any, of: Sequence[Any] | None = None
 ) -> tuple[Any, list[Any]]:
-    """`y = function(*xs)` and each dy/dx, by the table; `xs` may be numbers themselves, and then so are these.
+    """`y = function(*xs)` and each dy/dx, by the table. If the `xs` are numbers themselves, so are the answers.
 
-    `of` are the operands that have these primals. What is its own primal is a constant, and its slope is not computed:
-    that of the exponent in x**2 is not a number where x is negative. Raises NotImplementedError for a function that is
-    not elementwise, and TypeError for what is no real number.
+    `of` are the operands that have these primals. An operand that is its own primal is a constant, and its slope is not
+    computed: the slope by the exponent of x**2 is NaN where x is negative. Raises NotImplementedError for a function
+    that is not elementwise, and TypeError for an operand that is not a real number.
 
     >>> answer_and_partials(np.multiply, 2.0, 3.0)
     (np.float64(6.0), [3.0, 2.0])
@@ -162,7 +163,7 @@ def answer_and_partials(
 
 
 def require_real(function: Callable[..., Any], xs: Sequence[Any]) -> None:
-    """Raise TypeError for what is no single real number, with which NumPy would compute all the same."""
+    """Raise TypeError unless each operand is a single real number; NumPy itself would compute with others, too."""
     for x in xs:
         if isinstance(x, (complex, tuple, list)):
             raise TypeError(f"{function.__name__}: formulations compute with real numbers; got {x!r:.60}")
@@ -174,13 +175,13 @@ def require_real(function: Callable[..., Any], xs: Sequence[Any]) -> None:
 
 
 def partials(function: Callable[..., Any], y: Any, *xs: Any, constant: Sequence[bool] = ()) -> list[Any]:
-    """The partial derivatives of y = function(*xs) with respect to each of `xs`; 0.0 for those that are constant."""
+    """The partial derivatives of y = function(*xs) with respect to each of `xs`; 0.0 for a constant."""
     if function in STEPS:
         return [0.0] * len(xs)
     if function not in ELEMENTWISE:
         raise NotImplementedError(
             f"{function.__name__}: formulations differentiate elementwise functions only; "
-            "write it by these, or use shiftreset_ad.grad"
+            "write it by elementwise functions, or use shiftreset_ad.grad"
         )
     table = ELEMENTWISE[function].partials
     wanted = [0.0 if is_constant else p for p, is_constant in zip(table, constant or [False] * len(xs), strict=True)]

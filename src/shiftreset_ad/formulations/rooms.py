@@ -1,4 +1,4 @@
-"""What is known of a formulation beside its code: where it is, what it shows, what it cannot do."""
+"""A room is described by the place of its code, by what it shows, and by what it cannot do."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Room:
     """A formulation of one of the papers: a module with at least `grad`.
 
     `style` says what its `grad` takes beside terms: "python" functions, functions in explicit "cps", or "terms" only.
-    `without` names what a program must not use: "references". `order` is the highest order of derivatives,
-    which come by `grad` of `grad`, or of what `derivative_by` names.
+    `without` names the constructs that a program must not use: "references". `order` is the highest order of
+    derivatives. They come by `grad` of `grad`, or by `grad` of the function that `derivative_by` names.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Room:
 
     @cached_property
     def module(self) -> ModuleType:
-        """The module, imported when it is first asked for."""
+        """The module, which is imported at the first access."""
         return import_module(f"shiftreset_ad.formulations.{self.path}")
 
     @property
@@ -48,5 +48,5 @@ class Room:
 
     @property
     def derivative(self) -> Callable[..., Any]:
-        """What makes of a program one for its derivative, which `grad` takes again."""
+        """The function from a program to a program for its derivative, which `grad` takes again."""
         return getattr(self.module, self.derivative_by)  # type: ignore[no-any-return]

@@ -15,9 +15,9 @@ NUMBERS = (float, np.floating, Overloaded, Number)
 
 
 class Structure:
-    """A structure with its floats, and numbers of other derivatives, taken out as `numbers`; the other leaves stay.
+    """A structure: its floats, and numbers of other derivatives, are taken out as `numbers`; the other leaves stay.
 
-    Raises TypeError, in the name of `operator`, for an argument without any; a result `may_be_constant`.
+    Raises TypeError, in the name of `operator`, if there are no numbers, unless the structure `may_be_constant`.
 
     >>> Structure((1.0, [2.0, "name"])).with_numbers([3.0, 4.0])
     (3.0, [4.0, 'name'])
@@ -33,15 +33,15 @@ class Structure:
             )
 
     def with_numbers(self, numbers: Sequence[Any], other: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
-        """The structure with other numbers, and every other leaf as it was, or as `other` changes it."""
+        """The structure with these numbers; `other` may change the other leaves."""
         return self._filled(list(map(other, self._leaves)), numbers)
 
     def derivative(self, numbers: Sequence[Any]) -> Any:
-        """The structure of a derivative: the numbers in their places, and None for every other leaf."""
+        """The structure of a derivative: these numbers in their places, and None for every other leaf."""
         return self._filled([None] * len(self._leaves), numbers)
 
     def is_like(self, that: Structure) -> bool:
-        """Whether both have their numbers in the same places; other leaves, and None in their place, do not count.
+        """Whether both have their numbers in the same places. Other leaves do not count; one may have None there.
 
         >>> Structure((1.0, "name")).is_like(Structure((2.0, None)))
         True
@@ -58,7 +58,7 @@ class Structure:
 
 
 def scalar(result: Any, operator: str = "grad") -> Any:
-    """What a function that `operator` differentiates has returned, if it is one number.
+    """The result of a function that `operator` differentiates, if it is one number; otherwise TypeError.
 
     >>> scalar((1.0, 2.0))
     Traceback (most recent call last):

@@ -1,19 +1,19 @@
 """Reverse mode, number 3, with mutable arrays (Krawiec et al. 2022, section 5.3.3).
 
-The way back of the room `sharing` looks its sensitivities up in a map, which costs the logarithm of the map's size if
-the map is immutable. Names are consecutive numbers, and their number is known when the forward pass is done: so an
-array of that size will do, which is changed in place, in the paper inside the ST monad.
+The way back of the room `sharing` looks up its sensitivities in a map. If the map is immutable, a look-up costs the
+logarithm of its size. Names are consecutive numbers, and after the forward pass it is known how many there are. So an
+array of this size can take the place of the map. It is changed in place; in the paper, inside the ST monad.
 
     data Delta = Zero | Scale r Delta | Add Delta Delta | Var DeltaId
     terms[id] is the term that id is bound to; the first n ids are the inputs       1.
     bars[id]  is the sensitivity of id                                              2.
     for id = last, ..., n: eval bars[id] in terms[id]                               3.
 
-Each step costs a constant, and so time and memory are linear in the number of operations without any proviso
-(Theorem 5). Here an element of `bars` is freed once it has been visited.
+Each step costs a constant. So time and memory are linear in the number of operations, without any condition
+(Theorem 5). Here an element of `bars` is freed when it has been visited.
 
-Derivatives nest, which the paper does not need, as its programs do not differentiate: an operation belongs to the
-newest state among its operands, and numbers of other states are constants to it.
+Derivatives nest here; the programs of the paper do not differentiate, so they do not need that. An operation belongs to
+the newest state among its operands. Numbers of other states are constants to it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Delta: TypeAlias = Zero | Scale | Add | Var
 
 
 class DeltaState:
-    """The array of terms, which the numbers of one call share; the `tag` says which call is newer than which."""
+    """The array of terms, which the numbers of one call share; a newer call has a greater `tag`."""
 
     def __init__(self, numbers: list[Any]) -> None:
         self.tag = next(_tags)
@@ -72,7 +72,7 @@ class DeltaState:
         self.inputs = [Number(x, self.delta_let(Zero()), self) for x in numbers]  # 1
 
     def delta_let(self, delta: Delta) -> Var:
-        """deltaLet: the next name, for this term."""
+        """deltaLet: the next name for a term."""
         self.terms.append(delta)
         return Var(DeltaId(len(self.terms) - 1))
 
@@ -99,7 +99,7 @@ class Number(Overloaded):
 
 
 def belongs(x: Any, state: DeltaState) -> TypeGuard[Number]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Number) and x.state is state
 
 

@@ -2,7 +2,7 @@
 
     build n (fun i -> e)    the array of e for i = 0, ..., n - 1
     a[i]                    one element
-    sum a                   all of them, added up
+    sum a                   the sum of all elements
 
 An array has a name of its own, and Delta terms are of two sorts, for numbers and for arrays:
 
@@ -13,9 +13,10 @@ An array has a name of its own, and Delta terms are of two sorts, for numbers an
     D[a[i]]      = deltaLet (Index a i)                                           2.
     D[sum a]     = deltaLet (Sum a)                                               3.
 
-The sensitivity of an array is a map from indices to numbers, and an index adds to one of them. The transpose of a[i] as
-a whole array, zero but at i, would cost the length of the array for every index. So indexing costs a constant, build
-and sum as much as there are elements, and the way back is linear in the number of operations, as without arrays.
+The sensitivity of an array is a map from indices to numbers, and a[i] adds to the number at i. If the transpose of a[i]
+were a whole array, zero except at i, each index would cost the length of the array. With the map, an index costs a
+constant, and build and sum cost as much as there are elements. The way back is linear in the number of operations, as
+it is without arrays.
 
 Elementwise arithmetic on arrays is a build of arithmetic on elements. Derivatives nest: an operation belongs to the
 newest state among its operands, and numbers of other states are constants to it, as in the room `sharing`.
@@ -78,7 +79,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """The vector of the sum of an array, which has `size` elements."""
+    """The vector of the sum of an array with `size` elements."""
 
     array: VarA
     size: int
@@ -103,7 +104,7 @@ DeltaA: TypeAlias = VarA | Build
 
 
 class DeltaState:
-    """The bindings of one call, of numbers and arrays; the `tag` says which call is newer than which."""
+    """The bindings of one call, of numbers and arrays; a newer call has a greater `tag`."""
 
     def __init__(self) -> None:
         self.tag = next(_tags)
@@ -116,11 +117,11 @@ class DeltaState:
         return new
 
     def number(self, primal: Any, delta: Delta) -> Number:
-        """A number, whose term gets a name."""
+        """A number; its term gets a name."""
         return Number(primal, Var(self.delta_let(delta)), self)
 
     def input(self, primal: Any) -> Number | ArrayNumber:
-        """A number or an array that the program begins with: a name, to which the way back leads."""
+        """An input, a number or an array: it has a name, to which the way back leads."""
         name = self.delta_let(Zero())
         return ArrayNumber(primal, VarA(name), self) if isinstance(primal, Array) else Number(primal, Var(name), self)
 
@@ -149,7 +150,7 @@ class Number(Overloaded):
 
 
 class Array(Overloaded):
-    """Numbers in a row; it cannot be changed.
+    """Numbers in a row, which cannot be changed.
 
     >>> Array([1.0, 2.0])[1]
     2.0
@@ -214,7 +215,7 @@ class ArrayNumber(Array):
 
 
 def belongs(x: Any, state: DeltaState) -> TypeGuard[Number]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Number) and x.state is state
 
 
@@ -228,7 +229,7 @@ def build(n: int, f: Callable[[int], Any]) -> Array:
 
 
 def array_of(elements: list[Any]) -> Array:
-    """The array of these numbers: of the newest state among them, the others are constants to it (1)."""
+    """The array of these numbers. It belongs to their newest state; numbers of other states are constants to it (1)."""
     states = [x.state for x in elements if isinstance(x, Number)]
     if not states:
         return Array(elements)
@@ -247,7 +248,7 @@ def elementwise(function: Callable[..., Any], operands: tuple[Any, ...]) -> Arra
 
 
 def run_delta(state: DeltaState, y_bar: Any, delta: Delta) -> dict[DeltaId, Any]:
-    """The way back from a term: the sensitivities of the names that nothing leads on from, the inputs."""
+    """The way back from a term: the sensitivities of the inputs, by their names."""
     sensitivities: dict[DeltaId, Any] = {}
     eval_delta(y_bar, delta, sensitivities)
     for name, term in reversed(state.bindings):
@@ -263,7 +264,7 @@ def run_delta(state: DeltaState, y_bar: Any, delta: Delta) -> dict[DeltaId, Any]
 
 
 def eval_delta(y_bar: Any, delta: Any, sensitivities: dict[DeltaId, Any]) -> None:
-    """Add y_bar times a term to the sensitivities of the names in it; that of an array is a map from indices."""
+    """Add y_bar times a term to the sensitivities of the names in it; for an array this is a map from indices."""
     match delta:
         case Scale(r, scaled):
             eval_delta(r * y_bar, scaled, sensitivities)
@@ -280,7 +281,7 @@ def eval_delta(y_bar: Any, delta: Any, sensitivities: dict[DeltaId, Any]) -> Non
 
 
 def add_at(bars: dict[Any, Any], key: Any, y_bar: Any) -> None:
-    """Add to an element of a map, which is zero if it is not there."""
+    """Add to an element of a map; an element that is not there is zero."""
     bars[key] = bars[key] + y_bar if key in bars else y_bar
 
 
@@ -308,7 +309,7 @@ def grad(f: Term | Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def sensitivity(x: Number | ArrayNumber, sensitivities: dict[DeltaId, Any]) -> Any:
-    """That of an input, zero where nothing has led to it."""
+    """The sensitivity of an input; zero if the result does not depend on it."""
     if isinstance(x, ArrayNumber):
         bars = sensitivities.get(x.delta.id, {})
         return Array(bars.get(i, 0.0) for i in range(len(x)))

@@ -1,7 +1,7 @@
-"""Reverse mode, number 2: the gradient is written down as a term, and evaluated once (Krawiec et al., Fig. 7 and 8).
+"""Reverse mode, number 2: the gradient is a term that is evaluated once (Krawiec et al. 2022, Fig. 7 and 8).
 
-Adding and scaling dense vectors all along is what makes `dense` slow. So they are put off: the second part of a number
-is a term that says what to do,
+The room `dense` is slow, as each operation adds and scales dense vectors. Here these sums and products are put off: the
+second part of a number is a term that says what to do,
 
     data Delta = Zero | OneHot i | Scale r Delta | Add Delta Delta
 
@@ -14,11 +14,11 @@ and evaluation pushes a sensitivity from the result down to the inputs, without 
     eval y_bar (Scale r d) x_bar = eval (r * y_bar) d x_bar
     eval y_bar (Add a b)   x_bar = eval y_bar a (eval y_bar b x_bar)
 
-That is reverse mode: an operation costs the same whatever the number of inputs. But a result that is used twice is in
-the term twice, and is evaluated twice, and so are its parts: for y1 = x * x, y2 = y1 * y1, ... evaluation takes 2**n
-steps. The next room, `sharing`, mends that.
+That is reverse mode: the cost of an operation does not depend on the number of inputs. But a result that is used twice
+is in the term twice. It is evaluated twice, and so are its parts: for y1 = x * x, y2 = y1 * y1, ... evaluation takes
+2**n steps. The next room, `sharing`, mends that.
 
-`eval` keeps what is left to do on a list of its own, as terms are as deep as programs are long. Derivatives nest by
+`eval` keeps the remaining terms on a list of its own, as terms are as deep as programs are long. Derivatives nest by
 tags, which the paper does not need, as its programs do not differentiate (see `duals`).
 """
 
@@ -69,7 +69,7 @@ Delta: TypeAlias = Zero | OneHot | Scale | Add
 
 
 class DeltaNumber(Overloaded):
-    """A `primal` and the term for its gradient, of the call that the `tag` stands for."""
+    """A `primal` and the term for its gradient, of the call with this `tag`."""
 
     __slots__ = ("delta", "primal", "tag")
 
@@ -90,12 +90,12 @@ class DeltaNumber(Overloaded):
 
 
 def belongs(x: Any, tag: int) -> TypeGuard[DeltaNumber]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, DeltaNumber) and x.tag == tag
 
 
 def eval_delta(y_bar: Any, delta: Delta, x_bar: list[Any]) -> None:
-    """Add to `x_bar`, a component for each input, y_bar times the vector that the term stands for (2).
+    """Add y_bar times the vector of the term to `x_bar`, which has a component for each input (2).
 
     >>> x_bar = [0.0, 0.0]
     >>> eval_delta(1.0, Add(Scale(3.0, OneHot(0)), OneHot(1)), x_bar)

@@ -1,17 +1,17 @@
 """Reverse mode, number 1: the tangent is the whole gradient, a dense vector (Krawiec et al. 2022, Fig. 5 and 6).
 
-Forward mode computes with one direction at a time. But all that it does to tangents is to add and to scale them, so
-that they may be of any vector space: let them be vectors with a component for each input.
+Forward mode computes with one direction at a time. But it only adds and scales tangents, so tangents may be elements of
+any vector space. Here they are vectors with a component for each input.
 
     D[R]       = (R, Vector)
     wrapper    : the i-th input is (x, one_hot i)                                      1.
     D[e1 * e2] = ... (x1 * x2, scale x2 d1 + scale x1 d2)                              2.
     gradient   = the second part of the result                                         3.
 
-One run gives the gradient, which is what reverse mode is for. It is simple and correct, and inefficient: an operation
-costs as much as there are inputs. The next room, `delta`, puts the vector operations off.
+One run gives the gradient, as in reverse mode. This is simple and correct, and inefficient: the cost of an operation
+grows with the number of inputs. The next room, `delta`, puts the vector operations off.
 
-Derivatives nest by tags, which the paper does not need, as its programs do not differentiate (see `duals`).
+Derivatives nest by tags; the programs of the paper do not differentiate, so they need no tags (see `duals`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _tags = count()
 
 
 class Vector:
-    """A dense vector: all that is done with it is to add and to scale."""
+    """A dense vector, which can be added and scaled."""
 
     __slots__ = ("components",)
 
@@ -51,12 +51,12 @@ class Vector:
         return Vector([a + b for a, b in zip(self.components, that.components, strict=True)])
 
     def scale(self, r: Any) -> Vector:
-        """The vector r times this one."""
+        """r times this vector."""
         return Vector([r * a for a in self.components])
 
 
 class DenseNumber(Overloaded):
-    """A `primal` and its `vector` of derivatives by all inputs, of the call that the `tag` stands for."""
+    """A `primal` and its `vector` of derivatives by all inputs, of the call with this `tag`."""
 
     __slots__ = ("primal", "tag", "vector")
 
@@ -75,7 +75,7 @@ class DenseNumber(Overloaded):
 
 
 def belongs(x: Any, tag: int) -> TypeGuard[DenseNumber]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, DenseNumber) and x.tag == tag
 
 

@@ -1,6 +1,6 @@
 """Forward mode by dual numbers (Krawiec et al. 2022, section 3, Fig. 3 and 4).
 
-The paper translates a program of reals into one of dual numbers, and leaves every other construct as it is:
+The paper translates a program on reals into a program on dual numbers, and leaves every other construct as it is:
 
     D[R]       = (R, R)                       primal and tangent
     D[S -> T]  = D[S] -> D[T]                 and so on for pairs and sums
@@ -9,12 +9,12 @@ The paper translates a program of reals into one of dual numbers, and leaves eve
                      (x2, x2_dot) = D[e2]
                  in (x1 * x2, x2 * x1_dot + x1 * x2_dot)     2. the tangent, by the partial derivatives
 
-Here Python does the translation: overloaded arithmetic runs the program itself on dual numbers, so that functions,
-structures, sums and references come for free. The map from terms to terms is the room `source_duals`.
+Here Python does the translation: overloaded arithmetic runs the program itself on dual numbers. So functions,
+structures, sums and references need nothing more. The map from terms to terms is the room `source_duals`.
 
-The paper differentiates programs that do not differentiate themselves, so that one kind of dual number is enough. Here
-derivatives nest: each call has a `tag`, an operation belongs to the newest tag among its operands, and numbers of
-other tags are constants to it, which may be its primals and tangents.
+The programs of the paper do not differentiate themselves, so one kind of dual number is enough there. Here derivatives
+nest: each call has a `tag`, and an operation belongs to the newest tag among its operands. Numbers of other tags are
+constants to it; they may be its primals and tangents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _tags = count()
 
 
 class Dual(Overloaded):
-    """A `primal` and its `tangent`, of the call that the `tag` stands for."""
+    """A `primal` and its `tangent`, of the call with this `tag`."""
 
     __slots__ = ("primal", "tag", "tangent")
 
@@ -52,7 +52,7 @@ class Dual(Overloaded):
 
 
 def belongs(x: Any, tag: int) -> TypeGuard[Dual]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Dual) and x.tag == tag
 
 

@@ -1,18 +1,18 @@
-"""Fusion: a whole function as one operation (Krawiec et al. 2022, Fig. 15).
+"""Fusion makes one operation of a whole function (Krawiec et al. 2022, Fig. 15).
 
-In the room `sharing` each operation of the program makes a binding. A function that is called often, a dot product or
-an activation, need not leave all of its operations behind: where it is called, its own gradient is computed at once,
-forward and back, and what stays is the value and one binding, with a partial derivative for each argument.
+In the room `sharing` each operation of the program makes a binding. A function that is called often, such as a dot
+product or an activation, can do with one binding for a call: its own gradient is computed at once, forward and back,
+and only the value and one binding remain, with a partial derivative for each argument.
 
     fused f (x1, d1) ... = do { let (y, (p1, ...)) = value and gradient of f at x1 ...         1.
                               ; d <- deltaLet (Add (Scale p1 d1) ...)                          2.
                               ; return (y, d) }
 
-So f is treated as a primitive, whose partial derivatives are found by the construction itself. It has to be closed: the
-numbers that it uses are its arguments.
+So f is treated as a primitive, and the construction itself finds the partial derivatives. The function must be closed:
+all numbers that it uses are its arguments.
 
-Derivatives nest, here already for step 1: an operation belongs to the newest state among its operands, and numbers of
-other states are constants to it.
+Derivatives nest, and step 1 already needs that: an operation belongs to the newest state among its operands, and
+numbers of other states are constants to it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Delta: TypeAlias = Zero | Scale | Add | Var
 
 
 class DeltaState:
-    """The bindings of one call, of which the first are its inputs; the `tag` says which call is newer than which."""
+    """The bindings of one call, its inputs first; a newer call has a greater `tag`."""
 
     def __init__(self) -> None:
         self.tag = next(_tags)
@@ -96,26 +96,26 @@ class Number(Overloaded):
 
 
 def newest_state(numbers: Any) -> DeltaState:
-    """The state of an operation with these operands, of which at least one is a `Number`."""
+    """The state of an operation with these operands; at least one of them is a `Number`."""
     return max((x.state for x in numbers if isinstance(x, Number)), key=lambda state: state.tag)
 
 
 def belongs(x: Any, state: DeltaState) -> TypeGuard[Number]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Number) and x.state is state
 
 
 def one_binding(y: Any, active: list[tuple[Any, Number]], state: DeltaState) -> Number:
-    """The number y, with a name for its term: a partial derivative and a number for each active operand (2)."""
+    """The number y, with a name for its term: the sum of slope times vector over the active operands (2)."""
     parts: list[Delta] = [Scale(slope, x.delta) for slope, x in active]
     return Number(y, state.delta_let(reduce(Add, parts)), state)
 
 
 def fused(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `f`, with one binding for a call of it, whatever it does inside.
+    """The function `f`; each call makes one binding, however many operations `f` has.
 
-    `f` takes structures of numbers and returns a number. Raises TypeError for another result, and for an `f` that uses
-    a number that is not among its arguments.
+    `f` takes structures of numbers and returns a number. Raises TypeError for another result, and if `f` uses a number
+    that is not among its arguments.
 
     >>> multiply_and_add = fused(lambda x, y, z: x * y + z)
     >>> grad(lambda x: multiply_and_add(*x))((2.0, 3.0, 4.0))
@@ -138,7 +138,7 @@ def fused(f: Callable[..., Any]) -> Callable[..., Any]:
 
         y, slopes = value_and_gradient(of_active, tuple(x.primal for x in active), "fused")  # 1
         if any(isinstance(x, Number) and x.state.tag >= state.tag for x in (y, *slopes)):
-            raise TypeError("fused: the function uses a number that is not among its arguments; make it one")
+            raise TypeError("fused: the function uses a number that is not among its arguments; make it an argument")
         return one_binding(y, list(zip(slopes, active, strict=True)), state)
 
     return operation

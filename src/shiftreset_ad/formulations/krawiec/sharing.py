@@ -1,8 +1,9 @@
 """Reverse mode, number 3: Delta terms with sharing, in linear time (Krawiec et al. 2022, section 5, Fig. 9 to 11).
 
-A Delta term (room `delta`) mentions a result as often as the program uses it. Here each result gets a name, and terms
-mention names. The bindings of names are a state that the program threads: the paper translates it into a state monad
-(room `source_sharing`); here the numbers of one call share a `DeltaState`, and Python's order of evaluation threads it.
+A Delta term (room `delta`) has a result in it as often as the program uses the result. Here each result gets a name,
+and terms have names in them. The bindings of names are a state that passes through the program. The paper translates
+the program into a state monad (room `source_sharing`). Here the numbers of one call share a `DeltaState`, which
+Python's order of evaluation keeps in order.
 
     data Delta = Zero | OneHot i | Scale r Delta | Add Delta Delta | Var DeltaId
     data DeltaState = { next DeltaId, bindings of DeltaId to Delta }
@@ -11,17 +12,17 @@ mention names. The bindings of names are a state that the program threads: the p
                     ; d <- deltaLet (Add (Scale x2 d1) (Scale x1 d2))        1. a name for each result
                     ; return (x1 * x2, d) }
 
-The way back starts with the result's sensitivity, and visits the bindings in reverse order, each once: then all uses
-of a name, which come later in the program, have been visited, and its sensitivity is complete.
+The way back starts with the sensitivity of the result, and visits each binding once, in reverse order. All uses of a
+name come later in the program, so they have been visited before, and the sensitivity of the name is complete.
 
     evalDelta y_bar (Var id) = add y_bar to the sensitivity of id            2. the other terms as in `delta`
     runDelta: for each binding, last first: take its sensitivity out of the map, and evalDelta it in its term    3.
 
-A binding has a term of constant size and is made by one operation, so that time and memory are linear in the number of
-operations that the program carries out, up to the cost of the map (Theorem 5; `array_backed` has none).
+One operation makes one binding, with a term of constant size. So time and memory are linear in the number of operations
+that the program carries out, apart from the cost of the map (Theorem 5; `array_backed` has no map).
 
-Derivatives nest, which the paper does not need, as its programs do not differentiate: an operation belongs to the
-newest state among its operands, and numbers of other states are constants to it.
+Derivatives nest here; the programs of the paper do not differentiate, so they do not need that. An operation belongs to
+the newest state among its operands. Numbers of other states are constants to it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ Delta: TypeAlias = Zero | OneHot | Scale | Add | Var
 
 
 class DeltaState:
-    """The bindings that one call has made so far, in order; the `tag` says which call is newer than which."""
+    """The bindings that one call has made so far, in order; a newer call has a greater `tag`."""
 
     def __init__(self) -> None:
         self.tag = next(_tags)
@@ -92,7 +93,7 @@ class DeltaState:
         return Var(new)
 
     def lift(self, constant: Any) -> Number:
-        """A constant as a number of this call, with a name: what the translation makes of a literal."""
+        """A constant as a number of this call, with a name, as the translation does with a literal."""
         return Number(constant, self.delta_let(Zero()), self)
 
 
@@ -118,12 +119,12 @@ class Number(Overloaded):
 
 
 def belongs(x: Any, state: DeltaState) -> TypeGuard[Number]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Number) and x.state is state
 
 
 class Trace(NamedTuple):
-    """What the forward pass leaves: the result, the terms of the numbers in it, and the bindings of their names."""
+    """The outcome of the forward pass: the result, the terms of the numbers in it, and the bindings of their names."""
 
     result: Any
     deltas: list[Delta]
@@ -131,7 +132,7 @@ class Trace(NamedTuple):
 
 
 def trace(f: Term | Callable[[Any], Any]) -> Callable[[Any], Trace]:
-    """The forward pass of `f`, of any structure to any structure, which `show` prints.
+    """The forward pass of `f`, from any structure to any structure; `show` prints it.
 
     >>> print(show(trace(lambda x: (x * x) * 2.0)(3.0)))
     let d0 = 3.0 * x0 + 3.0 * x0

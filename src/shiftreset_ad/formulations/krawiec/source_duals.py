@@ -8,7 +8,7 @@
     D[e1 < e2]  = fst D[e1] < fst D[e2]                                                        3.
 
 All other constructs are translated part by part: functions, pairs, sums, references (which the paper does not have),
-even shift and reset. The target is the same language, so that `transform(transform(term))` is a second derivative.
+even shift and reset. The target is the same language, so `transform(transform(term))` is a second derivative.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _translate(term: Term, names: Names) -> Recursion[Term]:
 
 
 def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term:
-    """The answer of an operation and its tangent, with names for all that is used twice.
+    """The answer of an operation and its tangent, with a name for each term that is used twice.
 
     An operand that is written as a constant has no share: at a negative x, `power x 2.0` has no derivative by 2.0.
     """
@@ -88,7 +88,7 @@ def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term
 
 
 def jvp(f: Term) -> Callable[[Any, Any], Any]:
-    """The derivative along a direction of a function that a closed term denotes, `(x, x_dot) -> y_dot`.
+    """The derivative along a direction, `(x, x_dot) -> y_dot`, of the function that a closed term denotes.
 
     Raises TypeError for a direction of another structure, and for a result that is not made of numbers.
 
@@ -101,7 +101,7 @@ def jvp(f: Term) -> Callable[[Any, Any], Any]:
 
 
 def _pushed(f: Term, operator: str) -> Callable[[Any, Any], Any]:
-    """The translated function, which takes x and its tangent, and returns its result as duals."""
+    """The translated function: it takes x and its tangent, and returns duals."""
     if not isinstance(f, Term):
         raise TypeError(f"{operator}: this room translates terms, and takes a term for a function; got {f!r}")
     translated = transform(f)
@@ -111,7 +111,7 @@ def _pushed(f: Term, operator: str) -> Callable[[Any, Any], Any]:
         if not direction.is_like(inputs):
             raise TypeError(f"{operator}: the direction has to have the structure of the argument {x!r}; got {x_dot!r}")
         pairs = list(zip(inputs.numbers, direction.numbers, strict=True))
-        # An integer is a real number, too, which is held constant.
+        # An integer is a real number, too, and is held constant.
         duals = inputs.with_numbers(pairs, lambda leaf: (leaf, 0.0) if is_real(leaf) else leaf)
         return call(run(translated), duals, lambda y: y)
 
@@ -139,7 +139,7 @@ def _tangents(y: Any) -> Any:
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of the function that a closed term denotes, in the structure of its argument: a pass for each input.
 
-    Raises TypeError for what is not a term, and for a result that is not a number.
+    Raises TypeError if `f` is not a term, and for a result that is not a number.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(parse("fun x -> x * x"))(3.0)

@@ -1,7 +1,7 @@
 """Reverse mode, number 3, as a monadic translation of terms (Krawiec et al. 2022, section 5, Fig. 9 to 11).
 
-The room `sharing` names each result in a state that Python threads. Here the target is pure: a program becomes a
-computation in a state monad, which threads the next DeltaId and the bindings.
+The room `sharing` names each result in a state that the numbers share. Here the target is pure: a program becomes a
+computation in a state monad, whose state is the next DeltaId and the bindings.
 
     M a         = State -> a * State                  State = DeltaId * list of (DeltaId * Delta)
     D[R]        = R * Delta                           types
@@ -14,11 +14,11 @@ computation in a state monad, which threads the next DeltaId and the bindings.
     D[r]        = bind (deltaLet zero) (fun d -> return (r, d))                                3.
 
 and so on: all parts of a construct are computed from left to right, and then the construct is applied to their values
-(1). That is also the order of the source, so that references, which the paper does not have, need nothing more.
+(1). The source has the same order, so references, which the paper does not have, need nothing more.
 
-Delta terms are values of the core language, and the monad is a few functions of it, so that the result is an ordinary
-closed term. It is run from the empty state, and the bindings that it leaves are visited last to first, each once, as
-in Fig. 11 (4). Programs with shift and reset are refused: their control would have to be the monad's.
+Delta terms are values of the core language, and the monad is a few functions of the language, so the result is an
+ordinary closed term. It runs from the empty state. Then each binding that it has left is visited once, last to first,
+as in Fig. 11 (4). Programs with shift and reset are refused: their control would have to be in the monad.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ DEFINITIONS = {
     "add": parse("fun a -> fun b -> inr (inr (inr (inl (a, b))))"),
 }
 START = (0.0, Left(()))
-ZERO = Left(())  # the value of Zero: the term of an integer in the argument
+ZERO = Left(())  # the value of Zero: the Delta term of an integer in the argument
 
 
 def one_hot(i: int) -> Any:
-    """The value of OneHot i: the term that an input begins with."""
+    """The value of OneHot i: the Delta term of an input."""
     return Right(Left(i))
 
 
@@ -106,7 +106,7 @@ def transform(term: Term) -> Term:
 
 
 class _Translation:
-    """The rules, with a supply of new names; `names` are those of the monad, which the source does not use."""
+    """The rules, with a supply of new names. `names` has the names of the monad, which the source does not use."""
 
     def __init__(self, source: Term) -> None:
         self._supply = Names(source)
@@ -143,7 +143,7 @@ class _Translation:
         return self._bind(parts, lambda *values: self._return(with_parts(term, values)))
 
     def _operation(self, operation: Primitive, operands: tuple[Term, ...]) -> Term:
-        """The answer of an operation, with a name for its Delta term, in which constant operands have no part (2)."""
+        """The answer of an operation, with a name for its Delta term, which has no part for a constant operand (2)."""
         primals = [self._supply.fresh("x") for _ in operands]
         deltas = [self._supply.fresh("d") for _ in operands]
         y = self._supply.fresh("y")
@@ -183,7 +183,7 @@ PROGRAM = parse("let (f, state) = computation start in f x state")
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of the function that a closed term denotes, in the structure of its argument.
 
-    Raises TypeError for what is not a term, for shift and reset, and for a result that is not a number.
+    Raises TypeError if `f` is not a term, for shift and reset, and for a result that is not a number.
 
     >>> grad(parse("fun x -> fst x * snd x"))((2.0, 3.0))
     (3.0, 2.0)

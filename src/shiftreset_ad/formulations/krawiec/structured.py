@@ -1,17 +1,17 @@
-"""Reverse mode of any structured S -> T (Krawiec et al. 2022, Fig. 16).
+"""Reverse mode from any structure S to any structure T (Krawiec et al. 2022, Fig. 16).
 
-The construction of the room `sharing` is for functions of several reals with one result. Only its two ends know that:
+The construction of the room `sharing` is for functions of several reals with one result. Only its two ends change:
 
     the argument of type S is taken apart, each of its reals gets a name, and it is put together again      1.
     the way back begins with a sensitivity for each real in the result of type T                            2.
     the sensitivities of the first names, one for each real in S, are put together as the gradient          3.
 
-so that the reverse derivative at x is a map of structures, T -> S, the transpose of the Jacobian. In the paper a class
-of types says how to take them apart; here optree does: tuples, lists, dicts, dataclasses, and the core language's sums.
-The bindings stay as they are, so that the map can be applied many times: once for each row of the Jacobian.
+So the reverse derivative at x is a map of structures, T -> S, the transpose of the Jacobian. In the paper a type class
+says how to take structures apart. Here optree does it, for tuples, lists, dicts, dataclasses, and the core language's
+sums. The bindings stay as they are, so the map can be applied many times: once for each row of the Jacobian.
 
-Derivatives nest, which the paper does not need, as its programs do not differentiate: an operation belongs to the
-newest state among its operands, and numbers of other states are constants to it.
+Derivatives nest here; the programs of the paper do not differentiate, so they do not need that. An operation belongs to
+the newest state among its operands. Numbers of other states are constants to it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Delta: TypeAlias = Zero | Scale | Add | Var
 
 
 class DeltaState:
-    """The bindings of one call, of which the first are its inputs; the `tag` says which call is newer than which."""
+    """The bindings of one call, its inputs first; a newer call has a greater `tag`."""
 
     def __init__(self) -> None:
         self.tag = next(_tags)
@@ -97,7 +97,7 @@ class Number(Overloaded):
 
 
 def belongs(x: Any, state: DeltaState) -> TypeGuard[Number]:
-    """Whether x is a number of this call; all others are constants to it."""
+    """Whether x is a number of this call; all other numbers are constants to it."""
     return isinstance(x, Number) and x.state is state
 
 

@@ -110,5 +110,5 @@ __all__ = [
     "with_parts",
 ]
 
-# Terms are printed as they are parsed: here, where the language is put together.
+# The text of a term is the text that `parse` takes. It is set here, where the language is put together.
 Term.__str__ = show  # type: ignore[assignment]

@@ -4,8 +4,9 @@
     binding ::=  c | fun x -> block | x y | (x, y) | fst x | snd x | inl x | inr x | x + y | sin x | ...
               |  case x of y -> f y | z -> g z
 
-and `ref x`, `!x`, `x := y`, `shift k in block`, `reset block`. The branches of a `case` are two functions, of which it
-calls one. All bound names differ. Sabry and Felleisen 1992; Pearlmutter and Siskind 2008, section 3, transform it.
+and `ref x`, `!x`, `x := y`, `shift k in block`, `reset block`. The branches of a `case` are two functions, and the
+`case` calls one of them. All bound names differ. The form is by Sabry and Felleisen 1992; the transform of Pearlmutter
+and Siskind 2008, section 3, takes programs in it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shiftreset_ad.formulations.language.terms import App, Case, Lam, Let, Reset
 
 
 def to_anf(term: Term) -> Term:
-    """The same program in A-normal form; of a function, the function.
+    """The same program in A-normal form; if it is a function, the result is a function.
 
     >>> from shiftreset_ad.formulations.language import parse, show
     >>> show(to_anf(parse("fun x -> sin (x * x) + 1.0")))
@@ -43,7 +44,7 @@ class _Block:
         return body
 
     def function(self, function: Lam, scope: Mapping[str, str]) -> Recursion[Lam]:
-        """A function, whose body is a block of its own."""
+        """A function; its body is a new block."""
         name, inside = self._bound(function.parameter, scope)
         return Lam(name, (yield _Block(self._names).body(function.body, inside)))
 

@@ -1,8 +1,8 @@
-"""The CPS transformation of Wang et al. 2019, appendix, by a translator that is in continuation-passing style itself.
+"""The CPS transformation of Wang et al. 2019, appendix, by a translator that is itself in continuation-passing style.
 
-Reverse mode in CPS (Fig. 11) has its rules, but those for constants and arithmetic; the rules are in the docstrings of
-the two. `κ` is the translator's continuation, `k` one of the target program's. The translator's calls wait on a list
-(`recursion`), so that it does not nest on Python's stack.
+Reverse mode in CPS (Fig. 11) has the same rules, except for constants and arithmetic; `wang.cps` and `wang.source_cps`
+have the rules in their docstrings. `κ` is a continuation of the translator, `k` a continuation of the target program.
+The translator's calls wait on a list (`recursion`), so they do not nest on Python's stack.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Static: TypeAlias = Callable[[Term], Recursion[Term]]  # a continuation of the t
 class CpsTranslator:
     """The rules of the standard transformation; a transformation that extends it has another `rule`."""
 
-    effects: ClassVar[tuple[type[Term], ...]] = EFFECTS  # what a term is named for, before others are evaluated
+    effects: ClassVar[tuple[type[Term], ...]] = EFFECTS  # a term with one of these gets a name before later terms
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -121,7 +121,7 @@ class CpsTranslator:
     def in_order(
         self, terms: Sequence[Term], kappa: Callable[[Sequence[Term]], Recursion[Term]], done: Sequence[Term] = ()
     ) -> Recursion[Term]:
-        """[e1] (λ‾p1. [e2] (λ‾p2. κ p1 p2)), where p1 gets a name if what is evaluated for p2 might change it."""
+        """[e1] (λ‾p1. [e2] (λ‾p2. κ p1 p2)); p1 gets a name if the evaluation of p2 might change its value."""
         if not terms:
             return kappa(done)
         first, *others = terms
@@ -147,5 +147,5 @@ def after(construct: Callable[[Term], Term], kappa: Static) -> Static:
 
 
 def dynamic(k: Term) -> Static:
-    """λ‾m. k @~ m, the static continuation that passes on to one of the target program."""
+    """λ‾m. k @~ m, the static continuation that calls `k`, a continuation of the target program."""
     return lambda m: immediately(App(k, m))

@@ -30,7 +30,7 @@ def if_then_else(condition: Term, then: Term, otherwise: Term) -> Term:
 
 
 def sequence(*terms: Term) -> Term:
-    """e; e; ...: the value of the last."""
+    """e; e; ...: its value is the value of the last term."""
     *first, last = terms
     for term in reversed(first):
         last = Let(UNUSED, term, last)
@@ -49,7 +49,7 @@ def let_pair(first: str, second: str, pair: Term, body: Term) -> Term:
 
 
 def letrec(name: str, parameter: str, function: Term, body: Term) -> Term:
-    """let rec name = fun parameter -> function in body: a function that is given itself.
+    """let rec name = fun parameter -> function in body: a function that takes itself as an argument.
 
     >>> from shiftreset_ad.formulations.language import evaluate, parse
     >>> function = parse("if n < 1.0 then 1.0 else x * f (n - 1.0)")
@@ -65,8 +65,8 @@ def letrec(name: str, parameter: str, function: Term, body: Term) -> Term:
 def repeat(times: int, function: Term, start: Term) -> Term:
     """function (function (... start)): a loop of `times` rounds, which is a tail-recursive function.
 
-    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the paper's examples. A loop of thousands of
-    rounds is better written by `letrec`, with a real number for its counter, as this one is a term as deep.
+    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the paper's examples. So the term is as deep
+    as the number of rounds: write a loop of thousands of rounds by `letrec`, with a real number as its counter.
     """
     names = Names(function, start)
     loop, state, rest, step = (names.fresh(name) for name in ("loop", "state", "rest", "step"))

@@ -1,4 +1,4 @@
-"""The words of the core language that its printer and its parser share.
+"""The grammar of the core language, which its printer and its parser share.
 
     e ::= fun x -> e | let x = e in e | e; e | case e of x -> e | x -> e | if e then e else e | shift k in e
         | e := e | e < e | e + e | e * e | -e | e e | fst e | snd e | inl e | inr e | ref e | !e | reset e | sin e
@@ -50,12 +50,12 @@ INFIX_OF = {function: (symbol, level) for symbol, (function, level) in INFIX.ite
 PREFIX = {"fst": Fst, "snd": Snd, "inl": Inl, "inr": Inr, "ref": Ref, "!": Deref, "reset": Reset}
 PREFIX_OF = {construct: word for word, construct in PREFIX.items()}
 
-# Functions by their NumPy names; those with an infix symbol have that only.
+# Functions by their NumPy names; a function with an infix symbol has only the symbol.
 FUNCTIONS: tuple[Any, ...] = (*ELEMENTWISE, *STEPS, *COMPARISONS)
 PRIMITIVES: dict[str, Any] = {
     name: f
     for f in FUNCTIONS
-    # SciPy has functions of these names, too, and they are in the table once it is imported.
+    # SciPy has functions with the same names, which enter the table when SciPy is imported.
     if vars(np).get(name := f.__name__) is f and isinstance(f, np.ufunc) and f not in (*INFIX_OF, np.negative)
 }
 NUMBERS = {"inf": np.inf, "nan": np.nan}

@@ -1,7 +1,7 @@
 """The standard interpretation: each term means what the same construct means in Python.
 
-Functions are Python's functions, and control is the library's own `shift` and `reset`, whose continuations can be
-called once. Whatever numbers go in, arithmetic is theirs, so that a program runs on any overloaded number.
+Functions are Python's functions. Control is the library's own `shift` and `reset`, whose continuations can be called
+once. Arithmetic is the arithmetic of the numbers that go in, so a program runs on any overloaded number.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Closure:
 
 
 def evaluate(term: Term, environment: Environment | None = None) -> Any:
-    """The value of a term, whose free variables are in the environment (Wang et al. 2019, standard interpretation).
+    """The value of a term with its free variables in the environment (Wang et al. 2019, standard interpretation).
 
-    Bodies of `let`, branches and calls in their place do not nest on Python's stack; all other parts of a term do, and
-    RecursionError says so. Raises NameError for a free variable that is not in the environment, and TypeError where
-    the program is ill-typed.
+    Bodies of `let`, branches, and calls in these places do not nest on Python's stack. All other parts of a term nest,
+    and may raise RecursionError. Raises NameError for a free variable that is not in the environment, and TypeError
+    where the program is ill-typed.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> evaluate(parse("let x = 3.0 in x * x"))
@@ -85,7 +85,7 @@ def evaluate(term: Term, environment: Environment | None = None) -> Any:
 
 
 def value_of(term: Term, env: Environment) -> Any:
-    """The value of a term; what is last in it goes on in the loop."""
+    """The value of a term; the loop goes on with the last part of the term."""
     while True:
         match term:
             case Var(name):
@@ -142,7 +142,7 @@ def look_up(name: str, environment: Environment) -> Any:
 
 
 def as_function(f: Term | Callable[..., Any]) -> Callable[..., Any]:
-    """A Python function as it is, and the one that a closed term denotes: what every formulation's `grad` takes."""
+    """The function that every formulation's `grad` takes: `f` itself, or the function that a closed term denotes."""
     function = evaluate(f) if isinstance(f, Term) else f
     if not callable(function):
         raise TypeError(f"grad: expected a function, or a term for one; got {function!r}")

@@ -1,9 +1,9 @@
 """An abstract machine for the core language: the continuation is a value, a linked list of frames.
 
 So nothing nests on Python's stack, a continuation may be called any number of times, and `shift` takes the frames up
-to the nearest `reset` (Felleisen's machine with the frames as functions). It also runs programs *in explicit CPS*: give
-`run` a `primitive`, and every operation is handed the rest of the program, as the first formulations of Wang et al.
-want it (section 3.1): `primitive(function, operands, k)`.
+to the nearest `reset` (Felleisen's machine, with functions as frames). The machine also runs programs *in explicit
+CPS*: give `run` an `operate`, and each operation gets the rest of the program, as in the first formulations of Wang et
+al. (section 3.1), by `operate(function, operands, k)`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from shiftreset_ad.formulations.language.values import (
     require_sum,
 )
 
-# What is left to do: a frame, and the frames outside it. A frame takes the value of its hole, and those outside.
+# The rest of the program: a frame, and the frames outside it. A frame takes the value of its hole, and these frames.
 Frame: TypeAlias = Callable[[Any, Any], Any]
 Frames: TypeAlias = tuple[Frame, Any] | None
 Then: TypeAlias = Callable[[tuple[Any, ...], Frames], "State"]
-# What carries out an operation in explicit CPS: its function and operands, and the rest of the program.
+# The function that carries out an operation in explicit CPS: on a function, its operands, the rest of the program.
 Operate: TypeAlias = Callable[[Callable[..., Any], tuple[Any, ...], Callable[[Any], Any]], Any]
 
 
@@ -101,7 +101,7 @@ def run(
     k: Callable[[Any], Any] = lambda value: value,
     operate: Operate | None = None,
 ) -> Any:
-    """What `k` answers when it is handed the value of a term.
+    """The answer of `k` to the value of a term.
 
     With `operate`, the program runs in explicit CPS: each arithmetic operation is `operate(function, operands, rest)`,
     where `rest` takes the answer, runs the rest of the program, and returns what `k` returns in the end. Raises
@@ -136,7 +136,7 @@ def proceed(state: State, k: Callable[[Any], Any], operate: Operate | None) -> A
 
 
 def step(term: Term, env: Environment, frames: Frames) -> State:
-    """The next state of a machine that is to evaluate `term`."""
+    """The next state of the machine, which begins to evaluate `term`."""
     match term:
         case Var(name):
             return Return(look_up(name, env), frames)
@@ -193,7 +193,7 @@ def values_of(terms: tuple[Term, ...], env: Environment, frames: Frames, then: T
 def _with_value(
     terms: tuple[Term, ...], env: Environment, then: Then, done: tuple[Any, ...], value: Any, frames: Frames
 ) -> State:
-    """The frame of an operand: go on with those that are left."""
+    """The frame of an operand: go on with the remaining operands."""
     return values_of(terms, env, frames, then, (*done, value))
 
 
@@ -229,7 +229,7 @@ def delimiter(value: Any, frames: Frames) -> State:
 
 
 def up_to_delimiter(frames: Frames) -> tuple[tuple[Frame, ...], Frames]:
-    """The frames inside the nearest `reset`, and those from it on."""
+    """The frames inside the nearest `reset`, and the frames from this `reset` on."""
     taken = []
     while frames is not None and frames[0] is not delimiter:
         taken.append(frames[0])

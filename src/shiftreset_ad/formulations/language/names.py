@@ -1,4 +1,4 @@
-"""Variables: which are free, new names, and Barendregt's convention, by which all bound names are different."""
+"""Names of variables: free names, new names, and Barendregt's convention, by which all bound names are different."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shiftreset_ad.formulations.language.grammar import KEYWORDS
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of, for_each
 from shiftreset_ad.formulations.language.terms import Case, Lam, Let, Primitive, Shift, Term, Var, children
 
-UNUSED = "_"  # the name of a value that is not used, which may be bound many times
+UNUSED = "_"  # the name of a value that is not used; it may be bound many times
 
 
 def with_children(term: Term, change: Callable[[Term], Term]) -> Term:
@@ -79,7 +79,7 @@ class Names:
 
     def __init__(self, *terms: Term, used: Iterable[str] = ()) -> None:
         self._used = set(KEYWORDS).union(used, *map(names_in, terms))
-        self._numbers: defaultdict[str, count[int]] = defaultdict(count)  # those that a stem has not had yet
+        self._numbers: defaultdict[str, count[int]] = defaultdict(count)  # the numbers that are left for a stem
 
     def fresh(self, like: str = "x") -> str:
         """A new name that reminds of `like`."""
@@ -119,7 +119,7 @@ def _renamed(term: Term, new: Mapping[str, str]) -> Recursion[Term]:
 
 
 def distinct(term: Term) -> Term:
-    """The same term by Barendregt's convention: bound names differ from one another, and from the free ones."""
+    """The same term by Barendregt's convention: bound names differ from one another, and from free names."""
     return answer_of(_distinct(term, {}, Names(used=free_variables(term))))
 
 

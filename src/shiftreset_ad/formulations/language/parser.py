@@ -1,4 +1,4 @@
-"""Text as terms, by recursive descent; the grammar is in `grammar`."""
+"""The parser turns text into terms, by recursive descent; the grammar is in `grammar`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPENING = ("fun", "let", "case", "if", "shift")
 def parse(text: str) -> Term:
     """The term that a text stands for.
 
-    Raises SyntaxError that says where the text is wrong.
+    Raises SyntaxError, which says where the text is wrong.
 
     >>> parse("fun x -> x * x") == Lam("x", Var("x") * Var("x"))
     True
@@ -63,7 +63,7 @@ class _Parser:
         self._advance()
 
     def _advance(self) -> str:
-        """The token that was next; go on to the one behind it."""
+        """The current token; go on to the next one."""
         token = self.token
         self._start = self._end
         match = TOKEN.match(self._text, self._end)
@@ -106,7 +106,7 @@ class _Parser:
         return self._advance()
 
     def expression(self) -> Term:
-        """What opens an expression, `let x = e in` and the like, is kept until its body, the rest, is there."""
+        """An expression: its openings, such as `let x = e in`, are kept until the body after them is parsed."""
         openings: list[Callable[[Term], Term]] = []
         while opening := self._opening():
             openings.append(opening)
@@ -116,7 +116,7 @@ class _Parser:
         return term
 
     def _opening(self) -> Callable[[Term], Term] | None:
-        """What makes the rest of an expression, its body, the whole; None for the body itself, which is `_last`."""
+        """A function from the body to the whole expression; None if there is no opening, with the body in `_last`."""
         if self._accept("let"):
             return self._let()
         if self._accept("fun"):
@@ -156,7 +156,7 @@ class _Parser:
         return term
 
     def _infix(self, level: Level) -> Term:
-        """Operators of this level and of those that bind tighter; all associate to the left, comparisons not."""
+        """Operators of this level, and of levels that bind tighter. All associate to the left, except comparisons."""
         if level is Level.SIGN:
             return self._sign()
         tighter = Level(level + 1)

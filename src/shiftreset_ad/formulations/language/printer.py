@@ -1,4 +1,4 @@
-"""Terms as text: `parse(show(term))` is the term again."""
+"""The printer turns terms into text: `parse(show(term))` is the term again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shiftreset_ad.formulations.language.terms import (
 
 
 def show(term: Term, width: int = 100) -> str:
-    """The text of a term, on several lines where one would be longer than `width` (not counting its indentation).
+    """The text of a term, on several lines if one line would be longer than `width` (without its indentation).
 
     >>> x = Var("x")
     >>> show(Lam("x", x * x + np.sin(x)))
@@ -41,7 +41,7 @@ class _Printer:
         self._width = width
 
     def text(self, term: Term, level: Level) -> Recursion[str]:
-        """The term where a construct of this level may stand."""
+        """The text of a term at a place for constructs of this level."""
         own, text = yield self._construct(term)
         return f"({_hanging(text, 1)})" if own < level else text
 
@@ -97,13 +97,13 @@ class _Printer:
         return not any("\n" in part for part in parts) and sum(map(len, parts)) + len(parts) - 1 <= self._width
 
     def _joined(self, left: str, right: str, indent: int = 0, aligned: bool = True) -> str:
-        """Both in a line, if the first line of the right one is not too long for that, with the others below it."""
+        """Both in one line, if the first line of the right text fits there, with its other lines below."""
         if self._fits(left, right.partition("\n")[0]):
             return f"{left} {_hanging(right, len(left) + 1 if aligned else 0)}"
         return self._under(left, right, indent)
 
     def _under(self, head: str, text: str, indent: int = 2) -> str:
-        """Both in a line, or the text in the lines under the head."""
+        """Both in one line, or the text in the lines under the head."""
         if self._fits(head, text):
             return f"{head} {text}"
         return f"{head}\n{' ' * indent}{_hanging(text, indent)}"
@@ -119,7 +119,7 @@ class _Printer:
             head, to_left, to_right, indent = f"if {_hanging(scrutinee, 3)}", "then", "else", 2
         else:
             head, to_left, to_right = f"case {_hanging(scrutinee, 5)} of", f"{left_name} ->", f"| {right_name} ->"
-            indent = 0  # so that the names are below one another
+            indent = 0  # one name is below the other
         if self._fits(head, to_left, left, to_right, right):
             return f"{head} {to_left} {left} {to_right} {right}"
         on_left = _hanging(self._under(to_left, left), 2)

@@ -1,6 +1,6 @@
 """Recursive functions whose calls wait on a list, as terms may be deeper than Python's stack.
 
-Such a function is a generator: `y = yield f(x)` is the recursive call `y = f(x)`, and `answer_of(f(x))` the first one.
+Such a function is a generator: `y = yield f(x)` is the recursive call `y = f(x)`. The first call is `answer_of(f(x))`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Recursion: TypeAlias = Generator[Any, Any, T]
 
 
 def answer_of(call: Recursion[T]) -> T:
-    """What a recursive call returns in the end.
+    """The result of a recursive call.
 
     >>> def factorial(n):
     ...     return n * (yield factorial(n - 1)) if n else 1
@@ -45,7 +45,7 @@ def for_each(function: Callable[[S], Recursion[T]], items: Iterable[S]) -> Recur
 
 
 def nesting(gradient: Callable[..., T]) -> Callable[..., T]:
-    """A function whose operations do nest on Python's stack, with an error that says what to do where it ends."""
+    """A function whose operations nest on Python's stack; at the limit, its error says what to do."""
 
     @wraps(gradient)
     def with_remedy(*args: Any) -> T:
@@ -54,7 +54,7 @@ def nesting(gradient: Callable[..., T]) -> Callable[..., T]:
         except RecursionError:
             raise RecursionError(
                 "grad: in explicit continuation-passing style, operations nest on Python's stack; raise the limit by "
-                "sys.setrecursionlimit, or use the room `prompts`, where they do not"
+                "sys.setrecursionlimit, or use the room `prompts`, where operations do not nest"
             ) from None
 
     return with_remedy

@@ -1,7 +1,8 @@
-"""What a source transformation begins with: its program, checked and with distinct names, its constants, its argument.
+"""The start of each source transformation: the program, checked and with distinct names, its constants, its argument.
 
-An argument is a real number, or a structure of them: pairs, sums, `()`. A transformation writes a term that takes it
-apart, gives each real number its derivative, and builds it again, for an argument of the structure of an example.
+An argument is a real number, or a structure of real numbers: pairs, sums, `()`. A transformation writes a term that
+takes the argument apart, gives each real number its derivative, and builds the argument again. The structure is that of
+an example.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from shiftreset_ad.formulations.language.values import Cell, Left, Right
 from shiftreset_ad.formulations.language.wavy import Hat, let_all
 from shiftreset_ad.formulations.structures import NUMBERS
 
-WRONG_SIDE = Fst(Const(()))  # an error where it is evaluated: the argument has another structure than the example
+WRONG_SIDE = Fst(Const(()))  # its evaluation is an error: the argument has not the structure of the example
 
 
 def source(name: str, program: Any, with_control: bool = False) -> Term:
     """The program of the transformation `name`, by Barendregt's convention.
 
-    Raises TypeError for what is no term, and for shift or reset unless `with_control`; NameError for free variables.
+    Raises TypeError if it is not a term, or has shift or reset without `with_control`; NameError for free variables.
 
     >>> from shiftreset_ad.formulations.language import parse, show
     >>> show(source("grad", parse("fun x -> (fun x -> x) x")))
@@ -64,13 +65,13 @@ def source(name: str, program: Any, with_control: bool = False) -> Term:
     if not with_control and any(isinstance(term, (Shift, Reset)) for term in subterms(program)):
         raise TypeError(
             f"{name}: there is shift or reset in the program, and this transformation is for programs without "
-            "(Wang et al. 2019); wang.cps.direct writes the same function without them"
+            "shift and reset (Wang et al. 2019); wang.cps.direct writes the same function without them"
         )
     return distinct(program)
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """The term and everything in it."""
+    """The term, and all terms in it."""
     waiting = [term]
     while waiting:
         term = waiting.pop()
@@ -79,7 +80,7 @@ def subterms(term: Term) -> Iterator[Term]:
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a real number, which has a derivative; a boolean is none."""
+    """Whether a value is a real number, which has a derivative; a boolean is not."""
     return isinstance(value, (*NUMBERS, int, np.integer)) and not isinstance(value, bool)
 
 
@@ -114,7 +115,7 @@ def _require_inert(what: str, value: Any) -> None:
 
 
 def checked(name: str, answer: Term) -> Term:
-    """The answer of a transformed function, with an error where it is evaluated and not the dual of a real number."""
+    """The answer of a transformed function; its evaluation raises TypeError if it is not the dual of a real number."""
     return App(Const(partial(_require_dual, name)), answer)
 
 
@@ -128,9 +129,9 @@ def _require_dual(name: str, answer: Any) -> Any:
 
 
 class Argument:
-    """An argument `x` of the structure of an example, as terms: `reals` are its real numbers, once `let` binds them.
+    """An argument `x` with the structure of an example, as terms: `reals` are its real numbers inside of `let`.
 
-    Integers are real numbers that are held constant. Raises TypeError where there is nothing to differentiate by.
+    Integers are real numbers that are held constant. Raises TypeError if there is no number to differentiate by.
 
     >>> argument = Argument("grad", (1.0, 2.0), "x", Names())
     >>> print(argument.let(argument.derivative([2.0 * real for real in argument.reals])))
@@ -139,7 +140,7 @@ class Argument:
 
     def __init__(self, name: str, example: Any, x: str, names: Names) -> None:
         self.reals: list[Term] = []
-        self.outline: list[str] = []  # the same for arguments of the same structure
+        self.outline: list[str] = []  # equal for arguments with the same structure
         self._example = example
         self._held: list[Term] = []
         self._bindings: list[tuple[str, Term]] = []
@@ -178,7 +179,7 @@ class Argument:
         return Var(name)
 
     def let(self, body: Term) -> Term:
-        """`body`, in which the parts of the argument are bound."""
+        """`body`, with the parts of the argument bound around it."""
         for name, part in reversed(self._bindings):
             body = Let(name, part, body)
         return body
@@ -207,15 +208,15 @@ class Argument:
 
 
 def with_adjoint(c: Term) -> Term:
-    """(c, ref 0): a real number whose adjoint is zero as yet."""
+    """(c, ref 0): a real number, whose adjoint is still zero."""
     return Pair(c, Ref(Const(0.0)))
 
 
 def there_and_back(name: str, term: Term, like: Any, code: Callable[[Term, Term, Names], Term]) -> Term:
-    """λx. let x̂ = (x, ref 0) in code; !x': what Transform(f) of Fig. 9, 10 and 11 has around the transformed program.
+    """λx. let x̂ = (x, ref 0) in code; !x': the frame that Transform(f) has in Fig. 9, 10 and 11.
 
-    `code(program, dual, names)` is the term in the middle, which runs the program, checked and with distinct names, on
-    the dual argument. The argument has the structure of `like`.
+    `code(program, dual, names)` is the term in the middle. It runs the program, which is checked and has distinct
+    names, on the dual argument. The argument has the structure of `like`.
     """
     program = source(name, term)
     names = Names(program)

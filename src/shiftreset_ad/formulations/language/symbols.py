@@ -1,4 +1,4 @@
-"""Partial derivatives as terms: a symbol writes down what the table computes with it.
+"""Partial derivatives as terms: the table computes with symbols, and each symbol is a term.
 
 A source transformation needs the derivative of sin as the *term* cos x. The table of the library has it as a Python
 function; applied to symbols, that function writes the term.
@@ -20,7 +20,7 @@ class Symbol(Overloaded):
     """A number of which only the term is known."""
 
     __slots__ = ("term",)
-    shape = (None,)  # not known; where it is not (), the table does without Python's `if`
+    shape = (None,)  # not known; if it is not (), the table does not use Python's `if`
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -50,8 +50,8 @@ class Symbol(Overloaded):
 def partial_terms(function: Callable[..., Any], y: Term, *xs: Term) -> Sequence[Term]:
     """The partial derivatives of y = function(*xs), by the table, as terms in the terms `y` and `xs`.
 
-    Let `y` and `xs` be variables or constants, as each may be in the answers several times. Raises NotImplementedError
-    for a function whose derivative is not a term: one that the table does not have, or that looks at its operands.
+    Give variables or constants as `y` and `xs`, as each of them may be in the answers several times. Raises
+    NotImplementedError if a derivative is not a term: the table lacks the function, or its rule looks at the operands.
 
     >>> from shiftreset_ad.formulations.language import Var, show
     >>> [show(term) for term in partial_terms(np.sin, Var("y"), Var("x"))]
@@ -64,7 +64,7 @@ def partial_terms(function: Callable[..., Any], y: Term, *xs: Term) -> Sequence[
 
 
 def _operand(x: Term) -> Any:
-    """The operand as the table is to see it: for a constant exponent it has a simpler derivative."""
+    """The operand for the table; a constant stays a number, as a constant exponent has a simpler derivative."""
     return np.float64(x.value) if isinstance(x, Const) and isinstance(x.value, float) else Symbol(x)
 
 
@@ -77,7 +77,7 @@ def _term(x: Any) -> Term:
 
 
 def _number(x: Any) -> Term:
-    """The term for a number; NumPy's booleans, which the core language has as sums, are 1 and 0."""
+    """The term for a number. NumPy's booleans, which are sums in the core language, become 1 and 0."""
     term = _term(x)
     if isinstance(term, Primitive) and term.is_comparison:
         return if_then_else(term, Const(1.0), Const(0.0))

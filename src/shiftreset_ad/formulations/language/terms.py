@@ -1,7 +1,7 @@
 """The terms of the core language (Wang et al. 2019, Fig. 3), as a tree of immutable nodes.
 
-Arithmetic is any elementwise function of the table of partial derivatives; `+` and `*` of the paper are two of them.
-Terms are written with Python's operators, or parsed: `Lam("x", Var("x") * Var("x"))` is `parse("fun x -> x * x")`.
+Arithmetic is any elementwise function of the table of partial derivatives; the paper has `+` and `*`. Terms are written
+with Python's operators, or parsed: `Lam("x", Var("x") * Var("x"))` is `parse("fun x -> x * x")`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 class Term(Overloaded):
-    """A term: e + e and np.sin(e) are terms too, and f(e) is an application.
+    """A term: e + e and np.sin(e) are terms, too, and f(e) is an application.
 
-    Terms may be deep, an operation inside the next, so that what is defined here does not nest on Python's stack.
+    Terms may be deep, with an operation inside the next one. So these methods do not nest on Python's stack.
     """
 
     __slots__ = ()
-    __match_args__: ClassVar[tuple[str, ...]] = ()  # the names of its parts
+    __match_args__: ClassVar[tuple[str, ...]] = ()  # the names of the parts
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Term:
         """The term that applies `function`."""
@@ -194,14 +194,14 @@ class Reset(Term):
 
 
 def children(term: Term) -> tuple[Term, ...]:
-    """The terms that a term is made of directly, from left to right."""
+    """The direct parts of a term, from left to right."""
     if isinstance(term, Primitive):
         return term.operands
     return tuple(part for name in term.__match_args__ if isinstance(part := getattr(term, name), Term))
 
 
 def _outline(term: Term) -> Iterator[tuple[Any, ...]]:
-    """Every construct in a term, with what it has beside its children: no other term has the same."""
+    """Every construct in a term, with its fields beside its children: no other term has the same outline."""
     waiting = [term]
     while waiting:
         term = waiting.pop()

@@ -1,4 +1,4 @@
-"""The values of the core language: numbers, `()`, tuples of two, functions, and the three kinds of this file."""
+"""The values of the core language: numbers, `()`, tuples of two, functions, and the three kinds in this module."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def answer(primitive: Primitive, *operands: Any) -> Any:
     return y
 
 
-# What an ill-typed program must not get.
+# The errors of ill-typed programs.
 
 
 def require_pair(value: Any, construct: str) -> tuple[Any, Any]:
@@ -58,7 +58,7 @@ def require_pair(value: Any, construct: str) -> tuple[Any, Any]:
 
 
 def require_sum(value: Any) -> Left | Right:
-    """The value, if it is one of a sum; otherwise TypeError."""
+    """The value, if it is a value of a sum; otherwise TypeError."""
     if not isinstance(value, (Left, Right)):
         raise TypeError(f"case: expected the value of inl or inr, or of a comparison; got {value!r}")
     return value

@@ -5,8 +5,9 @@ A wavy construct is normalised while it is built, by
     λ~ y. e @ y           ->  e
     let~ y = y1 in e      ->  e[y <- y1]
 
-so that a tail call is translated to a tail call (section "Standard CPS transformation using shift/reset"). The wavy
-application is one of a continuation, and so `e` is a variable; of any other term, this would put off its evaluation.
+So a tail call is translated to a tail call (section "Standard CPS transformation using shift/reset"). A wavy
+application applies a continuation, so `e` is a variable. For another term `e`, the first rule would put off its
+evaluation.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from shiftreset_ad.formulations.language.terms import (
     children,
 )
 
-# What it makes a difference to evaluate later, or twice.
+# Constructs for which it matters when, and how often, they are evaluated.
 MEMORY = Deref, Assign
 EFFECTS = *MEMORY, Ref, App
 
@@ -71,9 +72,9 @@ def let_all(hats: Sequence[Hat], values: Sequence[Term], body: Term) -> Term:
 def slopes(
     function: Callable[..., Any], y: Term, operands: Sequence[Term], hats: Sequence[Hat]
 ) -> Iterator[tuple[Hat, Term]]:
-    """The operands of y = function(operands) by which it has a derivative, each with the term for that.
+    """The operands by which y = function(operands) has a derivative, each with the term for this derivative.
 
-    An operand that is written as a constant has none: at a negative x, `power x 2.0` has no derivative by 2.0.
+    There is no derivative by an operand that is written as a constant: `power x 2.0` has none by 2.0 at a negative x.
 
     >>> import numpy as np
     >>> hats = [Hat.fresh(Names(), name) for name in "ab"]
@@ -89,7 +90,7 @@ def slopes(
 
 
 def times(derivative: Term, slope: Term) -> Term:
-    """derivative * slope, which for + is the derivative itself."""
+    """derivative * slope; if the slope is 1, as for +, the derivative itself."""
     return derivative if slope == Const(1.0) else derivative * slope
 
 
@@ -106,9 +107,9 @@ def wavy_lam(y: str, body: Term) -> Term:
 
 
 def wavy_let(names: Names, like: str, value: Term) -> tuple[Term, Callable[[Term], Term]]:
-    """let~ y = value: what stands for y, to build the body with, and what puts the binding around the body.
+    """let~ y = value: the term for y in the body, and a function that puts the binding around the body.
 
-    So there is no substitution to be made in the body, which would take a time that is quadratic where bindings nest.
+    So no substitution in the body is needed. It would take quadratic time if bindings nest.
 
     >>> k, let_k = wavy_let(Names(), "k", Var("k1"))
     >>> print(let_k(App(k, Var("x"))))
@@ -127,10 +128,10 @@ def immediately(term: Term) -> Recursion[Term]:
 
 
 def evaluates(term: Term, *constructs: type[Term]) -> bool:
-    """Whether the evaluation of a term comes upon one of the constructs, which those in the body of a function are not.
+    """Whether the evaluation of a term evaluates one of the constructs; the body of a function is not evaluated.
 
-    A translator that puts the code of a second operand around that of the first must know: `!r` has to be read, and
-    named, before anything is called that may write to r.
+    A translator that puts the code of a second operand around the code of the first must know this: `!r` must be read,
+    and named, before a call that may write to r.
     """
     waiting = [term]
     while waiting:

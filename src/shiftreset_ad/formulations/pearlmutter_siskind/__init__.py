@@ -1,34 +1,34 @@
 """Reverse mode as a primitive of a functional language, `J`, that applies to every value, itself included.
 
 Pearlmutter and Siskind, Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator, TOPLAS 2008.
-Section 4; the programs of section 5; the wrong turnings of section 3. To be read in this order:
+Section 4, the programs of section 5, and the wrong transforms of section 3. Read the modules in this order:
 
 1.  `language.anf` gives every intermediate result a name;
-2.  `procedures` has lambda terms in that form as lists of bindings;
-3.  `values` says what the sensitivity of a value is: of a closure, the list of those of its environment. There are the
-    operations on values of every kind: `zero`, `plus`, `J` and `J_inverse`;
-4.  `reverse` is the transform: `f` becomes a function that returns its answer and a *backpropagator*, which takes the
-    sensitivity of the answer to those of f's own environment and of its argument;
+2.  `procedures` has lambda terms in this form as lists of bindings;
+3.  `values` says what the sensitivity of a value is; for a closure, it is the list of the sensitivities in its
+    environment. The module has the operations on values of every kind: `zero`, `plus`, `J` and `J_inverse`;
+4.  `reverse` is the transform: `f` becomes a function that returns its answer and a *backpropagator*, a function from
+    the sensitivity of the answer to the sensitivities of f's environment and of its argument;
 5.  `primitives` has the transforms of `+`, `sin`, `case`, and of `J`, `J_inverse`, `zero` and `plus` themselves: all
     are code of the language;
 6.  `interpreter` runs programs;
 7.  `programs` has programs that use `J`: gradients, products with the Hessian, Newton's method, a saddle point;
 8.  `incorrect` has three transforms that lose the sensitivities of free variables.
 
-The gradient is a program of the language, as in the paper, and so the gradient of a gradient is one as well:
+The gradient is a program of the language, as in the paper. So the gradient of a gradient is a program of the language:
 
     gradient = fun f -> fun x -> let (y, y_back) = (J f) (J x) in snd (y_back 1.0)
 
-The real numbers carry no tag. What a program is transformed for is told by its code, and functions only are
-transformed: in `gradient (fun x -> x * gradient (fun y -> x * y) 3.0) 7.0`, the inner `J` sees the closure
-`fun y -> x * y` with the number 7 in its environment, and nothing is confused. When the outer `J` is applied to that
-program, its `J` becomes `J'`, the transform of J: `fun x -> (J x, fun s -> ((), J_inverse s))`.
+Real numbers carry no tag. Only functions are transformed, and the code of a function says which derivative it is
+transformed for. In `gradient (fun x -> x * gradient (fun y -> x * y) 3.0) 7.0`, the inner `J` sees the closure
+`fun y -> x * y` with the number 7 in its environment, and nothing is confused. When the outer `J` is applied to this
+program, the inner `J` becomes `J'`, the transform of J: `fun x -> (J x, fun s -> ((), J_inverse s))`.
 
 What it shows: reverse mode without mutation, as a first-class function of a pure language; an answer with its
-backpropagator costs a constant factor more than the answer. What it cannot do: references, shift and reset; functions
-of Python; and the sensitivity of a structure is as large as the structure, so that to read one number of n costs n on
-the way back. An answer that is kept in a pair or in a closure is gone back through, whether it counts there or not, as
-its sensitivity is a zero like any other number: zero times an infinite slope is NaN.
+backpropagator costs a constant factor more than the answer. What it cannot do: references, shift and reset, and
+functions of Python. The sensitivity of a structure is as large as the structure, so to read one number of n costs n on
+the way back. If an answer is kept in a pair or in a closure, the way back goes through it, whether it counts or not:
+its sensitivity is a zero like any other number, and zero times an infinite slope is NaN.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ __all__ = [
     "zero",
 ]
 
-# `J` is a function of the language, and its transform is code of the language that uses `J`: the circle is closed here.
+# `J` is a function of the language, and its transform is code that uses `J`. This circle is closed here.
 Procedure.transform = lambda procedure: Transform(procedure).image()
 Closure.__call__ = call  # type: ignore[method-assign]
 
 
 def grad(f: Term | Closure | Gradient) -> Callable[[Any], Any]:
-    """The gradient of a function of the language, whose argument is a number, or pairs and sums of numbers.
+    """The gradient of a function of the language, with a number, or pairs and sums of numbers, as its argument.
 
-    `f` is a term, which may use `J`; or a function that this room has made, as `run` and `grad` return it. Raises
-    TypeError for a function of Python, for an argument that the language does not have, and for a result that is not a
-    number; NameError for a free variable.
+    `f` is a term, which may use `J`, or a function that `run` or `grad` of this room has returned. Raises TypeError for
+    a function of Python, for an argument that is not a value of the language, and for a result that is not a number;
+    NameError for a free variable.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(grad(parse("fun x -> x * x * x")))(2.0)
@@ -100,7 +100,7 @@ def grad(f: Term | Closure | Gradient) -> Callable[[Any], Any]:
 
 
 class Gradient:
-    """The gradient of `f` as a function of Python; its `function` is the same in the language, for `grad` of it."""
+    """The gradient of `f` as a function of Python; `function` is the same as a value of the language, for `grad`."""
 
     def __init__(self, f: Closure | Basic) -> None:
         self._f = f
@@ -111,10 +111,10 @@ class Gradient:
         return call(GRADIENT, self._f)  # type: ignore[no-any-return]
 
     def __call__(self, x: Any) -> Any:
-        Structure(x)  # an error where there is nothing to differentiate by
+        Structure(x)  # raises TypeError if there is no number to differentiate by
         y, y_back = call(J(self._f), J(x))
         scalar(y)
-        with np.errstate(all="ignore"):  # a slope that nobody asks for, of the 2 in x**2, may be none
+        with np.errstate(all="ignore"):  # a slope that nobody asks for, by the 2 in x**2, may be NaN
             _, x_sens = call(y_back, 1.0)
         return derivative(x, x_sens)
 
@@ -123,11 +123,11 @@ GRADIENT = run(program("gradient"))
 
 
 def transform(term: Lam) -> Term:
-    """The reverse transform of a function: a term for one that returns its answer and a backpropagator.
+    """The reverse transform of a function: a term for a function that returns the answer and a backpropagator.
 
-    Transformed primitives are constants in it, as `multiply'`. Its free variables are those of `term` with a prime.
-    Other interpreters run it too, unless it makes functions that `zero` has to look into. Raises TypeError for a term
-    that is not a `fun`, or has references, shift or reset.
+    Transformed primitives, such as `multiply'`, are constants in it. Its free variables are those of `term` with a
+    prime. Other interpreters can run it, too, unless it makes functions that `zero` has to look into. Raises TypeError
+    for a term that is not a `fun`, or has references, shift or reset.
 
     >>> from shiftreset_ad.formulations.language import parse, show
     >>> print(show(transform(parse("fun x -> sin x")), width=60))

@@ -1,4 +1,4 @@
-"""Bottom-up traversal without recursion, as values nest deeper than Python's stack."""
+"""A fold goes through a value from its parts up, without recursion, as values nest deeper than Python's stack."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def fold(root: Any, parts: Callable[[Any], Iterable[Any]], combine: Callable[[Any, list[Any]], Any]) -> Any:
-    """What `combine` answers for the root, given its answers for the root's parts.
+    """The answer of `combine` for the root; `combine` takes a node and its answers for the parts of the node.
 
     >>> fold((1, ((2, 3), 4)), lambda x: x if isinstance(x, tuple) else (), lambda x, sums: sum(sums) or x)
     10

@@ -1,19 +1,19 @@
 """Three transforms that are wrong, and why (Pearlmutter and Siskind 2008, section 3).
 
-Code without closures is transformed as ever: a backpropagator takes the sensitivity of the answer to that of the
-argument. So is it tempting to do with lambda terms. The paper's example shows what is lost:
+For code without closures, a backpropagator is a function from the sensitivity of the answer to the sensitivity of the
+argument. It is tempting to transform lambda terms in the same way. The paper's example shows what is lost:
 
     f = fun a -> ((fun b -> fun c -> b) a) 1        which is the identity, and has the derivative 1
 
 In A-normal form, `fun a -> let g = fun b -> (let h = fun c -> b in h) in let k = g a in let y = k 1 in y`, the number
-goes into `k` as a value of its environment, and comes out of it by a call. On the way back, the sensitivity of `y` has
-to go from the call of `k` to the closure `k`, and from there to `a`. Each of these loses it at another point:
+goes into `k` as a value of its environment, and comes out of `k` by a call. On the way back, the sensitivity of `y`
+must go from the call of `k` to the closure `k`, and from there to `a`. Each transform loses it at another point:
 
-    ArgumentOnly      the backpropagator of `k` returns the sensitivity of its argument only: `b` is forgotten
-    FunctionIgnored   it returns that of `b` as well, but the call of `k` adds to that of the argument only
-    ClosureIgnored    the call adds it to `k`, and the binding of `fun c -> b` does not add it to `b`
+    ArgumentOnly      the backpropagator of `k` returns only the sensitivity of its argument: `b` is forgotten
+    FunctionIgnored   it returns the sensitivity of `b`, too, but the call of `k` uses only that of the argument
+    ClosureIgnored    the call adds to the sensitivity of `k`, but the binding of `fun c -> b` does not add to `b`
 
-So all three answer that f has the derivative 0. They are right where no function has free variables.
+So all three answer that f has the derivative 0. They are right if no function has free variables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXAMPLE = parse("fun a -> ((fun b -> fun c -> b) a) 1.0")
 
 
 class Incorrect(Transform):
-    """A transform that transforms the lambda terms inside by its own rules, too."""
+    """A transform that applies its own rules to the lambda terms inside, too."""
 
     def image_of(self, procedure: Procedure) -> Procedure:
         """The transform of a lambda term inside."""
@@ -47,7 +47,7 @@ class ArgumentOnly(Incorrect):
         return self.sensitivity(self.procedure.parameter)
 
     def backward_call(self, function: Term, argument: Term, sensitivities: Term) -> None:
-        """There is none of the function."""
+        """There is no sensitivity of the function."""
         self.add(argument, sensitivities)
 
 
@@ -55,7 +55,7 @@ class FunctionIgnored(Incorrect):
     """A call forgets the sensitivity of the function that was called."""
 
     def backward_call(self, function: Term, argument: Term, sensitivities: Term) -> None:
-        """Only that of the argument is used."""
+        """Only the sensitivity of the argument is used."""
         self.add(argument, Snd(self.bind("both", sensitivities)))
 
 
@@ -63,11 +63,11 @@ class ClosureIgnored(Incorrect):
     """A lambda term is treated as a constant."""
 
     def backward_closure(self, procedure: Procedure, x_sens: Var) -> None:
-        """Its sensitivity goes nowhere."""
+        """The sensitivity of the closure is dropped."""
 
 
 def derivative(transform: type[Transform], f: Term) -> Callable[[Any], Any]:
-    """The derivative, as a transform has it, of a function of the language that has no free variables.
+    """The derivative that a transform gives for a function of the language without free variables.
 
     >>> derivative(Transform, EXAMPLE)(3.0), derivative(ArgumentOnly, EXAMPLE)(3.0)
     (1.0, 0.0)

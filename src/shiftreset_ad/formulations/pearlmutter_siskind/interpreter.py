@@ -1,7 +1,7 @@
-"""The interpreter: procedures are run binding by binding, and calls wait on a list, not on Python's stack.
+"""The interpreter runs procedures binding by binding, and calls wait on a list, not on Python's stack.
 
-Its closures can be looked into, which `zero`, `plus`, `J` and `J_inverse` need, and which a function of Python does not
-allow. So this room has an interpreter of its own.
+`zero`, `plus`, `J` and `J_inverse` must look into closures, and nobody can look into functions of Python. So this room
+has an interpreter of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure
 def run(term: Term, environment: Mapping[str, Any] | None = None, counts: Counter[str] | None = None) -> Any:
     """The value of a term. Its free variables are in the environment, or are `J`, `J_inverse`, `zero` and `plus`.
 
-    `counts` gets the number of constructs that are executed, by their names. Raises NameError for other free variables.
+    `counts` gets the number of executed constructs, by their names. Raises NameError for other free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> run(parse("let (y, y_back) = J (fun x -> x * x) (J 3.0) in snd (y_back 1.0)"))
@@ -51,7 +51,7 @@ def run(term: Term, environment: Mapping[str, Any] | None = None, counts: Counte
 
 
 def call(function: Any, argument: Any, counts: Counter[str] | None = None) -> Any:
-    """What a function, a value of the language, returns for an argument."""
+    """The answer of a function, a value of the language, to an argument."""
     if isinstance(function, Basic):
         return function.function(argument)
     activation = Activation(function, argument)
@@ -70,7 +70,7 @@ def call(function: Any, argument: Any, counts: Counter[str] | None = None) -> An
 
 
 class Activation:
-    """A call of a closure: its variables, the bindings that are left, and the name of the one that is carried out."""
+    """A call of a closure: its variables, the bindings that are left, and the name of the current binding."""
 
     __slots__ = ("name", "procedure", "rest", "variables")
     name: str
@@ -84,7 +84,7 @@ class Activation:
         self.rest: Iterator[tuple[str, Binding]] = iter(self.procedure.bindings)
 
     def proceed(self, counts: Counter[str] | None) -> Activation | None:
-        """Carry out bindings, up to one that calls a closure, or to the end."""
+        """Carry out bindings up to a call of a closure, or to the end."""
         for name, binding in self.rest:
             self.name = name
             if counts is not None:

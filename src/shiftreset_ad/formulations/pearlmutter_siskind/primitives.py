@@ -1,8 +1,8 @@
-"""The primitives of the language and their transforms, which are code of the language themselves.
+"""The primitives of the language, and their transforms, which are code of the language themselves.
 
-An operator `+` is the procedure `fun p -> fst p + snd p`, of which the transform is given here instead of derived. What
-the partial derivatives of arithmetic are is in the library's table. In the texts, `s` is the sensitivity of the answer,
-and a backpropagator returns the pair of the empty environment's and the argument's: `((), ...)`.
+An operator `+` is the procedure `fun p -> fst p + snd p`; its transform is written here, and not derived. The partial
+derivatives of arithmetic are in the library's table. In the texts, `s` is the sensitivity of the answer. A
+backpropagator returns the sensitivities of its environment, which is empty, and of its argument: `((), ...)`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure
 
 
 def closure(name: str, term: Term) -> Closure:
-    """The closure of a term that has no free variables but the names of `BASIS`."""
+    """The closure of a term whose free variables are all names of `BASIS`."""
     function = to_anf(term)
     assert isinstance(function, Lam)
     code = procedure(function, BASIS)
@@ -73,7 +73,7 @@ OPERATORS = {
         "fun v -> inr v",
         "fun v -> (inr v, fun s -> ((), case s of v -> v | v -> v))",
     ),
-    # Of a value and two functions, of which it calls one: this is how branches wait in A-normal form.
+    # It takes a value and two functions, and calls one of them: in A-normal form, branches are functions.
     "case": (
         "fun p -> let (f, g) = snd p in case fst p of v -> f v | w -> g w",
         """
@@ -121,7 +121,7 @@ def arithmetic(function: Callable[..., Any], arity: int) -> Closure:
 
 
 def with_image(name: str, operator: Term, transformed: Term) -> Closure:
-    """The operator, whose transform is given."""
+    """The operator, with this transform."""
     original, image = closure(name, operator), closure(f"{name}'", transformed)
     original.procedure.image = image.procedure
     image.procedure.origin = original.procedure
@@ -129,7 +129,7 @@ def with_image(name: str, operator: Term, transformed: Term) -> Closure:
 
 
 def taking(operands: list[Var], body: Term) -> Lam:
-    """fun p -> body, of which the operands are in p: x1, (x1, x2), (x1, (x2, x3))."""
+    """fun p -> body, with the operands in p: x1, (x1, x2), (x1, (x2, x3))."""
     *firsts, last = operands
     rest: Term = Var("p")
     lets: list[tuple[str, Term]] = []

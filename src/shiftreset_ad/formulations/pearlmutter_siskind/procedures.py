@@ -1,4 +1,4 @@
-"""Lambda terms in A-normal form as lists of bindings: what the interpreter runs, and what `J` transforms."""
+"""A procedure is a lambda term in A-normal form, as a list of bindings. The interpreter runs it; `J` transforms it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shiftreset_ad.formulations.language.terms import (
     children,
 )
 
-# A lambda term, or a construct applied to variables; in their places, there may be constants, such as `J`.
+# A lambda term, or a construct applied to variables; constants, such as `J`, may be in the places of variables.
 Binding: TypeAlias = "Term | Procedure"
 
 
@@ -33,16 +33,17 @@ Binding: TypeAlias = "Term | Procedure"
 class Procedure:
     """fun parameter -> let name = binding in ... in result
 
-    `free` are the free variables in order: a closure has its values, and its sensitivity, in this order.
+    `free` are the free variables in order: the values of a closure, and its sensitivity, have this order.
     """
 
     parameter: str
     bindings: list[tuple[str, Binding]]
     result: str
-    origin: Procedure | None = None  # of which this is the reverse transform
+    origin: Procedure | None = None  # this is the reverse transform of `origin`
     name: str = ""  # of a primitive
     free: tuple[str, ...] = field(init=False)
-    transform: ClassVar[Callable[[Procedure], Procedure]]  # the one of `reverse`: `J` and its transform need each other
+    # It is set to the transform of `reverse`: `J` and its transform need each other.
+    transform: ClassVar[Callable[[Procedure], Procedure]]
 
     def __post_init__(self) -> None:
         bound = {self.parameter, *(name for name, _ in self.bindings)}
@@ -55,7 +56,7 @@ class Procedure:
         inside = [self]
         for procedure in inside:
             inside += [b for _, b in procedure.bindings if isinstance(b, Procedure) and "image" not in vars(b)]
-        for procedure in reversed(inside[1:]):  # the innermost first, so that this does not nest
+        for procedure in reversed(inside[1:]):  # the innermost first, so calls do not nest
             _ = procedure.image
         return self.transform()
 
@@ -80,7 +81,7 @@ def variables_of(binding: Binding) -> tuple[str, ...]:
 
 
 def operands_of(binding: Term) -> tuple[Term, ...]:
-    """What a construct is applied to, from left to right: of a `case`, its scrutinee and its two functions."""
+    """The operands of a construct, from left to right; for a `case`, its scrutinee and its two functions."""
     match binding:
         case Case(scrutinee, _, App(on_left), _, App(on_right)):
             return scrutinee, on_left, on_right
@@ -88,7 +89,7 @@ def operands_of(binding: Term) -> tuple[Term, ...]:
 
 
 def procedure(function: Lam, constants: Mapping[str, Any]) -> Procedure:
-    """A lambda term in A-normal form as a procedure; free variables that are in `constants` are replaced by these.
+    """A lambda term in A-normal form as a procedure; `constants` replace free variables with their names.
 
     Raises TypeError for a construct that the transform does not cover.
     """
@@ -116,7 +117,7 @@ def _binding(binding: Term, constants: Mapping[str, Const]) -> Recursion[Binding
         case Ref() | Deref() | Assign() | Shift() | Reset():
             raise TypeError(
                 f"the program has {type(binding).__name__.lower()} in it; the transform of Pearlmutter and Siskind is "
-                "for programs without references, shift and reset: use a formulation of Wang et al. for those"
+                "for programs without references, shift and reset: use a formulation of Wang et al. for this program"
             )
     return _with_constants(binding, constants)
 

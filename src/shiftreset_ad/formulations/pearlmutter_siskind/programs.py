@@ -1,8 +1,8 @@
 """Programs of the language that use `J` (Pearlmutter and Siskind 2008, section 5).
 
-The authors' language has lists and functions of several arguments; here a point of the plane is a pair, and functions
-are curried. The optimiser is that of the program `saddle` in their Stalingrad distribution: steepest descent, with a
-golden-section search along each line.
+The authors' language has lists, and functions of several arguments. Here a point of the plane is a pair, and functions
+are curried. The optimiser comes from the program `saddle` in the authors' Stalingrad distribution: steepest descent,
+with a golden-section search along each line.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ DEFINITIONS = {
 
 
 def program(text: str) -> Term:
-    """The term of a text, with the definitions that it uses around it.
+    """The term of a text, inside the definitions that it uses.
 
     >>> from shiftreset_ad.formulations.pearlmutter_siskind import run
     >>> run(program("gradient (gradient (fun x -> x * x * x)) 2.0"))

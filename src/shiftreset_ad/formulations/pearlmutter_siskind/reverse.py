@@ -5,8 +5,8 @@ sensitivity, and x with a bar for the backpropagator; here they are `x'`, `x_sen
 
     fun x0 -> let x1 = ... in ... let xn = ... in xn
 
-becomes one that returns its answer, transformed, and a backpropagator, which takes the sensitivity of the answer to
-those of the procedure's environment and of its argument:
+becomes a procedure that returns the transformed answer and a backpropagator, a function from the sensitivity of the
+answer to the sensitivities of the procedure's environment and of its argument:
 
     1.  fun x0' ->                                        the forward phase
           let x1' = ... in ...                              for  x = c              x' = J c
@@ -20,10 +20,10 @@ those of the procedure's environment and of its argument:
                                                             for  x = f y            (f_sens, y_sens) (+)= x_back x_sens
     4.       ((y_sens, (..., ())), x0_sens))              of the free variables y, and of the argument
 
-In the paper every sensitivity starts with x_sens = zero (J_inverse x'), and (+)= is a sum. Here the sum with that zero
-is left out, and so is the zero itself but for those in 4 that nothing is added to. A binding whose variable nothing is
-added to is left out in 3. A further sum makes a new variable, `x_sens1` after `x_sens`. The result is in A-normal form,
-and so can be transformed again. A primitive is called as a function is.
+In the paper every sensitivity starts with x_sens = zero (J_inverse x'), and (+)= is a sum. Here the sum with this zero
+is left out. The zero itself remains only in 4, for variables without any contribution. In 3, bindings of such variables
+are left out. A further sum makes a new variable, `x_sens1` after `x_sens`. The result is in A-normal form, so it can be
+transformed again. A primitive is called like a function.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Transform:
 
     def __init__(self, procedure: Procedure) -> None:
         self.procedure = procedure
-        self.names = Names()  # of new variables: none ends with a prime, and all transformed ones do
+        self.names = Names()  # for new variables: they do not end with a prime, and transformed variables do
         self.back = {name: self.names.fresh(f"{plain(name)}_back") for name, _ in procedure.bindings}
         self.sens: dict[str, Var] = {}
 
@@ -91,7 +91,7 @@ class Transform:
         self.block.append((self.back[name], Snd(both)))
 
     def backward(self, binding: Binding, x_sens: Var, x_back: str) -> None:
-        """Add to the sensitivities of what a binding uses what the sensitivity of its variable means for them."""
+        """Add to the sensitivities of the operands of a binding, given the sensitivity of its variable."""
         match binding:
             case Const():
                 pass
@@ -112,7 +112,7 @@ class Transform:
                 self.add(last, share)
 
     def backward_closure(self, procedure: Procedure, x_sens: Var) -> None:
-        """The sensitivity of a closure is the list of those of its free variables."""
+        """The sensitivity of a closure is the list of the sensitivities of its free variables."""
         for i, name in enumerate(procedure.free):
             x_sens = self.bind("rest", Snd(x_sens)) if i else x_sens
             self.add(Var(name), Fst(x_sens))
@@ -124,7 +124,7 @@ class Transform:
         self.add(argument, Snd(both))
 
     def sensitivities(self) -> Var:
-        """What the backpropagator returns."""
+        """The answer of the backpropagator: the sensitivities of the environment and of the argument."""
         environment = self.bind("environment", UNIT)
         for name in reversed(self.procedure.free):
             environment = self.bind("environment", Pair(self.sensitivity(name), environment))
@@ -135,7 +135,7 @@ class Transform:
         return procedure.image
 
     def add(self, operand: Term, contribution: Term) -> None:
-        """y_sens (+)= contribution, where y is a variable; a constant has no use for it."""
+        """y_sens (+)= contribution, if the operand is a variable y; a constant needs no sensitivity."""
         if not isinstance(operand, Var):
             return
         y_sens = f"{plain(operand.name)}_sens"
@@ -145,7 +145,7 @@ class Transform:
         self.sens[operand.name] = total
 
     def sensitivity(self, name: str) -> Var:
-        """What has been added up for a variable, and zero if that is nothing."""
+        """The sum of the contributions to a variable; zero if there are none."""
         if name not in self.sens:
             original = self.bind(plain(name), App(Const(J_INVERSE), Var(f"{name}'")))
             self.sens[name] = self.bind(f"{plain(name)}_sens", App(Const(ZERO), original))

@@ -8,13 +8,13 @@
     closure         <e, v1..vn>    (zero v1, (... (zero vn, ())))    <the transform of e, J v1..J vn>
     primitive       p              ()                                its transformed primitive, a closure
 
-A sensitivity of a function is thus a list of the sensitivities of what it has in its environment. It has the structure
-of `zero`, and holds no function, so that `J` leaves it as it is. `plus` adds two sensitivities. `J_inverse` undoes `J`:
-a transformed closure is known by its code, which remembers its `origin`. (In the paper zero is a bold 0, plus is a plus
-sign in a circle, and J has an arrow to the left over it.)
+So the sensitivity of a function is a list of the sensitivities of the values in its environment. It has the structure
+of `zero`, and holds no function, so `J` leaves it as it is. `plus` adds two sensitivities. `J_inverse` undoes `J`: the
+code of a transformed closure remembers its `origin`. (In the paper zero is a bold 0, plus is a plus sign in a circle,
+and J has an arrow to the left over it.)
 
-All four are iterative, since the backpropagators of a recursion hold one another, as deep as the recursion; and a
-closure remembers its answers, since values share their parts.
+All four operations are iterative, as the backpropagators of a recursion hold one another, as deep as the recursion. A
+closure remembers its answers, as values share their parts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Closure:
 
     procedure: Procedure
     values: tuple[Any, ...] = ()
-    known: dict[str, Any] = field(default_factory=dict)  # what an operation has answered for it
+    known: dict[str, Any] = field(default_factory=dict)  # the answers of operations to this closure
 
     def __repr__(self) -> str:
         return self.procedure.name or f"<fun {self.procedure.parameter}>"
@@ -46,7 +46,7 @@ class Closure:
 
 @dataclass(eq=False)
 class Basic:
-    """A function of the language that is not a lambda term: `J` and its kin."""
+    """A function of the language that is not a lambda term: `J`, `J_inverse`, `zero` or `plus`."""
 
     name: str
     function: Callable[[Any], Any]
@@ -67,9 +67,9 @@ class Basic:
 
 
 class Zero(tuple[Any, ...]):
-    """A pair of zeros, or a list of them, that is known to be: no operation need look into it.
+    """A pair or a list that is known to have zeros only: no operation needs to look into it.
 
-    That of functions in the environments of functions has parts in common, and is large when it is taken apart.
+    Functions may be in the environments of functions. Then their zeros share parts, and are large when taken apart.
     """
 
     __slots__ = ()
@@ -79,7 +79,7 @@ ZERO = 0.0  # the zero sensitivity of a real
 
 
 def zero(value: Any) -> Any:
-    """The sensitivity of a value on which nothing depends.
+    """The sensitivity of a value if nothing depends on it.
 
     >>> zero((3.0, (4.0, ())))
     (0.0, (0.0, ()))
@@ -104,7 +104,7 @@ def _zero(value: Any, zeros: list[Any]) -> Any:
 
 
 def J(value: Any) -> Any:  # noqa: N802 (its name in the paper)
-    """The value that stands for this one in a transformed program."""
+    """The value that stands for this value in a transformed program."""
     return _remembered("J", _image, value)
 
 
@@ -120,7 +120,7 @@ def _image(value: Any, images: list[Any]) -> Any:
 
 
 def J_inverse(value: Any) -> Any:  # noqa: N802
-    """The value that this one stands for: J_inverse (J v) is v.
+    """The value that `J` has transformed: J_inverse (J v) is v.
 
     Raises TypeError for a function that is not an image of `J`.
     """
@@ -168,12 +168,12 @@ def _sum(both: tuple[Any, Any], sums: list[Any]) -> Any:
 
 
 def _is_zero(sensitivity: Any) -> bool:
-    """Whether it is known to be zero, since `zero` has made it."""
+    """Whether a sensitivity is known to be zero: `zero` has made it."""
     return sensitivity is ZERO or type(sensitivity) is Zero
 
 
 def derivative(x: Any, x_sens: Any) -> Any:
-    """The sensitivity of an argument with None for everything that is not a real number."""
+    """The sensitivity of an argument, with None in the place of everything that is not a real number."""
     return fold((x, x_sens), _corresponding, _part_of_derivative)
 
 
@@ -216,14 +216,14 @@ def parts_of(value: Any) -> tuple[Any, ...]:
 
 
 def _with_parts(value: Any, parts: list[Any]) -> Any:
-    """A pair or a sum with other parts; a number as it is."""
+    """A pair or a sum with other parts; a number stays as it is."""
     if isinstance(value, tuple):
         return type(value)(parts)
     return type(value)(*parts) if parts else value
 
 
 def _remembered(operation: str, combine: Callable[[Any, list[Any]], Any], value: Any) -> Any:
-    """Fold a value, but ask each closure once only, and do not look into zeros, on which `combine` would do nothing."""
+    """Fold a value, but ask each closure only once, and do not look into zeros, which `combine` would not change."""
 
     def parts(value: Any) -> tuple[Any, ...]:
         if type(value) is Zero or (isinstance(value, Closure) and operation in value.known):

@@ -1,5 +1,7 @@
-"""Wang, Zheng, Decker, Wu, Essertel, Rompf: Demystifying Differentiable Programming: Shift/Reset the Penultimate
-Backpropagator. ICFP 2019. A room for each of its constructions.
+"""Wang et al. 2019: each construction of the paper has a room.
+
+Wang, Zheng, Decker, Wu, Essertel, Rompf: Demystifying Differentiable Programming: Shift/Reset the Penultimate
+Backpropagator. ICFP 2019.
 
 By operator overloading:
 
@@ -20,6 +22,6 @@ By transformation of terms of the core language:
     source_meta             Fig. 10          the same, with shift and reset in the translator
     source_cps              Fig. 11          the same, with the translator in continuation-passing style
 
-In all reverse modes the adjoint of a result that nobody uses is 0.0, as in the paper. Where such a result has an
-infinite slope, as sqrt has at 0, the gradient is NaN; `shiftreset_ad.grad` has a zero there.
+In all reverse modes the adjoint of a result that nobody uses is 0.0, as in the paper. If such a result has an infinite
+slope, such as sqrt at 0, the gradient is NaN; `shiftreset_ad.grad` gives zero there.
 """

@@ -1,8 +1,9 @@
 """Second derivatives by explicit CPS inside shift/reset (Wang et al. 2019, section 3.7, Fig. 13).
 
-The gradient of a gradient needs the rest of the program twice: the inner derivative captures it by shift and reset, and
-all arithmetic on *its* primals and adjoints is in explicit CPS, and so is differentiated by Fig. 7 again. What `shift`
-captures is then no function to the unit, but one to a program in CPS, which waits for its own continuation `p`:
+The gradient of a gradient needs the rest of the program twice. The inner derivative captures it by shift and reset. All
+arithmetic on the inner derivative's primals and adjoints is in explicit CPS, so Fig. 7 differentiates it again.
+Therefore the function that `shift` captures does not return the unit. It returns a program in CPS, which waits for its
+continuation `p`:
 
     type Cont = (NumR0 => Unit) => Unit
     class NumR(val x: NumR0, var d: NumR0) {
@@ -20,13 +21,14 @@ captures is then no function to the unit, but one to a program in CPS, which wai
       reset { f(z).d = new NumR0(1.0, 0.0);  (p: NumR0 => Unit) => p(z.d) }
     }
 
-That is a function in CPS again, to which the `grad` of Fig. 7 applies. The listing hands `p` the adjoint that was
-written last, which is that of `z` where `z` is the last operand of the first operation; here `p` takes nothing, and the
-last one looks at `z`. For functions beyond + and *, the partial derivative is a term, and the machine runs it in CPS.
+That is a function in CPS again, so the `grad` of Fig. 7 applies to it. The paper hands `p` the adjoint that was written
+last. This is the adjoint of `z` if `z` is the last operand of the first operation. Here `p` takes nothing, and the last
+`p` reads the adjoint of `z`. For functions beyond + and *, the partial derivative is a term, which the machine runs in
+CPS.
 
-It shows two ways to capture a continuation that do not get into each other's way. It is for second derivatives, by
-`second_derivative`, `hvp` and `hessian`, which have both levels in them; `grad` is the inner level alone. It does not
-nest, and says so. Operations nest on the stack: a hundred of them take a higher `sys.setrecursionlimit`.
+It shows that two ways to capture a continuation can work together. It is for second derivatives, by
+`second_derivative`, `hvp` and `hessian`, which use both levels; `grad` is the inner level alone. It does not nest: that
+is an error. Operations nest on the stack: a hundred of them take a higher `sys.setrecursionlimit`.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from shiftreset_ad.formulations.structures import Structure, scalar
 
 PROMPT = Prompt()
 
-# A program in CPS: it is handed what is to come after it.
+# A program in CPS: it takes its continuation.
 Program: TypeAlias = Callable[[Callable[[], None]], None]
 
 
@@ -90,7 +92,7 @@ class NumR(Overloaded):
         self.adjoint = adjoint
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """The answer, in a program that goes on in CPS."""
+        """Capture the rest of the program, which goes on in CPS."""
         primals = tuple(x.primal if isinstance(x, NumR) else x for x in operands)
         names = [f"x{i}" for i in range(len(operands))]
         slopes = partial_terms(function, Var("y"), *map(Var, names))
@@ -111,7 +113,7 @@ class NumR(Overloaded):
 
 
 def accumulate(y: NumR, active: Sequence[tuple[NumR, Term]], values: dict[str, Any], p: Callable[[], None]) -> None:
-    """Accumulate adjoints in CPS, those of one operand after the other, and then go on with `p`."""
+    """Accumulate the adjoints of the operands in CPS, one after the other, and then go on with `p`."""
     if not active:
         p()  # 5
         return
@@ -126,7 +128,7 @@ def accumulate(y: NumR, active: Sequence[tuple[NumR, Term]], values: dict[str, A
 
 
 def gradient_in_cps(f: Callable[..., Any], structure: Structure, xs: Sequence[Any], k: Callable[..., None]) -> None:
-    """Hand `k` the gradient of `f` at the numbers `xs`, a list; it consists of operations in explicit CPS."""
+    """Hand `k` the gradient of `f` at the numbers `xs`, a list, computed by operations in explicit CPS."""
     if any(body.prompt is PROMPT for body in enclosing()):
         raise TypeError("grad: this room's grad does not nest; use hvp or hessian, or the room `prompts`")
     zs = [NumR(x, 0.0) for x in xs]
@@ -200,7 +202,7 @@ def second_derivative(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 
 
 def hessian(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
-    """The function that returns the Hessian of `f`: in the structure of its argument, rows of that structure.
+    """The function that returns the Hessian of `f`: the structure of its argument, with such structures as rows.
 
     >>> hessian(lambda x: x * x * x)(2.0)
     np.float64(12.0)

@@ -1,17 +1,17 @@
 """Reverse mode with a tape that is data: a Wengert list (Wang et al. 2019, section 3.5).
 
-The tape of Fig. 12 is a function that is composed of closures, and all of them come from the same line of code: they
-differ in their free variables only. Defunctionalisation (Reynolds 1972) puts the free variables in a record, a list of
-records in place of the composition, and an interpreter in place of the call:
+The tape of Fig. 12 is a function that is composed of closures. All of them come from the same line of code, and differ
+only in their free variables. Defunctionalisation (Reynolds 1972) makes a record of the free variables, a list of
+records of the composition, and an interpreter of the call:
 
     tape = (() => this.d += y.d * that.x) andThen tape   1. tape.append(Entry(operands, slopes)), and y is its position
     tape()                                               2. for each entry, last in, first out: what the closures did
 
-With the adjoints in a list as well, a number is its primal and its place on the tape. This is the tape of most systems
-for reverse mode: it is what is left of the continuations of section 3.2 when the functions are gone.
+The adjoints are in a list, too, so a number has its primal and its place on the tape. This is the tape of most systems
+for reverse mode: the continuations of section 3.2, without functions.
 
-An operation goes on the newest tape among its operands, so that derivatives nest (2.4). The slopes on an inner tape are
-then numbers of an outer one.
+An operation goes on the newest tape among its operands, so derivatives nest (2.4). The slopes on an inner tape may be
+numbers of an outer tape.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ serials = count()
 
 
 class Entry(NamedTuple):
-    """What is left of one operation: where its operands are on the tape, and its partial derivatives in them."""
+    """The record of one operation: the places of its operands on the tape, and its partial derivatives in them."""
 
     operands: tuple[int, ...]
     slopes: tuple[Any, ...]
@@ -44,7 +44,7 @@ class Tape:
         self.serial = next(serials)
 
     def write(self, value: Any, operands: tuple[int, ...] = (), slopes: tuple[Any, ...] = ()) -> NumW:
-        """A number for the answer of an operation, or for an input, that has the next place on the tape."""
+        """A number at the next place on the tape, for the answer of an operation, or for an input."""
         self.entries.append(Entry(operands, slopes))
         return NumW(value, len(self.entries) - 1, self)
 
@@ -60,7 +60,7 @@ class NumW(Overloaded):
         self.tape = tape
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> NumW:
-        """The answer, which has an entry on the tape."""
+        """The answer, with an entry on the tape."""
         tape = max((x.tape for x in operands if isinstance(x, NumW)), key=lambda tape: tape.serial)
         mine = [isinstance(x, NumW) and x.tape is tape for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]
@@ -70,7 +70,7 @@ class NumW(Overloaded):
 
 
 def adjoints(entries: list[Entry], result: int) -> list[Any]:
-    """The interpreter: the adjoint of each place on the tape, where that of the result is 1.
+    """The interpreter: the adjoint of each place on the tape; the adjoint of the result is 1.
 
     >>> adjoints([Entry((), ()), Entry((0, 0), (3.0, 3.0))], result=1)  # of y = x * x at 3
     [6.0, 1.0]

@@ -15,13 +15,13 @@ An operation is handed the rest of the program as its continuation `k`:
     }
 
 The way back is the return from the calls of `k`: Python's own stack is what other systems call the tape. Here `k` is
-the last argument, `operate(np.multiply, (a, b), k)`, and a function to be differentiated is one `f(x, k)` that hands
-its result to `k`. A term of the core language needs no change: a machine whose continuations are values runs it.
+the last argument, `operate(np.multiply, (a, b), k)`, and a function `f(x, k)` that is differentiated hands its result
+to `k`. A term of the core language needs no change: a machine whose continuations are values runs it.
 
-It shows reverse mode with nothing but functions. It cannot take programs in direct style, and operations nest on the
-stack: a thousand of them take a higher `sys.setrecursionlimit`. Derivatives do not nest: the arithmetic on primals and
-adjoints is in direct style, and so cannot be an operation of an outer derivative (`cps_inside_shift_reset` writes it in
-CPS as well). A number has a tag so that mixing two derivatives is an error, and not a wrong answer.
+It shows reverse mode with nothing but functions. It cannot take programs in direct style. Operations nest on the stack:
+a thousand of them take a higher `sys.setrecursionlimit`. Derivatives do not nest, because the arithmetic on primals and
+adjoints is in direct style, so it cannot be an operation of an outer derivative (`cps_inside_shift_reset` writes it in
+CPS as well). Each number has a tag, so to mix two derivatives is an error, and not a wrong answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from shiftreset_ad.formulations.structures import Structure, scalar
 
 
 class NumR0(Overloaded):
-    """A value, its `primal`, with the `adjoint` that the way back fills in, and the `tag` of its gradient."""
+    """A value, its `primal`, with the `adjoint`, which the way back fills in, and the `tag` of its gradient."""
 
     __slots__ = ("adjoint", "primal", "tag")
 
@@ -80,7 +80,7 @@ def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable
 def grad(f: Callable[[Any, Callable[[Any], Any]], Any] | Term) -> Callable[[Any], Any]:
     """The function that returns the gradient of `f`, a function `f(x, k)` in continuation-passing style, or a term.
 
-    Raises TypeError where `f` does not hand one number to `k`, and that once.
+    Raises TypeError where `f` does not hand one number to `k` exactly once.
 
     >>> import numpy as np
     >>> grad(lambda x, k: operate(np.multiply, (x, x), k))(3.0)
@@ -107,8 +107,8 @@ def grad(f: Callable[[Any, Callable[[Any], Any]], Any] | Term) -> Callable[[Any]
 
 
 def in_cps(f: Callable[..., Any] | Term) -> Callable[..., Any]:
-    """A function in continuation-passing style as it is, and the one that a term denotes."""
-    function = as_function(f)  # which says so if it is none
+    """The function in continuation-passing style: `f` itself, or the function that a term denotes."""
+    function = as_function(f)  # raises TypeError if there is none
     if not isinstance(f, Term):
         return function
     return lambda x, k: run(f, k=lambda function: call(function, x, k, operate), operate=operate)

@@ -8,16 +8,17 @@ A number carries its tangent, and each operation applies the chain rule:
     }
     def grad(f: NumF => NumF)(x: Double) = f(new NumF(x, 1.0)).d
 
-So far, derivatives do not nest. In d/dx (x * d/dy (x + y)), the inner derivative is one along y, and must not take the
-tangent of x for one along y: that is perturbation confusion, which gives 2 for 1 (2.4; Siskind and Pearlmutter 2005).
-So each derivative has a tag, a newer one the greater. Numbered as in the code, an operation
+So far, derivatives do not nest. In d/dx (x * d/dy (x + y)), the inner derivative is along y, and must not use the
+tangent of x, which is along x. To confuse them is perturbation confusion: the answer is 2 in place of 1 (2.4; Siskind
+and Pearlmutter 2005). So each derivative has a tag, and a newer derivative has a greater tag. Numbered as in the code,
+an operation
 
-1.  belongs to the newest derivative among its operands; a number of any other one is a constant to it;
-2.  computes its answer and its slopes from the primals, which may be numbers of older derivatives themselves, so that
-    this arithmetic is differentiated, too;
+1.  belongs to the newest derivative among its operands; a number of another derivative is a constant to it;
+2.  computes its answer and its slopes from the primals. These may be numbers of older derivatives, which differentiate
+    this arithmetic in turn;
 3.  applies the chain rule to the tangents of its own derivative.
 
-It shows that tags are all that higher order takes. It needs a pass for each input of a gradient.
+It shows that derivatives of higher order need tags, and nothing else. A gradient takes a pass for each input.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ tags = count()
 
 
 class NumF(Overloaded):
-    """A value, its `primal`, with the derivative along the direction of one pass, its `tangent`, and the pass's tag."""
+    """A value, its `primal`, with its `tangent`, the derivative along the direction of one pass, and the pass's tag."""
 
     __slots__ = ("primal", "tag", "tangent")
 

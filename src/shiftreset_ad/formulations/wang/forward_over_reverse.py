@@ -1,15 +1,15 @@
 """Forward over reverse: tangents of adjoints (Wang et al. 2019, section 3.7).
 
-The primal and the adjoint of a number of reverse mode may be any numbers, and so numbers of forward mode, too:
+The primal and the adjoint of a number of reverse mode may be any numbers, so they may be numbers of forward mode:
 
     def gradHess(f: NumR => NumR)(x, v) = {
       val z = new NumR(new NumF(x, v), new NumF(0.0, 0.0));  reset { f(z).d = new NumF(1.0, 0.0) };  (z.d.x, z.d.d)
     }
 
-The way there and back then computes the gradient, and the forward numbers inside carry its derivative along v: the
-Hessian times v, in one pass, for a small multiple of the cost of `f`.
+The way there and back then computes the gradient, and the forward numbers inside carry the derivative of the gradient
+along v: the Hessian times v, in one pass, for a small multiple of the cost of `f`.
 
-This room has both kinds of numbers. An operation does what they share first, and then what its kind does:
+This room has both kinds of numbers. An operation begins with two steps for both kinds, and ends with one for its kind:
 
 1.  it belongs to the newest derivative among its operands, of either kind; any other number is a constant to it;
 2.  it computes its answer and slopes from the primals, which may be numbers of older derivatives;
@@ -36,7 +36,7 @@ serials = count()
 
 
 class Tag(Prompt):
-    """One derivative, of which this is the age; the operations of reverse mode capture up to it."""
+    """One derivative, with its age in `serial`. The operations of reverse mode capture up to this prompt."""
 
     __slots__ = ("serial",)
 
@@ -45,7 +45,7 @@ class Tag(Prompt):
         self.serial = next(serials)
 
 
-# The operands of the newest derivative, each with the slope of the answer in it.
+# The operands of the newest derivative, each with the partial derivative of the answer in it.
 Active: TypeAlias = Sequence[tuple[Any, Any]]
 
 
@@ -68,7 +68,7 @@ class Number(Overloaded):
         return active[0][0].linear(value, active)
 
     def linear(self, value: Any, active: Active) -> Any:
-        """The answer with this value, by what the derivative of its kind does with an operation."""
+        """The answer with this value: forward and reverse mode each say what an operation does."""
         raise NotImplementedError(f"{type(self).__name__}.linear: forward and reverse mode say what an operation does")
 
 
@@ -135,7 +135,7 @@ def grad(f: Callable[..., Any] | Term) -> Callable[[Any], Any]:
 
 
 def with_tangents(operator: str, x: Any, x_dot: Any, tag: Tag) -> Any:
-    """The structure `x` of forward numbers, with the tangents of a direction of the same structure."""
+    """The structure `x` with forward numbers, whose tangents are the direction `x_dot` of the same structure."""
     structure, direction = Structure(x, operator=operator), Structure(x_dot, may_be_constant=True)
     if not direction.is_like(structure):
         raise TypeError(f"{operator}: {x_dot!r:.60} needs a float for each float of the argument {x!r:.60}")

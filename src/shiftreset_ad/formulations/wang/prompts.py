@@ -1,21 +1,21 @@
 """Reverse mode by shift and reset with a prompt for each derivative, so that they nest (Wang et al. 2019, section 3.7).
 
-A derivative of a derivative captures the rest of the program on two levels. With a `shift` that has one level, that
-takes two ways of capturing, one inside the other (Fig. 13, `cps_inside_shift_reset`). With a `shift` of many levels
-(Danvy and Filinski 1990), one way is enough. Each derivative marks its level by a prompt, which is also its tag (2.4):
+A derivative of a derivative captures the rest of the program on two levels. If `shift` has one level, that takes two
+ways of capturing, one inside the other (Fig. 13, `cps_inside_shift_reset`). If `shift` has many levels (Danvy and
+Filinski 1990), one way is enough. Each derivative marks its level by a prompt, which is also its tag (2.4):
 
     grad(f)(x)  =  reset_p { f(z).d = 1.0 },  with a fresh prompt p, and z a number of p
     a * b       =  shift_p { k => ... },      p the newest prompt among a and b
 
 Numbered as in the code, an operation
 
-1.  belongs to the newest prompt among its operands; a number of any other one is a constant to it;
+1.  belongs to the newest prompt among its operands; a number of another prompt is a constant to it;
 2.  computes its answer and slopes from the primals. These may be numbers of older prompts, whose operations capture up
-    to *their* reset: the inner derivative, and whatever waits in it, is then part of the rest of the outer program;
+    to *their* reset. To them, the inner derivative, with all that waits in it, is a part of the rest of the program;
 3.  captures the rest of the program up to its own prompt, runs it,
-4.  and accumulates adjoints, by operations of the outer program again.
+4.  and accumulates adjoints. If they are numbers of an older prompt, this arithmetic captures again.
 
-So the way back of the inner derivative is a part of the way there of the outer one: reverse over reverse, to any order.
+So the inner derivative's way back is a part of the outer derivative's way there: reverse over reverse, to any order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Level(Prompt):
 
 
 class NumR(Overloaded):
-    """A value, its `primal`, with the `adjoint` that the way back fills in, and the `prompt` of its derivative."""
+    """A value, its `primal`, with the `adjoint`, which the way back fills in, and the `prompt` of its derivative."""
 
     __slots__ = ("adjoint", "primal", "prompt")
 
@@ -53,7 +53,7 @@ class NumR(Overloaded):
         self.prompt = prompt
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """The answer, for which the rest of the program is run before adjoints are accumulated."""
+        """Run the rest of the program with the answer, and then accumulate adjoints."""
         prompt = max((x.prompt for x in operands if isinstance(x, NumR)), key=lambda prompt: prompt.serial)  # 1
         mine = [isinstance(x, NumR) and x.prompt is prompt for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]

@@ -14,7 +14,7 @@ The program stays in direct style, and an operation captures the rest of it as i
       val z = new NumR(x, 0.0);  reset { f(z).d = 1.0 };  z.d
     }
 
-The same steps here, and in the library's own `shiftreset_ad.modes.reverse.backpropagation`, which is this made fast:
+The library's own `shiftreset_ad.modes.reverse.backpropagation` has the same steps, and is faster:
 
     Fig. 8                   here                        shiftreset_ad.modes.reverse.backpropagation
     x * that.x               1. before the `shift`       1. `operation`, or one of `operations`: in the program's frame
@@ -23,10 +23,11 @@ The same steps here, and in the library's own `shiftreset_ad.modes.reverse.backp
     this.d += ...            4. when `k` has returned    4. `backward` calls `pull`, last in, first out
     reset { f(z).d = 1.0 }   5. `reset(program)`         5. `differentiate`: `run`, and then `backward`
 
-A handler may also be a generator function, whose `yield y` stands for `k(y)`: one greenlet less for each operation.
+A handler may also be a generator function, with `yield y` for `k(y)`. That saves a greenlet for each operation.
 
-It shows that a program in direct style is as good as one in CPS: control flow is Python's. It has one level, and says
-so: all its numbers capture up to the same prompt. In `prompts`, each derivative has its own.
+It shows that a program in direct style is as good as a program in CPS: control flow is Python's. There is one level of
+derivatives, as all numbers capture up to the same prompt; to nest them is an error. In `prompts`, each derivative has
+its own prompt.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from shiftreset_ad.formulations.language import Term, as_function
 from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
 
-PROMPT = Prompt()  # without one, a program's own `reset` would end the continuations of the operations in it
+PROMPT = Prompt()  # without a prompt, the continuations would end at a `reset` of the program's own
 
 
 class NumR(Overloaded):
-    """A value, its `primal`, with the `adjoint` that the way back fills in."""
+    """A value, its `primal`, with the `adjoint`, which the way back fills in."""
 
     __slots__ = ("adjoint", "primal")
 
@@ -52,7 +53,7 @@ class NumR(Overloaded):
         self.adjoint = adjoint
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """The answer, for which the rest of the program is run before adjoints are accumulated."""
+        """Run the rest of the program with the answer, and then accumulate adjoints."""
         primals = [x.primal if isinstance(x, NumR) else x for x in operands]
         value, slopes = answer_and_partials(function, *primals, of=operands)  # 1
 

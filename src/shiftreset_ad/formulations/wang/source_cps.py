@@ -1,9 +1,9 @@
 """Reverse mode as a source transformation in pure continuation-passing style: Wang et al. 2019, Fig. 11.
 
-The output has no shift and reset, and neither has the translator: it is itself in continuation-passing style. Overlined
-is what happens in the translator, here Python, and the rest is the term that it builds. `κ` is the translator's
-continuation, `k` one of the target program's. The rules that are those of the standard CPS transformation are in
-`language.continuations`, and the others below, as the figure has them in colour.
+The output has no shift and reset. The translator has none either: it is itself in continuation-passing style. An
+overline marks what happens in the translator, here Python; the rest is the term that it builds. `κ` is a continuation
+of the translator, `k` a continuation of the target program. `language.continuations` has the rules of the standard CPS
+transformation; this module has the others, which the figure has in colour.
 
     Transform(f)    = λx. let x̂ = (x, ref 0) in               where x̂ is (x, x')
                           [f] (λ‾m. (m x̂) (λ~z. let ẑ = z in z' := 1.0));
@@ -28,13 +28,13 @@ continuation, `k` one of the target program's. The rules that are those of the s
 The wavy constructs are in `language.wavy`. Both rules of arithmetic are instances of one, with the partial derivatives
 of the table as terms. A comparison looks at the primals, and a constant operand has no share.
 
-One thing is not in the figure. `[!r + f x]` puts the code of the call around `!r`, which would then be read after the
-call, and see what f writes. So a first operand that reads or writes memory is named, by let, before the code of the
-second (`in_order`). The examples of the paper, which use no memory, come out as they are printed there.
+One thing is not in the figure. `[!r + f x]` puts the code of the call around `!r`. So `!r` would be read after the
+call, and would see what f writes. Therefore a first operand that reads or writes memory gets a name, by let, before the
+code of the second (`in_order`). The paper's examples use no memory, and the output for them is as printed in the paper.
 
-What it shows: shift and reset can be translated away, and what remains is closures and references; the target language
-is the source language, so the output can be transformed again, to any order. A `case` names its continuation, so that
-the output is linear in the size of the input. What it cannot do: programs with shift and reset have no transformation.
+What it shows: shift and reset can be translated away, and closures and references remain. The target language is the
+source language, so the output can be transformed again, to any order. A `case` names its continuation, so the output is
+linear in the size of the input. What it cannot do: programs with shift and reset have no transformation.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ ZERO, ONE = Const(0.0), Const(1.0)
 
 
 class Translator(CpsTranslator):
-    """The rules of Fig. 11 that are not those of the CPS transformation: for constants and arithmetic."""
+    """The rules of Fig. 11 that differ from the CPS transformation: for constants and arithmetic."""
 
     effects = MEMORY
 
@@ -94,7 +94,7 @@ class Translator(CpsTranslator):
     def operation(
         self, function: Callable[..., Any], operands: Sequence[Term], values: Sequence[Term], kappa: Static
     ) -> Recursion[Term]:
-        """An operation on operands of these values, around the rest of the program."""
+        """An operation on operands with these values, around the rest of the program."""
         ys, y = [Hat.fresh(self._names, "y") for _ in operands], Hat.fresh(self._names, "y")
         accumulation = [
             add_to(y1.prime, times(Deref(y.prime), slope))  # 4
@@ -109,8 +109,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
     """The term for the gradient of a function, itself a term `fun x -> ...` of the source language.
 
     The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them;
-    the gradient has that structure too. Raises TypeError for what is no term or has shift or reset, NameError for free
-    variables. Wang et al. 2019, Fig. 11.
+    the gradient has that structure too. Raises TypeError if `term` is not a term, or has shift or reset; NameError
+    if it has free variables. Wang et al. 2019, Fig. 11.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(transform(parse("fun x -> -x")))
@@ -134,8 +134,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
 
-    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
-    something else than a real number, and for an x without floats; NameError for free variables.
+    It evaluates `transform(f, like=x)`. Raises TypeError if `f` is not a term, has shift or reset, or does not
+    answer with a real number, and if x has no floats; NameError if `f` has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)

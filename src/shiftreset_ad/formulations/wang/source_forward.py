@@ -1,6 +1,6 @@
 """Forward mode as a source transformation: Wang et al. 2019, Fig. 4.
 
-A term for a real number becomes a term for a pair of it and its tangent; everything else keeps its shape.
+A term for a real number becomes a term for a pair: the number and its tangent. Everything else keeps its shape.
 
     Transform(f)      = λx. let ŷ = [f] (x, 1) in y'          where ŷ is (y, y')
     [c]               = c  if c is no real number,  (c, 0)  if it is one
@@ -14,14 +14,14 @@ A term for a real number becomes a term for a pair of it and its tangent; everyt
     [λy. e]           = λy. [e]
     [e1 e2]           = [e1] [e2]       and so on for every other construct, references included
 
-Both rules are instances of one, with the partial derivatives of the table as terms; ours has the factors of a product,
-and its terms, in the order of the operands, `y1' * y2 + y2' * y1`. A comparison looks at the primals,
-and a constant operand has no share.
+Both rules are instances of one rule, with the partial derivatives of the table as terms. Our rule has the factors and
+the terms of the sum in the order of the operands, `y1' * y2 + y2' * y1`. A comparison looks at the primals, and a
+constant operand has no share.
 
 What it shows: forward mode needs no control, and only arithmetic and constants change. The target language is the
-source language, so the output can be transformed again, to any order; nothing can be confused, as nothing is shared
-but the program. What it cannot do: a gradient takes a pass for each real number in the argument, and programs with
-shift and reset have no transformation.
+source language, so the output can be transformed again, to any order. No perturbation confusion is possible, as
+derivatives share only the program. What it cannot do: a gradient takes a pass for each real number in the argument, and
+programs with shift and reset have no transformation.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def constant(c: Term) -> Term:
 
 
 def dual_answer(function: Callable[..., Any], operands: Sequence[Term], ys: Sequence[Hat], names: Names) -> Term:
-    """The answer of an operation on these variables and its tangent (2), as a pair; slopes may use the answer y."""
+    """The pair of the answer of an operation on these variables, and its tangent (2). Slopes may use the answer y."""
     y = Var(names.fresh("y"))
     shares = [times(y1.prime, slope) for y1, slope in slopes(function, y, operands, ys)]
     tangent = reduce(add, shares) if shares else ZERO
@@ -106,8 +106,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
 
-    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
-    something else than a real number, and for an x without floats; NameError for free variables.
+    It evaluates `transform(f, like=x)`. Raises TypeError if `f` is not a term, has shift or reset, or does not
+    answer with a real number, and if x has no floats; NameError if `f` has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)

@@ -1,8 +1,8 @@
 """Reverse mode as a source transformation, with shift and reset in the meta-language: Wang et al. 2019, Fig. 10.
 
-The output is in continuation-passing style and has no shift and reset. The translator has them: it is Python that uses
-the library's own while it builds the term. Overlined is what happens in the translator, and the rest is the term that
-it builds; angle brackets are the translator's reset.
+The output is in continuation-passing style, and has no shift and reset. The translator, a Python program, uses the
+library's own shift and reset while it builds the term. An overline marks what happens in the translator, angle brackets
+are its reset, and the rest is the term that it builds.
 
     Transform(f)    = λx. let x̂ = (x, ref 0) in               where x̂ is (x, x')
                           ([f] x̂) (λ~z. let ẑ = z in z' := 1.0);
@@ -26,15 +26,15 @@ it builds; angle brackets are the translator's reset.
 
 The wavy constructs are in `language.wavy`. Both rules of arithmetic are instances of one, with the partial derivatives
 of the table as terms. A comparison looks at the primals, and a constant operand has no share. A continuation of the
-library can be called once, and each `k` of the translator is: that is why the rule for `case` has `k1`, a function of
-the target language, for its two uses.
+library can be called only once, so the translator calls each `k` once: for two uses, the rule for `case` has `k1`, a
+function of the target language.
 
-One thing is not in the figure. `[!r + f x]` puts the code of the call around `!r`, which would then be read after the
-call, and see what f writes. So a first operand that reads or writes memory is named, by let, before the code of the
-second (`operands`): an insertion of let by shift and reset.
+One thing is not in the figure. `[!r + f x]` puts the code of the call around `!r`. So `!r` would be read after the
+call, and would see what f writes. Therefore a first operand that reads or writes memory gets a name, by let, before the
+code of the second (`operands`): an insertion of let by shift and reset.
 
 What it shows: shift and reset at translation time do the work of continuation-passing style, and the rules stay in
-direct style; the target is the source language, so the output can be transformed again, to any order. What it cannot
+direct style. The target is the source language, so the output can be transformed again, to any order. What it cannot
 do: programs with shift and reset have no transformation.
 """
 
@@ -85,15 +85,15 @@ class Translator:
         self._outermost = Prompt()
 
     def program(self, build: Callable[[Static], Term]) -> Term:
-        """<build(the translation)>‾, to begin with."""
+        """<build(the translation)>‾, the outermost call."""
         code: Term = reset(lambda: self.delimited(lambda: build(self.translated)), self._outermost)
         return code
 
     def delimited(self, build: Callable[[], Term]) -> Term:
         """<build()>‾
 
-        It is `reset(build)`, run by the outermost reset of all: so resets, as deep as the program, do not nest on
-        Python's stack.
+        It is `reset(build)`, and the outermost reset runs it. So resets do not nest on Python's stack, however deep the
+        program is.
         """
         code: Term = shift(lambda k: k(reset(build)), self._outermost)
         return code
@@ -108,7 +108,7 @@ class Translator:
         return answer_of(self.reverse(term))
 
     def reverse(self, term: Term) -> Recursion[Term]:
-        """[term]: what it returns is the term for its value, and what it shifts is the code around that.
+        """[term]: it returns the term for the value, and adds code around this term by shift.
 
         `yield` is the recursive call.
         """
@@ -165,7 +165,7 @@ class Translator:
         return let_k1(Case(scrutinee, case.left_name, left, case.right_name, right))
 
     def operands(self, *terms: Term) -> Recursion[list[Term]]:
-        """[e1], [e2], ..., where a term gets a name if what is evaluated for those after it might change it."""
+        """[e1], [e2], ...; a term gets a name if the evaluation of a later one might change its value."""
         values: list[Term] = []
         for term in terms:
             if values and evaluates(values[-1], *MEMORY):
@@ -183,8 +183,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
     """The term for the gradient of a function, itself a term `fun x -> ...` of the source language.
 
     The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them;
-    the gradient has that structure too. Raises TypeError for what is no term or has shift or reset, NameError for free
-    variables. Wang et al. 2019, Fig. 10.
+    the gradient has that structure too. Raises TypeError if `term` is not a term, or has shift or reset; NameError
+    if it has free variables. Wang et al. 2019, Fig. 10.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(transform(parse("fun x -> -x")))
@@ -208,8 +208,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
 
-    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
-    something else than a real number, and for an x without floats; NameError for free variables.
+    It evaluates `transform(f, like=x)`. Raises TypeError if `f` is not a term, has shift or reset, or does not
+    answer with a real number, and if x has no floats; NameError if `f` has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)

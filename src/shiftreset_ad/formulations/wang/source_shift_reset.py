@@ -1,6 +1,6 @@
 """Reverse mode as a source transformation, with shift and reset in the target language: Wang et al. 2019, Fig. 9.
 
-A term for a real number becomes a term for a pair of it and a reference to its adjoint.
+A term for a real number becomes a term for a pair: the number, and a reference to its adjoint.
 
     Transform(f)   = λx. let x̂ = (x, ref 0) in                 where x̂ is (x, x')
                          reset (let ẑ = [f] x̂ in z' := 1.0);
@@ -18,12 +18,12 @@ A term for a real number becomes a term for a pair of it and a reference to its 
     [λy. e]        = λy. [e]
     [e1 e2]        = [e1] [e2]       and so on for every other construct, references included
 
-Both rules are instances of one, with the partial derivatives of the table as terms. A comparison looks at the primals,
-and a constant operand has no share.
+Both rules are instances of one rule, with the partial derivatives of the table as terms. A comparison looks at the
+primals, and a constant operand has no share.
 
-What it shows: with shift and reset in the language, reverse mode is as local a change as forward mode (Fig. 4); this is
-Fig. 8 as a transformation. What it cannot do: the output has shift and reset, which its own source language lacks, so
-it cannot be transformed again as it is; `wang.cps.direct` removes them, and then it can.
+What it shows: if the language has shift and reset, reverse mode is as local a change as forward mode (Fig. 4); this is
+Fig. 8 as a transformation. What it cannot do: the output has shift and reset, which the source language lacks, so it
+cannot be transformed again as it is. It can if `wang.cps.direct` has removed them.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
     """The term for the gradient of a function, a term `fun x -> ...` with shift and reset.
 
     The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them;
-    the gradient has that structure too. Raises TypeError for what is no term or has shift or reset, NameError for free
-    variables. Wang et al. 2019, Fig. 9.
+    the gradient has that structure too. Raises TypeError if `term` is not a term, or has shift or reset; NameError
+    if it has free variables. Wang et al. 2019, Fig. 9.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(transform(parse("fun x -> -x")))
@@ -120,8 +120,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
 def grad(f: Term) -> Callable[[Any], Any]:
     """The gradient of a term `fun x -> ...`: a function of x, whose result has the structure of x.
 
-    It evaluates `transform(f, like=x)`. Raises TypeError for what is no term, has shift or reset, or answers with
-    something else than a real number, and for an x without floats; NameError for free variables.
+    It evaluates `transform(f, like=x)`. Raises TypeError if `f` is not a term, has shift or reset, or does not
+    answer with a real number, and if x has no floats; NameError if `f` has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> grad(parse("fun x -> 2.0 * x + x * x * x"))(3.0)

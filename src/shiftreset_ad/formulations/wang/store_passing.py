@@ -1,8 +1,8 @@
 """Reverse mode without mutation, by passing a store (Wang et al. 2019, section 3.6).
 
-In explicit CPS (`explicit_cps`), adjoints are mutable. Here a number has an address instead, and its adjoint is at that
-address in an immutable store. The rest of a program is a function of its value that answers with a function from stores
-to stores:
+In explicit CPS (`explicit_cps`), adjoints are mutable. Here a number has an address, and its adjoint is at this address
+in an immutable store. The rest of the program is a function that takes a number, and returns a function from stores to
+stores:
 
     k: number -> (store -> store)
     a * b  =  fun k -> fun store ->
@@ -12,13 +12,14 @@ to stores:
         store2 + (a: b.x * y_bar) + (b: a.x * y_bar)      3. a store with new adjoints
     grad f x  =  let (z, store) = new x empty in  (f z (fun r -> fun s -> s + (r: 1))) store at z
 
-Nothing is assigned to: what an operation needs of the way back is in the store that comes back. A store is a persistent
-map, a binary tree of tuples in which an update makes a new path to one address and shares the rest. So an operation
-costs O(log n) after n operations, where mutable adjoints cost O(1), and a plain dictionary, copied, would cost O(n).
+There is no assignment: an operation finds the adjoint of its answer in the store that comes back. A store is a
+persistent map, a binary tree of tuples: an update makes a new path to one address, and shares the rest. So an operation
+costs O(log n) after n operations. Mutable adjoints would cost O(1), and copies of a dictionary O(n).
 
-It shows that reverse mode is purely functional. Programs are functions `f(x, k)` in CPS that return what `k` returns,
-or terms of the core language. Operations nest on the stack: a thousand of them take a higher `sys.setrecursionlimit`.
-Derivatives do not nest; each has a tag, so that no address is looked up in the store of another.
+It shows that reverse mode can be purely functional. Programs are functions `f(x, k)` in CPS that return what `k`
+returns, or terms of the core language. Operations nest on the stack: a thousand of them take a higher
+`sys.setrecursionlimit`. Derivatives do not nest. Each has a tag, so no address is looked up in another derivative's
+store.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from shiftreset_ad.formulations.language.recursion import nesting
 from shiftreset_ad.formulations.overloading import Overloaded, answer_and_partials
 from shiftreset_ad.formulations.structures import Structure, scalar
 
-# The value at the root, and the trees of the odd and the even addresses below it; None is a tree of zeros.
+# The value at the root, the tree of the odd addresses and the tree of the even ones; None is a tree of zeros.
 Tree: TypeAlias = "tuple[Any, Tree, Tree] | None"
 
 
 def look_up(tree: Tree, address: int) -> Any:
-    """The value at an address; 0.0 where nothing has been put.
+    """The value at an address; 0.0 if no value has been put there.
 
     >>> look_up(updated(updated(None, 5, 2.0), 6, 3.0), 5)
     2.0
@@ -49,7 +50,7 @@ def look_up(tree: Tree, address: int) -> Any:
 
 
 def updated(tree: Tree, address: int, new: Any) -> Tree:
-    """The tree with a new value at an address. The old one is as it was, and shares all but the path to there."""
+    """The tree with a new value at an address. The old tree stays as it was; both share all but the path there."""
     value, odd, even = tree or (0.0, None, None)
     if address == 0:
         return new, odd, even
@@ -59,7 +60,7 @@ def updated(tree: Tree, address: int, new: Any) -> Tree:
 
 
 class Store(NamedTuple):
-    """All adjoints of one derivative, how many addresses are in use, and how often the program has come to its end."""
+    """All adjoints of one derivative, the number of addresses in use, and how often the program has finished."""
 
     tag: object
     adjoints: Tree = None
@@ -67,15 +68,15 @@ class Store(NamedTuple):
     results: int = 0
 
     def new(self, value: Any) -> tuple[Number, Store]:
-        """A number at the next address, and the store that has it."""
+        """A number at the next address, and the store with this address."""
         return Number(value, self.size, self.tag), self._replace(size=self.size + 1)
 
     def adjoint(self, x: Number) -> Any:
-        """What is at the address of a number."""
+        """The adjoint of a number: the value at its address."""
         return look_up(self.adjoints, x.address)
 
     def adding(self, x: Number, x_bar: Any) -> Store:
-        """The store in which this is added to the adjoint of a number."""
+        """The store with `x_bar` added to the adjoint of a number."""
         return self._replace(adjoints=updated(self.adjoints, x.address, self.adjoint(x) + x_bar))
 
 
@@ -101,9 +102,9 @@ class Number(Overloaded):
 
 
 def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable[[Any], Transition]) -> Transition:
-    """What an operation does to the store, with the rest of the program, `k`, in the middle of it.
+    """An operation as a transition of the store, with the rest of the program, `k`, in the middle.
 
-    The transition raises TypeError for operands that belong to another derivative than the store.
+    The transition raises TypeError if an operand does not belong to the derivative of the store.
     """
     primals = [x.primal if isinstance(x, Number) else x for x in operands]
     value, slopes = answer_and_partials(function, *primals, of=operands)
@@ -125,7 +126,7 @@ def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable
 def grad(f: Callable[[Any, Callable[[Any], Transition]], Transition] | Term) -> Callable[[Any], Any]:
     """The function that returns the gradient of `f`, a function `f(x, k)` that returns what `k` returns, or a term.
 
-    Raises TypeError where `f` does not hand one number to `k`, and that once.
+    Raises TypeError where `f` does not hand one number to `k` exactly once.
 
     >>> import numpy as np
     >>> grad(lambda x, k: operate(np.multiply, (x, x), k))(3.0)
@@ -148,7 +149,7 @@ def grad(f: Callable[[Any, Callable[[Any], Transition]], Transition] | Term) -> 
 
 
 def inputs(values: list[Any], store: Store) -> tuple[list[Number], Store]:
-    """A number for each of the values, and the store that has them."""
+    """A number for each of the values, and the store with their addresses."""
     numbers = [Number(value, store.size + i, store.tag) for i, value in enumerate(values)]
     return numbers, store._replace(size=store.size + len(values))
 
@@ -165,8 +166,8 @@ def finish(result: Any) -> Transition:
 
 
 def in_cps(f: Callable[..., Any] | Term) -> Callable[..., Any]:
-    """A function in continuation-passing style as it is, and the one that a term denotes."""
-    function = as_function(f)  # which says so if it is none
+    """The function in continuation-passing style: `f` itself, or the function that a term denotes."""
+    function = as_function(f)  # raises TypeError if there is none
     if not isinstance(f, Term):
         return function
     return lambda x, k: run(f, k=lambda function: call(function, x, k, operate), operate=operate)

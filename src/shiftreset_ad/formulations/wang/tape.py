@@ -1,7 +1,7 @@
 """Reverse mode with a tape that is a function (Wang et al. 2019, section 3.5, Fig. 12).
 
-What an operation does once its continuation has returned is known when the operation begins. So the handlers that wait
-inside one another can be turned inside out, into one mutable function, to which each operation adds its part:
+When an operation begins, it is already known what it will do after its continuation has returned. So the handlers that
+wait inside one another can be turned inside out, into one mutable function. Each operation adds its part to this tape:
 
     var tape: Unit => Unit = (x: Unit) => ()
     class NumB(val x: Double, var d: Double) {
@@ -16,10 +16,10 @@ inside one another can be turned inside out, into one mutable function, to which
       val z = new NumB(x, 0.0);  f(z).d = 1.0;  tape();  z.d           4. the way back
     }
 
-It shows that reverse mode needs no captured control: this is the usual tape, refunctionalised. Here the tape belongs to
-its derivative, and is also its tag, so that derivatives nest (2.4): an operation goes on the newest tape among its
-operands. And as Python has no tail calls, a part does not call those before it, but answers with them, and a loop goes
-on: nothing nests on the stack.
+It shows that reverse mode needs no captured control: this is the usual tape, refunctionalised. Here each derivative has
+its own tape, which is also its tag, so derivatives nest (2.4): an operation goes on the newest tape among its operands.
+Python has no tail calls. So a part does not call the parts before it. It returns them, and a loop calls them: nothing
+nests on the stack.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from shiftreset_ad.formulations.structures import Structure, scalar
 
 serials = count()
 
-# It accumulates adjoints for one operation, and answers with what is left to do, None at the end.
+# It accumulates adjoints for one operation, and returns the rest of the way back, None at the end.
 Backpropagate: TypeAlias = Callable[[], "Backpropagate | None"]
 
 
 class Tape:
-    """The tape of one derivative: a function that takes all operations so far back."""
+    """The tape of one derivative: a function that is the way back from all operations so far."""
 
     __slots__ = ("backpropagate", "serial")
 
@@ -48,14 +48,14 @@ class Tape:
         self.serial = next(serials)
 
     def run(self) -> None:
-        """Go the way back."""
+        """Run the way back."""
         rest = self.backpropagate
         while rest is not None:
             rest = rest()
 
 
 class NumB(Overloaded):
-    """A value, its `primal`, with the `adjoint` that the way back fills in, and the `tape` of its derivative."""
+    """A value, its `primal`, with the `adjoint`, which the way back fills in, and the `tape` of its derivative."""
 
     __slots__ = ("adjoint", "primal", "tape")
 
@@ -65,7 +65,7 @@ class NumB(Overloaded):
         self.tape = tape
 
     def operate(self, function: Callable[..., Any], *operands: Any) -> NumB:
-        """The answer; how to accumulate adjoints goes on the tape."""
+        """The answer. The operation adds to the tape how to accumulate adjoints."""
         tape = max((x.tape for x in operands if isinstance(x, NumB)), key=lambda tape: tape.serial)
         mine = [isinstance(x, NumB) and x.tape is tape for x in operands]
         primals = [x.primal if own else x for x, own in zip(operands, mine, strict=True)]

@@ -1,6 +1,6 @@
-"""The standard transformations that those for derivatives extend: Wang et al. 2019, appendix, after Danvy and Filinski.
+"""The transformations for derivatives extend these standard ones: Wang et al. 2019, appendix, after Danvy and Filinski.
 
-Three functions from terms to terms, of which the second and third remove shift and reset from the program:
+Three functions from terms to terms; the second and the third remove shift and reset from the program:
 
     metacircular          "Standard metacircular transformation": each construct is translated to itself.
     cps_by_shift_reset    "Standard CPS transformation using shift/reset": the translator, here Python, uses the
@@ -8,7 +8,7 @@ Three functions from terms to terms, of which the second and third remove shift 
     cps                   "Standard CPS transformation": the translator is itself in continuation-passing style.
                           Fig. 11 extends it.
 
-Overlined is what happens in the translator, angle brackets are its reset, and the rest is the term that it builds:
+An overline marks what happens in the translator, angle brackets are its reset, and the rest is the term that it builds:
 
                           cps_by_shift_reset                          cps
     [c], [y]              c, y                                        λ‾κ. κ c, λ‾κ. κ y
@@ -24,12 +24,12 @@ Overlined is what happens in the translator, angle brackets are its reset, and t
                               <[e]>‾
     [reset e]             <[e]>‾                                      λ‾κ. κ ([e] (λ‾m. m))
 
-One thing is not in the figures. `[!r + f x]` puts the code of the call around `!r`, which would then be read after the
-call, and see what f writes; and if f captures its continuation and calls it twice, it would be read twice. So a first
-operand that uses memory, or runs code, is named, by let, before the code of the second.
+One thing is not in the figures. `[!r + f x]` puts the code of the call around `!r`. So `!r` would be read after the
+call, and would see what f writes; and if f captures its continuation and calls it twice, `!r` would be read twice.
+Therefore a first operand that uses memory, or runs code, gets a name, by let, before the code of the second operand.
 
-In all three, the value of a program is what it was, with functions in the style of the target: a function takes its
-argument, and then its continuation. `direct` is `cps` of a function that can be called as before.
+None of the three changes the value of a program, except that functions have the style of the target: a function takes
+its argument, and then its continuation. `direct` is `cps` of a function, made so that it can be called as before.
 """
 
 from shiftreset_ad.formulations.wang.cps.by_continuations import cps, direct

@@ -1,5 +1,6 @@
-"""The standard CPS transformation of Wang et al. 2019, appendix: the translator is in continuation-passing style
-itself (`language.continuations`). The rules are in the docstring of the package.
+"""The standard CPS transformation of Wang et al. 2019, appendix, by a translator that is itself in CPS.
+
+The translator is in `language.continuations`, and the rules are in the docstring of the package.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from shiftreset_ad.formulations.language.wavy import immediately
 
 
 def cps(term: Term) -> Term:
-    """The term in continuation-passing style, without shift and reset, by a translator that is in that style itself.
+    """The term in continuation-passing style, without shift and reset, by a translator that is itself in this style.
 
-    Raises TypeError for what is no term, NameError for free variables.
+    Raises TypeError if it is not a term, NameError if it has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(cps(parse("reset (1.0 + (shift k in k (k 10.0)))")))
@@ -33,8 +34,8 @@ def cps(term: Term) -> Term:
 def direct(f: Term) -> Term:
     """A function, without shift and reset, that can be called as before: `fun x -> [f] x (fun y -> y)`.
 
-    So a program with them can be differentiated by the transformations that drop them, and the output of Fig. 9 again.
-    Errors are as in `cps`.
+    So transformations for programs without shift and reset can differentiate a program that has them; the output of
+    Fig. 9 is such a program. Errors are as in `cps`.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(direct(parse("fun x -> reset (shift k in x)")))

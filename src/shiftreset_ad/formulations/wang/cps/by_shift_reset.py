@@ -1,5 +1,6 @@
-"""The standard CPS transformation using shift/reset of Wang et al. 2019, appendix: the translator captures its own
-continuation. The rules are in the docstring of the package.
+"""The standard CPS transformation of Wang et al. 2019, appendix, by a translator that captures its own continuation.
+
+The translator uses shift and reset. The rules are in the docstring of the package.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ Meta: TypeAlias = Callable[[Term], Term]  # a continuation of the translator, ca
 
 
 def cps_by_shift_reset(term: Term) -> Term:
-    """The term in continuation-passing style, without shift and reset, by a translator that uses them.
+    """The term in continuation-passing style, without shift and reset; the translator itself uses shift and reset.
 
-    Raises TypeError for what is no term, NameError for free variables.
+    Raises TypeError if it is not a term, NameError if it has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(cps_by_shift_reset(parse("fun f -> fun x -> 1.0 + f (f x)")))
@@ -59,12 +60,12 @@ class DirectTranslator:
         self._outermost = Prompt()
 
     def program(self, term: Term) -> Term:
-        """<[term]>‾, to begin with."""
+        """<[term]>‾, the outermost call."""
         code: Term = reset(lambda: self.delimited(lambda: self.translated(term)), self._outermost)
         return code
 
     def delimited(self, build: Callable[[], Term]) -> Term:
-        """<build()>‾, run by the outermost reset of all, so that resets do not nest on Python's stack."""
+        """<build()>‾. The outermost reset runs it, so resets do not nest on Python's stack."""
         code: Term = shift(lambda k: k(reset(build)), self._outermost)
         return code
 
@@ -105,7 +106,7 @@ class DirectTranslator:
         raise TypeError(f"cps_by_shift_reset: there is no rule for {term}")
 
     def operands(self, *terms: Term) -> Recursion[list[Term]]:
-        """[e1], [e2], ..., where a term gets a name if what is evaluated for those after it might change it."""
+        """[e1], [e2], ...; a term gets a name if the evaluation of a later one might change its value."""
         values: list[Term] = []
         for term in terms:
             if values and evaluates(values[-1], *EFFECTS):

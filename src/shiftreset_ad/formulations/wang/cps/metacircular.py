@@ -7,7 +7,7 @@ from shiftreset_ad.formulations.language.sources import source
 
 
 def metacircular(term: Term) -> Term:
-    """The same term. Raises TypeError for what is no term, NameError for free variables.
+    """The same term. Raises TypeError if it is not a term, NameError if it has free variables.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(metacircular(parse("fun x -> reset (x * (shift k in k (k 2.0)))")))
