@@ -94,7 +94,8 @@ def transform(term: Term, like: Any = 1.0) -> Term:
 
     The argument has the structure of the example `like`: a real number, as in the paper, or pairs and sums of them.
     Then the derivative has that structure too, and calls the transformed function once for each real number. Raises
-    TypeError for what is no term or has shift or reset, NameError for free variables. Wang et al. 2019, Fig. 4.
+    TypeError if `term` is not a term, or has shift or reset; NameError if it has free variables. Wang et al. 2019,
+    Fig. 4.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> print(transform(parse("fun x -> x")))
