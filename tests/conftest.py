@@ -10,6 +10,9 @@ for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
+collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_types.py` has them do so
+
+
 @pytest.fixture(scope="module")
 def only_what_is_new_is_looked_at():
     """Hide from the collector, and from who asks it for objects, all that was there before the tests of a module.

@@ -114,7 +114,8 @@ class Check:
         function = self.program.function(plain, np.float64)
 
         def along(t: float) -> float:
-            return float(total(elements(function(self.x + t * self.v))))
+            # A sum of arrays without dimensions is a scalar, and a copy of that is none to write to.
+            return float(total(elements(function(np.asarray(self.x + t * self.v)))))
 
         try:
             found = slopes(along, NOISE * (1.0 + abs(along(0.0))))

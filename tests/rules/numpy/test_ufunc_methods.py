@@ -37,6 +37,16 @@ def test_reduce(ufunc, data, generator):
         check(lambda a: ufunc.reduce(a, **options), x, generator=generator)
 
 
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat"])
+@pytest.mark.parametrize("ufunc", REORDERABLE + ORDERED, ids=lambda f: f.__name__)
+def test_a_single_negative_element(ufunc, method):
+    """Where NumPy begins with the identity, the hypotenuse of one element is its absolute value."""
+    x = np.array([[-0.5], [0.7], [-1.5]])
+    indices = [[0]] if method == "reduceat" else []
+    check(lambda a: getattr(ufunc, method)(a, *indices, axis=1), x, generator=np.random.default_rng(0))
+    check(lambda a: getattr(ufunc, method)(a[0], *indices), x, generator=np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("ufunc", REORDERABLE + ORDERED, ids=lambda f: f.__name__)
 @some
 @given(data=st.data(), generator=generators)

@@ -70,7 +70,9 @@ def reduce(
     steps = shape_of(line)[-1]
     if initial is NOT_GIVEN and where is not True:
         initial = ufunc.identity
-    if where is True and initial is NOT_GIVEN and ufunc in ASSOCIATIVE:
+    if steps == 1 and ufunc is np.hypot and initial is NOT_GIVEN:
+        y = np.absolute(_column(line, 0))  # NumPy begins with 0 and takes the hypotenuse
+    elif where is True and initial is NOT_GIVEN and ufunc in ASSOCIATIVE:
         y = _by_halves(ufunc, line)
     else:
         counted = in_line(np.broadcast_to(mask_of(where), shape), axes)
@@ -125,7 +127,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: An
         y = scatter([line[..., places]], [(..., segments)], np.moveaxis(whole, axis, -1).shape, dtype_of(line))
     else:
         parts = [
-            reduce(ufunc, line[..., start : start + length], -1)
+            reduce(ufunc, line[..., start : start + length], -1) if length > 1 else line[..., start]
             for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
         ]
         y = np.stack(parts, axis=-1) if parts else np.moveaxis(whole, axis, -1)
