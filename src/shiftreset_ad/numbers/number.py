@@ -24,6 +24,7 @@ class Number:
     primal: Primal
     tag: Tag
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
+    absorbs: ClassVar[bool] = False  # whether older numbers can be written to it as it is
 
     @property
     def inside(self) -> Primal:
@@ -109,6 +110,15 @@ def tags_of(x: Any) -> set[Any]:
     return tags
 
 
+def lacks(x: Any, tags: set[Any]) -> bool:
+    """Whether numbers that have all of these tags cannot be written to `x`, as it lacks a level."""
+    missing = tags - tags_of(x)
+    if missing:
+        absorbing = [number.tag.serial for number in levels_of(x) if number.absorbs]
+        return not absorbing or any(tag is not StagedValue and tag.serial > absorbing[0] for tag in missing)
+    return False
+
+
 def innermost(x: Any) -> Primal:
     """What a number holds at its oldest level: a float or an array, of a stack the array of its rows."""
     while isinstance(x, Number):
@@ -160,12 +170,15 @@ def with_levels_of(array: Any, *xs: Any) -> Any:
         if is_staged(oldest) and type(innermost(array)) is np.ndarray:
             array = oldest.adopt(array) if type(array) is np.ndarray else array + oldest.adopt(zeros_alike(array))
         known, levels = tags_of(array), list(levels_of(x))
-        if all(number.tag in known for number in levels):
+        if not lacks(array, {number.tag for number in levels}):
             continue
         lifted = _zeros_like_one(array) if known else array
         for number in reversed(levels):
             lifted = number.lifted(lifted)
-        array = array + lifted if known else lifted
+        if known and not shape_of(array):  # of no dimensions, a sum is a scalar
+            array = np.copy(array + lifted)
+        else:
+            array = array + lifted if known else lifted
     return array
 
 

@@ -191,20 +191,20 @@ def innermost_in_need() -> Tag | None:
     """The tag of the innermost derivative running here that needs older arrays as they are."""
     for body in enclosing():
         tag = body.prompt
-        if isinstance(tag, Tag) and not tag.is_hidden and not tag.copies_all:
+        if isinstance(tag, Tag) and not tag.copies_all:
             return tag
     return None
 
 
-def hiding(tags: Collection[Tag], function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function`, from which these tags are hidden."""
-    tags = [tag for tag in tags if not tag.is_hidden]
+def seeing(tags: Collection[Tag], function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function`, which is to know of these tags alone, and of those that begin in it."""
+    hidden = [tag for tag in visible_tags() if tag not in tags]
     try:
-        for tag in tags:
+        for tag in hidden:
             tag.is_hidden = True
         return function(*args)
     finally:
-        for tag in tags:
+        for tag in hidden:
             tag.is_hidden = False
 
 

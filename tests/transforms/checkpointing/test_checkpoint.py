@@ -19,6 +19,7 @@ from shiftreset_ad import (
     ControlError,
     EscapedNumberError,
     NumR,
+    fuse,
     grad,
     hessian,
     hvp,
@@ -580,3 +581,12 @@ def test_in_threads() -> None:
         thread.join()
     for i in range(4):
         assert found[i] == {grad(lambda x: functools.reduce(lambda y, _: np.sin(y), range(200), x))(0.1 * i)}
+
+
+@pytest.mark.parametrize("operator", [checkpoint, fuse])
+def test_zeros_inside_are_no_numbers_of_derivatives_that_the_function_does_not_see(operator):
+    ones = np.ones(2)
+    total = operator(lambda z: np.sum(zeros(2) + np.zeros_like(z) + z))
+    assert grad(lambda x: x * total(ones))(3.0) == 2.0
+    assert grad(lambda x: x * jvp(total, (ones,), (ones,))[1])(3.0) == 2.0
+    assert grad(lambda x: np.sum(x * grad(total)(ones)))(3.0) == 2.0

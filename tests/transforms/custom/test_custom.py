@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from shiftreset_ad import (
     ControlError,
     EscapedNumberError,
+    fuse,
     grad,
     hessian,
     hvp,
@@ -627,6 +628,35 @@ def test_a_rule_may_write_to_an_array_that_it_has_made(kind):
         for mode in modes:
             found, expected = mode(found), jacfwd(expected)
         np.testing.assert_allclose(found(x), expected(x), rtol=1e-12, err_msg=str(modes))
+
+
+def with_scalar_arrays(x):
+    y = np.add(x[0], x[1], out=zeros(()))
+    return x * y
+
+
+def with_windows(x):
+    y = x * 1.0
+    windows = np.lib.stride_tricks.sliding_window_view(y, 2)
+    y[1] = y[0] * windows[0, 1]
+    return windows[1] * windows[0]
+
+
+def with_checkpoints(x):
+    y = zeros(2)
+    y[:] = checkpoint(lambda z: np.zeros_like(z) + np.sin(z) * x)(x[:2])
+    return y * fuse(lambda z: np.sum(zeros(2) + z * y))(y)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("f", [with_scalar_arrays, with_windows, with_checkpoints])
+def test_rules_made_by_the_operators_of_any_function(f, kind):
+    ruled = with_rules(kind, f, lambda x: vjp(f, x), lambda pullback, g: pullback(g), lambda xs, ds: jvp(f, xs, ds))
+    x = np.array([0.7, 1.3, -0.4])[: 3 if f is with_windows else 2]
+    for operator in (jacrev, jacfwd, jacobian):
+        np.testing.assert_allclose(operator(ruled)(x), operator(f)(x), rtol=1e-12)
+    for operator in itertools.product((jacrev, jacfwd), repeat=2):
+        np.testing.assert_allclose(operator[0](operator[1](ruled))(x), jacfwd(jacfwd(f))(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

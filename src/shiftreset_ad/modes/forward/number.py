@@ -23,6 +23,7 @@ from shiftreset_ad.numbers.number import (
     SEQUENCES,
     in_memory,
     is_view,
+    lacks,
     one_level_below,
     put,
     tags_of,
@@ -76,7 +77,8 @@ class NumF(ArrayNumber):
         return attended(number(answer, reduce(add, y_dots), tag), tag)
 
     def lifted(self, constant: Primal) -> NumF:
-        return NumF(constant, with_levels_of(zeros_alike(constant), self.tangent, constant)[()], self.tag)
+        tangent = with_levels_of(zeros_alike(constant), self.tangent, constant)
+        return NumF(constant, tangent if type(in_memory(constant)) is ndarray else tangent[()], self.tag)
 
     def taken(self, index: Any) -> NumF:
         return NumF(taken(self.primal, index), taken(self.tangent, index), self.tag)
@@ -127,13 +129,13 @@ def mirror(x: NumF, y: Primal = 0.0, y_dot: Tangent = 0.0) -> None:
     `y` can be written to the value, and `y_dot` to the tangent.
     """
     value, tangent = with_levels_of(x.primal, y), in_memory(x.tangent)
-    has_levels = tags_of(value) | tags_of(y_dot) <= tags_of(x.tangent)
+    has_levels = not lacks(x.tangent, tags_of(value) | tags_of(y_dot))
     if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, in_memory(value))):
         return
     if hasattr(x, "has_views"):
         raise lacks_level()
     if type(x.tangent) is ndarray and lies_alike(tangent, in_memory(value)):
-        x.primal, x.tangent = value, with_levels_of(+x.tangent, value, y_dot)
+        x.primal, x.tangent = value, with_levels_of(x.tangent.copy("K"), value, y_dot)
         return
     whole = with_levels_of(zeros_alike(value), value, x.tangent, y_dot)
     put(whole, ..., x.tangent)

@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftreset_ad.modes.tangents import lies_alike
 from shiftreset_ad.numbers.memory import lacks_level
-from shiftreset_ad.numbers.number import in_memory, put, tags_of, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.number import in_memory, lacks, put, tags_of, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 
 
@@ -22,8 +22,8 @@ def mirror(x: Any, items: Sequence[Any] = ()) -> None:
     """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
     coefficients, order = x.coefficients, x.tag.order
     needed: set[Tag] = set().union(*map(tags_of, (*coefficients, *items)))
-    has_levels = all(needed <= tags_of(x_k) for x_k in coefficients[1:]) and all(
-        tags_of(y) <= tags_of(coefficients[0]) for y in items[:1]
+    has_levels = not any(lacks(x_k, needed) for x_k in coefficients[1:]) and not any(
+        lacks(coefficients[0], tags_of(y)) for y in items[:1]
     )
     if has_levels and (hasattr(x, "has_views") or (len(coefficients) > order and _lie_alike(coefficients))):
         return

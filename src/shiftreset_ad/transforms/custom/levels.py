@@ -86,12 +86,12 @@ class Level:
         """Have rules run below this level, which is hidden from them. What they are `given` is not to be written to."""
         numbers = [x for x in given if isinstance(x, Number)]
         tag = self.tag
-        if not numbers and not tag.is_hidden:  # the usual case, for speed
+        if not numbers and not (tag.is_hidden or tag.copies_all):  # the usual case, for speed
             try:
-                tag.is_hidden = True
+                tag.is_hidden = tag.copies_all = True
                 return use(*args)
             finally:
-                tag.is_hidden = False
+                tag.is_hidden = tag.copies_all = False
         hidden = [tag for tag in (self.look_around() if numbers else (tag,)) if not tag.is_hidden]
         protected = [x for x in numbers if id(block_of(x)) not in x.tag.protected]
         try:

@@ -87,6 +87,7 @@ class Unknown(ArrayNumber):
     """A direction without a value; what linear code makes of `zeros` is zero, and has the shape and dtype."""
 
     __slots__ = ("tag", "zeros")
+    absorbs = True
 
     def __init__(self, zeros: Any, tag: Tag) -> None:
         self.zeros = zeros
@@ -112,9 +113,11 @@ class Unknown(ArrayNumber):
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = [map_numbers(plain, arg) for arg in args]
-        # By the rule, as in other modes, so that what is a view there is one here.
-        options = {name: map_numbers(plain, arg) for name, arg in kwargs.items()}
-        answer, _ = quietly(rule.differentiate, *given, **options)
+        named = {name: map_numbers(plain, arg) for name, arg in kwargs.items()}
+        if rule.linear:  # by the rule, whose views are as those of the values are
+            answer, _ = quietly(rule.differentiate, *given, **named)
+        else:
+            answer = quietly(rule.function, *given, **named)
         if isinstance(answer, SEQUENCES):
             return type(answer)([Unknown(part, self.tag) for part in answer])
         return Unknown(answer, self.tag)
