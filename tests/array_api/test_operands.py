@@ -224,7 +224,7 @@ def test_no_silent_constants(library):
 
 
 def test_no_silent_conversion_to_numpy(library):
-    with pytest.raises(TypeError, match=f"numpy.asarray, .* of {library.name}: it is not turned into a NumPy array"):
+    with pytest.raises(TypeError, match=f"numpy.asarray, .* of {library.name}: the array is not silently turned into"):
         sr.grad(lambda x: np.sum(np.asarray(sr.value(x))) * np.sum(x))(library.array(X))
 
 
@@ -255,7 +255,7 @@ def test_writing_is_refused(library):
         (x > 1.0)[0] = True
 
     for write, error in ((item, TypeError), (sum_in_place, TypeError), (out, TypeError), (constant, TypeError)):
-        with pytest.raises(error, match=r"written to|out cannot be given|in place"):
+        with pytest.raises(error, match=r"cannot write to an array|out cannot be given|in place"):
             sr.grad(write)(library.array(X))
 
 

@@ -108,13 +108,13 @@ def test_tensors_that_torch_differentiates_are_refused():
         lambda: sr.grad(lambda x: np.sum(np.where(x > 0, x, watched)))(X),
         lambda: sr.grad(np.sum)(torch.nn.Parameter(X)),
     ):
-        with pytest.raises(TypeError, match=r"requires_grad is being differentiated by PyTorch.*x\.detach\(\)"):
+        with pytest.raises(TypeError, match=r"PyTorch differentiates a tensor that requires_grad.*x\.detach\(\)"):
             call()
     assert not sr.grad(lambda x: np.sum(x * watched.detach()))(X).requires_grad
 
 
 def test_dtypes_that_numpy_does_not_have():
-    with pytest.raises(TypeError, match=r"dtype torch\.bfloat16, which NumPy has not"):
+    with pytest.raises(TypeError, match=r"dtype torch\.bfloat16, which NumPy does not have"):
         sr.grad(np.sum)(X.to(torch.bfloat16))
     half = sr.grad(lambda x: np.sum(x * x))(X.to(torch.float16))
     assert half.dtype == torch.float16

@@ -1,16 +1,15 @@
 """Arrays of other libraries than NumPy that follow the Python array API standard, such as PyTorch's tensors.
 
-The rules call NumPy's functions on the values one level below, and NumPy hands these calls on to whom the values
-belong. So an array of another library is given to them in a `Standard`, which answers each call by the functions of the
-array's own library: no rule knows of it.
+The rules call NumPy's functions on the values one level below, and NumPy passes these calls on to the values. So an
+array of another library is wrapped in a `Standard`. It answers each call by the functions of the array's own library,
+and no rule knows of this.
 
-*   `foreign`: which arrays these are, their dtypes, and the ways from one library to another;
-*   `wrapped`: what is computed with in place of arrays; `adapter`: the class `Standard`;
-*   `promotion`: the dtype that operands have in common; `parts`: indices;
-*   `elementwise`, `reductions`, `shapes`, `choices`, `products`, `linalg`, `fourier`, `sets`: NumPy's functions, by the
-    standard's;
-*   `borders`: where derivatives of values of different libraries meet;
-*   `torch_functions`: PyTorch's own functions of numbers.
+*   `libraries`: which arrays belong to other libraries, their dtypes, and conversions between libraries;
+*   `standard`: the class `Standard`;
+*   `promotion`: the dtype that operands have in common; `indexing`: indices;
+*   `elementwise`, `reductions`, `shapes`, `choices`, `products`, `linalg`, `fourier`, `sets`: definitions of NumPy's
+    functions by the standard's functions;
+*   `torch`: PyTorch's own functions, called with numbers.
 """
 
 from shiftreset_ad.array_api import choices, elementwise, fourier, linalg, products, reductions, sets, shapes  # noqa: F401

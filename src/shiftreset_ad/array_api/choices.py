@@ -1,4 +1,4 @@
-"""NumPy's choices, orders, searches and questions about equality, and parts by position, by those of the standard."""
+"""NumPy's choices, orders, searches, tests of equality and parts by position, by the functions of the standard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's elementwise functions, by those of the standard."""
+"""NumPy's elementwise functions, by the functions of the standard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shiftreset_ad.array_api.promotion import common_dtype, in_dtype, together
 from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.table import functions_of
 
-# NumPy's name, and that of the standard where it is another one.
+# NumPy's name, and the standard's name where it is different.
 FLOATING = {
     **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2")},
     **{name: name for name in ("log10", "sqrt")},
@@ -40,7 +40,7 @@ OF_BOOLEANS = {"add": "logical_or", "multiply": "logical_and", "maximum": "logic
 
 
 def called(name: str, operands: list[Any]) -> Any:
-    """A function of the standard, of operands of one library and dtype."""
+    """The value of a function of the standard, for operands of one library and dtype."""
     return operands[0].apply(name, *(x.array for x in operands[1:]))
 
 
@@ -90,12 +90,12 @@ for _name in TESTS:
     _enter(_name, _floating(_name))
 
 
-# Functions that the standard does not have, but nearly
+# Functions that are made of a few functions of the standard
 
 
 @entered(np.positive)
 def _positive(x: Any) -> Any:
-    return x.copied()  # as NumPy does, where PyTorch gives the tensor itself
+    return x.copied()  # a copy as in NumPy; PyTorch would return the tensor itself
 
 
 @entered(np.reciprocal)

@@ -1,4 +1,4 @@
-"""NumPy's Fourier transforms, by the extension of the standard for them; those of several axes are composite."""
+"""NumPy's Fourier transforms, by the standard's extension for them; transforms of several axes are composite."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parts of arrays by any index that NumPy takes, and sums of contributions to parts: the transpose of that.
+"""Parts of arrays by any index that NumPy takes, and the transpose: sums of contributions to parts.
 
-The standard has slices with positive steps, and arrays of integers along one axis. Everything else goes by positions:
-NumPy says which elements of the flat array an index means, and `take` gets them.
+The standard has slices with positive steps, and arrays of integers along one axis. Any other index is converted to
+positions: NumPy says which elements of the flat array the index means, and `take` gets them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def part(x: Standard, index: Any) -> Standard:
 
 
 def on_host(index: Any) -> Any:
-    """An index with arrays of another library in it, and lists, as plain arrays."""
+    """An index in which arrays of another library and lists become plain arrays."""
     index = adopted(index)
     if isinstance(index, Standard):
         return index.to_numpy()
@@ -45,7 +45,10 @@ def on_host(index: Any) -> Any:
 
 
 def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | None:
-    """An index of integers, forward slices, `None` and `...` with each axis named and within its bounds; or None."""
+    """An index of integers, forward slices, `None` and `...`, with every axis named and within its bounds.
+
+    None if the index has other parts.
+    """
     for place in parts:
         if isinstance(place, bool | np.bool_) or not (
             place is None or place is Ellipsis or isinstance(place, (slice, *INTEGERS))
@@ -81,7 +84,7 @@ def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | N
 
 
 def axis_of_only_array(parts: list[Any], shape: tuple[int, ...]) -> int | None:
-    """The axis of an array of integers that has nothing but full slices before it, and nothing after it."""
+    """The axis of an array of integers that has only full slices before it, and nothing after it; None for others."""
     *before, last = parts
     if not (isinstance(last, np.ndarray) and last.dtype.kind in "iu" and last.ndim) or len(parts) > len(shape):
         return None
@@ -99,7 +102,7 @@ def taken(x: Standard, places: Any, axis: int) -> Standard:
 
 
 def flat(x: Standard) -> Standard:
-    """All elements in a row."""
+    """All elements as a vector."""
     return x.apply("reshape", (-1,))
 
 
@@ -118,10 +121,10 @@ def sums_at_parts(values: list[Any], indices: list[Any], shape: tuple[int, ...],
 
 
 def sums_at(values: Standard, places: Any, size: int) -> Standard:
-    """For each place the sum of the values that belong there, 0 where there are none.
+    """For each place the sum of the values that belong there; 0 if there are none.
 
-    Sorted by their places, the values that belong together are in a row. Adding to each the one `step` before it, of
-    the same place, for steps 1, 2, 4 and so on, has in the end all of them summed in the last: a scan in pairs.
+    Sorting brings the values of one place together. Then, for steps 1, 2, 4 and so on, the value `step` before it is
+    added to each value, if both have the same place. In the end, the last value of a place is the sum: a scan in pairs.
     """
     order = np.argsort(places, kind="stable")
     places = places[order]
@@ -136,11 +139,11 @@ def sums_at(values: Standard, places: Any, size: int) -> Standard:
         values = joined([values.like(values.array[:step]), later])
         step *= 2
     last = np.flatnonzero(np.append(places[1:] != places[:-1], True)) if len(places) else np.arange(0)
-    source = np.full(size, len(places))  # the zero behind them
+    source = np.full(size, len(places))  # the place of the zero behind the sums
     source[places[last]] = last
     return taken(joined([values, values.full((1,), 0, values.dtype)]), source, 0)
 
 
 def joined(rows: list[Standard]) -> Standard:
-    """Vectors of one dtype, one behind the other."""
+    """Vectors of one dtype, joined into one."""
     return rows[0].like(rows[0].xp.concat([row.array for row in rows], axis=0))

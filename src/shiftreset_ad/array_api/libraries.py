@@ -1,6 +1,6 @@
-"""Which arrays belong to other libraries, what their dtypes are to NumPy, and the ways from one library to another.
+"""Which arrays belong to other libraries, their dtypes in NumPy, and conversions from one library to another.
 
-`array_api_compat` is imported when the first such array is met: a program that has only NumPy's needs it not.
+`array_api_compat` is imported with the first such array, so a program that has only NumPy's arrays does not need it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# The classes of arrays of other libraries that have been met. As long as it is empty, there is nothing to be done.
+# The classes of arrays of other libraries that the program has used. While it is empty, there is nothing to do.
 MET: set[type] = set()
 
 NAMES = (
@@ -21,11 +21,11 @@ NAMES = (
 
 SEQUENCES = (list, tuple)
 
-_others: set[type] = set()  # classes that have been met, and are not among these
+_others: set[type] = set()  # classes that have been looked at, and are no such arrays
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether `x` is an array of another library, which follows the array API standard."""
+    """Whether `x` is an array of another library that follows the array API standard."""
     kind = type(x)
     if kind in _others:
         return False
@@ -38,14 +38,14 @@ def is_foreign(x: Any) -> bool:
 
 
 def has_foreign(x: Any) -> bool:
-    """Whether there is such an array in an argument: itself, or in a list or tuple, nested or not."""
+    """Whether an argument is such an array, or a list or tuple, nested or not, that has one."""
     if type(x) in SEQUENCES:
         return not _others.issuperset(map(type, x)) and any(map(has_foreign, x))
     return is_foreign(x)
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether `x` is a sparse array or matrix of SciPy's, which is not imported for the question."""
+    """Whether `x` is a sparse array or matrix of SciPy's; SciPy is not imported to find out."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and sparse.issparse(x)
 
@@ -53,7 +53,7 @@ def is_sparse(x: Any) -> bool:
 def _follows_standard(kind: type) -> bool:
     if issubclass(kind, np.ndarray | np.generic):
         return False
-    if any(base.__module__.startswith("shiftreset_ad.") for base in kind.__mro__):  # a number, or wrapped already
+    if any(base.__module__.startswith("shiftreset_ad.") for base in kind.__mro__):  # a number, or already wrapped
         return False
     if hasattr(kind, "__array_namespace__"):
         return True
@@ -66,7 +66,7 @@ def namespace_of(array: Any) -> Any:
 
 
 def device_of(array: Any) -> Any:
-    """Where an array lies."""
+    """The device of an array."""
     return _compat().device(array)
 
 
@@ -77,13 +77,13 @@ def _compat() -> Any:
     except ImportError:
         raise ImportError(
             "arrays of other libraries than NumPy need the package array-api-compat; "
-            "install it, by pip install 'shiftreset_ad[arrays]'"
+            "install it with pip install 'shiftreset_ad[arrays]'"
         ) from None
     return array_api_compat
 
 
 def name_of_library(xp: Any) -> str:
-    """What the user calls a library."""
+    """The name of a library as the user knows it."""
     return str(xp.__name__).removeprefix("array_api_compat.")
 
 
@@ -91,20 +91,20 @@ def require_without_graph(array: Any) -> None:
     """Raise TypeError for a tensor of PyTorch that PyTorch itself differentiates."""
     if getattr(array, "requires_grad", False) is True:
         raise TypeError(
-            "a tensor that requires_grad is being differentiated by PyTorch, which would record these operations, too; "
-            "give x.detach()"
+            "PyTorch differentiates a tensor that requires_grad, and would record these operations, too; give "
+            "x.detach()"
         )
 
 
 def numpy_dtype(dtype: Any, xp: Any) -> Any:
-    """NumPy's name of a dtype; TypeError if it has none."""
+    """NumPy's dtype for a dtype of a library; TypeError if NumPy has none."""
     if isinstance(dtype, np.dtype):
         return dtype
     known = _dtypes(xp).get(dtype)
     if known is None:
         raise TypeError(
-            f"an array of {name_of_library(xp)} has dtype {dtype}, which NumPy has not, and so cannot take part in an "
-            "operation with a number that is being differentiated; convert it to float32 or float64"
+            f"an array of {name_of_library(xp)} has dtype {dtype}, which NumPy does not have, so it cannot take part "
+            "in an operation with a number that is being differentiated; convert it to float32 or float64"
         )
     return known
 
@@ -115,11 +115,11 @@ def _dtypes(xp: Any) -> dict[Any, Any]:
 
 
 def foreign_dtype(dtype: Any, xp: Any) -> Any:
-    """The name that a library has for one of NumPy's dtypes; TypeError if it has none."""
+    """A library's dtype for one of NumPy's dtypes; TypeError if the library has none."""
     name = np.dtype(dtype).name
     found = getattr(xp, name, None) if name in NAMES else None
     if found is None:
-        raise TypeError(f"{name_of_library(xp)} has no dtype {name}; convert to float32, float64 or one of the others")
+        raise TypeError(f"{name_of_library(xp)} has no dtype {name}; convert to a dtype that it has, such as float64")
     return found
 
 
@@ -131,8 +131,8 @@ def from_numpy(x: Any, xp: Any, device: Any) -> Any:
 
 
 def to_numpy(array: Any) -> Any:
-    """A copy of an array of another library as a plain one."""
+    """A copy of an array of another library as a plain array."""
     try:
         return np.array(np.from_dlpack(array))
-    except (BufferError, RuntimeError, TypeError, ValueError):  # it lies on another device
+    except (BufferError, RuntimeError, TypeError, ValueError):  # the array is on another device
         return np.array(np.from_dlpack(_compat().to_device(array, "cpu")))

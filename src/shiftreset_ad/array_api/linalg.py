@@ -1,4 +1,4 @@
-"""NumPy's linear algebra, by the extension of the standard for it."""
+"""NumPy's linear algebra, by the standard's extension for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shiftreset_ad.rules.numpy.reductions import reduced_axes
 
 
 def _called(name: str, a: Any, *others: Any, **options: Any) -> Any:
-    """A function of the extension; an answer of several parts as the tuple that NumPy has for it."""
+    """The answer of a function of the extension; several parts come in NumPy's kind of tuple."""
     answer = getattr(a.xp.linalg, name)(a.array, *(x.array for x in others), **options)
     return tuple(map(a.like, answer)) if isinstance(answer, tuple) else a.like(answer)
 
@@ -34,7 +34,7 @@ for _function, _name in ((np.linalg.inv, "inv"), (np.linalg.det, "det")):
 
 @cache
 def _tuple_of(function: Callable[..., Any]) -> Any:
-    """The kind of named tuple that a function of NumPy answers with."""
+    """The class of named tuples that a function of NumPy returns."""
     return type(function(np.eye(1)))
 
 
@@ -45,7 +45,7 @@ def _named(function: Callable[..., Any], parts: tuple[Any, ...]) -> Any:
 @entered(np.linalg.solve)
 def _solve(a: Any, b: Any) -> Any:
     a, b = together(a, b, floating=True)
-    if b.ndim == 1:  # the standard takes one vector for all matrices, as NumPy does
+    if b.ndim == 1:  # one vector for all matrices, in the standard as in NumPy
         return _called("solve", a, np.reshape(b, (-1, 1)))[..., 0]
     return _called("solve", a, b)
 
@@ -64,7 +64,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 def _qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(
-            f"numpy.linalg.qr: the array API standard has the modes 'reduced' and 'complete', not {mode!r}"
+            f"numpy.linalg.qr: the array API standard has the modes 'reduced' and 'complete', but not {mode!r}"
         )
     parts = _called("qr", _floating(a), mode="complete" if mode == "complete" else "reduced")
     return parts[1] if mode == "r" else _named(np.linalg.qr, parts)
@@ -93,7 +93,7 @@ def _eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
 
 
 def _symmetric(a: Any, triangle: str) -> Any:
-    """The matrix that NumPy takes it for, who looks at one triangle only."""
+    """The matrix as NumPy sees it: NumPy reads only one triangle."""
     a = _floating(a)
     half = np.tril(a) if triangle.upper() == "L" else np.triu(a)
     other = np.conjugate(np.swapaxes(half, -1, -2))
@@ -140,7 +140,7 @@ def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 def _tolerance(a: Any, rtol: Any) -> dict[str, Any]:
-    """The relative tolerance as an option: a float, or an array with one for each matrix."""
+    """The relative tolerance as an option: a float, or an array with one tolerance for each matrix."""
     if rtol is None:
         return {}
     return {"rtol": float(rtol) if shape_of(rtol) == () else in_dtype(np.real(a).dtype, rtol, like=a)[0].array}

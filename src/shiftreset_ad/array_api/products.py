@@ -1,4 +1,4 @@
-"""NumPy's products of arrays, by those of the standard."""
+"""NumPy's products of arrays, by the products of the standard."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 @entered(contract)
 def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
-    """Every operand with all labels as axes, multiplied, and summed over those that the answer has not."""
+    """Give every operand all labels as axes, multiply them, and sum over the labels that the answer does not have."""
     parts = together(*operands)
     if hasattr(parts[0].xp, "einsum"):
         subscripts = f"{','.join(inputs)}->{output}"

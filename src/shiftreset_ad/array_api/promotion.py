@@ -1,9 +1,9 @@
-"""The dtype that operands have in common, which the standard leaves open where their kinds differ.
+"""The dtype that operands have in common; the standard leaves it open if their kinds differ.
 
-Python's numbers, and NumPy's scalars, take the dtype of the arrays, if it is of a kind that can hold them. Among
-arrays, those of floating-point numbers decide, and not the integers and booleans: float32 with int64 is float32, as in
-PyTorch and JAX. An array without dimensions is one of them, as in the standard and in NumPy; PyTorch alone lets it give
-way. A fraction of integers is float64, as in NumPy, so that no rule loses precision by one.
+Python's numbers and NumPy's scalars take the dtype of the arrays, if it is of a kind that can hold them. Among arrays,
+the floating-point arrays decide, and not those of integers or booleans: float32 with int64 is float32, as in PyTorch
+and JAX. An array without dimensions counts like any other array, as in the standard and in NumPy; only in PyTorch it
+does not. A fraction of integers is float64, as in NumPy, so that no rule loses precision by it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCALARS = (bool, int, float, complex, np.generic)
 
 
 def common_dtype(operands: tuple[Any, ...], floating: bool = False) -> Any:
-    """The dtype that operands have in common; a floating-point one, if it is to be `floating`."""
+    """The dtype that operands have in common; with `floating`, a floating-point dtype."""
     arrays = [dtype_of(x) for x in operands if not isinstance(x, SCALARS)]
     kinds = {dtype_of(x).kind for x in operands if isinstance(x, SCALARS)}
     inexact = [dtype for dtype in arrays if dtype.kind in "fc"]
@@ -35,12 +35,12 @@ def common_dtype(operands: tuple[Any, ...], floating: bool = False) -> Any:
 
 
 def together(*operands: Any, floating: bool = False) -> list[Standard]:
-    """Operands, of which one at least is a `Standard`, as arrays of its library and of one dtype."""
+    """Operands as arrays of one library and one dtype; at least one of the operands must be a `Standard`."""
     return in_dtype(common_dtype(operands, floating), *operands)
 
 
 def in_dtype(dtype: Any, *operands: Any, like: Standard | None = None) -> list[Standard]:
-    """Operands as arrays of one library in this dtype: of that of `like`, or of the first operand that has one."""
+    """Operands as arrays of this dtype in the library of `like`, or of the first operand that is a `Standard`."""
     first = like if like is not None else next(x for x in operands if isinstance(x, Standard))
     return [_converted(x, dtype, first) for x in operands]
 

@@ -1,4 +1,4 @@
-"""NumPy's sums, means, extremes and running sums, by those of the standard."""
+"""NumPy's sums, means, extremes and running sums, by the functions of the standard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shiftreset_ad.rules.table import functions_of
 
 
 def _reduction(name: str, otherwise: int, join_initial: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """`otherwise` stands for the elements that do not count."""
+    """The definition of a reduction; `otherwise` replaces the elements that do not count."""
 
     def reduce(
         a: Any,
@@ -39,7 +39,7 @@ def _reduction(name: str, otherwise: int, join_initial: Callable[[Any, Any], Any
 
 
 def counted(a: Any, where: Any, otherwise: Any) -> Any:
-    """The array with something else for the elements that do not count."""
+    """The array with `otherwise` in place of the elements that do not count."""
     return a if where is True else np.where(where, a, otherwise)
 
 
@@ -51,7 +51,7 @@ entered(np.prod)(_reduction("prod", 1, np.multiply))
 def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     a = a.astype(dtype or common_dtype((a,), floating=True))
     axes = reduced_axes(axis, a.shape)
-    if a.dtype.kind == "c":  # of which the standard has no mean
+    if a.dtype.kind == "c":  # the standard has no mean of complex numbers
         return np.sum(a, axis=axes, keepdims=keepdims) / math.prod(a.shape[i] for i in axes)
     return a.apply("mean", axis=axes, keepdims=keepdims)
 
@@ -134,7 +134,7 @@ def _running(name: str) -> Callable[..., Any]:
 
 
 def _running_product(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Where the library's version of the standard does not have it: row by row."""
+    """The running product, row by row, if the library's version of the standard does not have it."""
     if hasattr(a.xp, "cumulative_prod"):
         return _running("cumulative_prod")(a, axis, dtype)
     a = flat(a) if axis is None or not a.shape else a

@@ -1,4 +1,4 @@
-"""Unique elements, by sorting: some libraries do not have the functions of the standard for it."""
+"""Unique elements, by sorting, because some libraries do not have the standard's functions for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shiftreset_ad.array_api.standard import entered
 
 
 class Unique(NamedTuple):
-    """The elements in order, the place where each is found first, which one each place has, and how often each is."""
+    """The elements in order, the first place of each, the number of the element at each place, and how often it is."""
 
     values: Any
     indices: Any
@@ -20,7 +20,7 @@ class Unique(NamedTuple):
 
 
 def unique(x: Any, equal_nan: bool) -> Unique:
-    """Which elements there are."""
+    """The unique elements of `x`; with `equal_nan`, all NaNs are one element."""
     row = flat(x)
     order = np.argsort(row)
     in_order = np.take(row, order)
@@ -58,7 +58,7 @@ def _unique(
 
 
 def _like_numpy(function: Any, *names: str) -> Any:
-    """NumPy's kind of answer: a named tuple."""
+    """Make a function return NumPy's kind of answer, a named tuple."""
 
     def definition(x: Any, /) -> Any:
         found = unique(x, equal_nan=False)

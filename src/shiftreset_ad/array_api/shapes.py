@@ -1,4 +1,4 @@
-"""NumPy's functions about shapes, precisions and the parts of complex numbers, and new arrays, by the standard's."""
+"""NumPy's functions for shapes, precisions, parts of complex numbers and new arrays, by the standard's functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _reshape(a: Any, shape: Any, order: Any = "C") -> Any:
     sizes = tuple(map(operator.index, sizes))
     if order == "C":
         return a.apply("reshape", sizes)
-    return np.transpose(np.reshape(np.transpose(a), sizes[::-1]))  # the elements in the other order
+    return np.transpose(np.reshape(np.transpose(a), sizes[::-1]))  # the elements in the order "F"
 
 
 @entered(np.transpose)

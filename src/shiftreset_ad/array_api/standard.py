@@ -40,13 +40,13 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_or: np.any,
 }
 
-# NumPy's functions, by those of the standard; a composite rule is as good a definition here as it is for numbers.
+# NumPy's functions, by the standard's functions. A composite rule is a definition here, too, as it is for numbers.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def entered(*functions: Callable[..., Any] | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated definition of each of `functions`; one that is None, NumPy does not have yet."""
+    """Enter the decorated definition of each of `functions`; None is a function that the installed NumPy lacks."""
 
     def enter(definition: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
@@ -60,9 +60,9 @@ def entered(*functions: Callable[..., Any] | None) -> Callable[[Callable[..., An
 
 
 class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
-    """A constant `array` of another library, whose functions are in `xp`; NumPy's functions take it by theirs.
+    """A constant `array` of another library, with the functions `xp`. NumPy's functions of it call those of `xp`.
 
-    It is `shared` if the program has the same array, and may write to it. It is never written to here.
+    It is `shared` if the program has the same array, and may write to it. The functions here never write to it.
     """
 
     __slots__ = ("array", "shared", "xp")
@@ -72,7 +72,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         self.xp = xp
         self.shared = shared
 
-    # NumPy's protocols (NEP 13 and NEP 18). What they do not know, numbers above all, knows better.
+    # NumPy's protocols (NEP 13 and NEP 18). Other classes, above all numbers, answer for operands unknown here.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not all(map(_is_known, inputs)):
@@ -85,8 +85,8 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         if kwargs:
             raise TypeError(
                 f"numpy.{ufunc.__name__}: {', '.join(kwargs)} cannot be given with an array of "
-                f"{name_of_library(self.xp)}. Write y = f(x) for f(x, out=y), y = y + x for y += x, and numpy.where to "
-                "choose"
+                f"{name_of_library(self.xp)}. Write y = f(x) for f(x, out=y), y = y + x for y += x, and numpy.where "
+                "for where=mask"
             )
         return definition(*map(adopted, inputs))
 
@@ -102,23 +102,23 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
             raise self._has_no(function)
         try:
             return definition(*map(adopted, args), **{name: adopted(arg) for name, arg in kwargs.items()})
-        except RecursionError:  # a composite rule that asks the function itself about plain values
+        except RecursionError:  # a composite rule that calls the function itself on plain values
             raise self._has_no(function) from None
 
     def _has_no(self, function: Any) -> NotImplementedError:
         module = getattr(function, "__module__", None) or "numpy"
         return NotImplementedError(
             f"{module}.{getattr(function, '__name__', function)}: the array belongs to {name_of_library(self.xp)}, and "
-            "the array API standard has no such function. Write it with those that the standard has, or convert the "
-            "argument to a NumPy array"
+            "the array API standard has no such function. Write it with functions that the standard has, or convert "
+            "the argument to a NumPy array"
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if self.dtype.kind in "biu":  # positions and masks, which say where, and not what
+        if self.dtype.kind in "biu":  # positions and masks, which have no derivative
             return np.array(self.to_numpy(), dtype)
         raise TypeError(
-            f"numpy.array, numpy.asarray, or a function that calls them, on an array of {name_of_library(self.xp)}: it "
-            "is not turned into a NumPy array without being asked. Use the functions of numpy that the array API "
+            f"numpy.array, numpy.asarray, or a function that calls them, on an array of {name_of_library(self.xp)}: "
+            "the array is not silently turned into a NumPy array. Use the functions of numpy that the array API "
             "standard has"
         )
 
@@ -127,26 +127,26 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """A function of PyTorch's own, of constants."""
+        """The answer of a function of PyTorch's own, whose arguments are all constants."""
         given = {name: _unwrapped(arg) for name, arg in (kwargs or {}).items()}
         return _wrapped(function(*map(_unwrapped, args), **given))
 
     # Arrays from this one
 
     def apply(self, name: str, *args: Any, **kwargs: Any) -> Standard:
-        """A function of the library, called with the array first."""
+        """The answer of a function of the library, called with the array as the first argument."""
         return self.like(getattr(self.xp, name)(self.array, *args, **kwargs))
 
     def like(self, array: Any) -> Standard:
-        """Another array of the library, which the program has not."""
+        """Another array of the library, which the program does not have."""
         return Standard(array, self.xp)
 
     def converted(self, x: Any) -> Standard:
-        """A copy of a plain array as one of this library, on the same device."""
+        """A copy of a plain array as an array of this library, on the same device."""
         return self.like(from_numpy(x, self.xp, self.device_of_array))
 
     def full(self, shape: Any, value: Any, dtype: Any) -> Standard:
-        """An array of this library that has one value everywhere."""
+        """An array of this library that has the same value everywhere."""
         in_xp = foreign_dtype(dtype, self.xp)
         return self.like(self.xp.full(tuple(shape), value, dtype=in_xp, device=self.device_of_array))
 
@@ -155,11 +155,11 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         return self if self.dtype == dtype else self.apply("astype", foreign_dtype(dtype, self.xp))
 
     def copied(self) -> Standard:
-        """The same values, in an array of its own."""
+        """The same values in a new array."""
         return self.like(self.xp.asarray(self.array, copy=True))
 
     def unshared(self) -> Standard:
-        """The same values, in an array that the program has not."""
+        """The same values, in an array that the program does not have."""
         return self.copied() if self.shared else self
 
     def to_numpy(self) -> Any:
@@ -168,7 +168,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def device_of_array(self) -> Any:
-        """Where the array lies."""
+        """The device of the array."""
         return device_of(self.array)
 
     # Attributes and methods of arrays
@@ -181,7 +181,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
     real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
-    device = "cpu"  # of the namespace, which is NumPy's: what it makes goes where the array lies when they meet
+    device = "cpu"  # NumPy's device, as the namespace is NumPy's; new arrays go to the device of the array they meet
 
     def __getitem__(self, index: Any) -> Standard:
         part: Standard = FUNCTIONS[operator.getitem](self, index)
@@ -189,8 +189,8 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     def refuse_writing(self, statement: str) -> NoReturn:
         raise TypeError(
-            f"{statement}: an array of {name_of_library(self.xp)} is not written to inside a derivative. Make a new "
-            "one, by numpy.where(mask, v, x), or by numpy.concatenate or numpy.stack from parts"
+            f"{statement}: you cannot write to an array of {name_of_library(self.xp)} inside a derivative. Make a new "
+            "array, by numpy.where(mask, v, x), or by numpy.concatenate or numpy.stack from parts"
         )
 
     def __setitem__(self, index: Any, item: Any) -> NoReturn:
@@ -293,7 +293,7 @@ def standard(array: Any) -> Standard:
 
 
 def adopted(x: Any) -> Any:
-    """An argument with every array of another library in it wrapped, in nested lists and tuples too."""
+    """An argument in which every array of another library is wrapped, also in nested lists and tuples."""
     if is_foreign(x):
         return standard(x)
     return type(x)(map(adopted, x)) if has_foreign(x) else x

@@ -1,7 +1,7 @@
-"""PyTorch's own functions, `torch.sin(x)`, of a number.
+"""PyTorch's own functions, such as `torch.sin(x)`, called with a number.
 
-Those that NumPy has under the same name, or another, with the same meaning; any other is an error. `Standard` takes all
-of them, of constants alone.
+They work if NumPy has a function with the same meaning, under the same name or another. Any other function is an error.
+For constants, `Standard` takes all of PyTorch's functions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OPTIONS = {"dim": "axis", "axis": "axis", "keepdim": "keepdims", "keepdims": "ke
 
 
 def of_numbers(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call the function of NumPy that is the same as this one of PyTorch; TypeError if there is none."""
+    """Call the function of NumPy that is the same as this function of PyTorch; TypeError if there is none."""
     name = getattr(function, "__name__", str(function))
     if name in ELEMENTWISE and not kwargs:
         return _numpy(ELEMENTWISE[name])(*args)
@@ -53,7 +53,7 @@ def of_numbers(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     given = f" with {', '.join(kwargs)}" if kwargs else ""
     raise TypeError(
         f"torch.{name}{given} of a number that is being differentiated: write it with NumPy's functions, numpy.sin(x), "
-        "or Python's operators, which work on tensors then; torch.sin(x) does where NumPy has the same function. Give "
+        "or Python's operators, which also work on tensors; torch.sin(x) works if NumPy has the same function. Give "
         "shiftreset_ad.value(x) where a constant is meant"
     )
 
