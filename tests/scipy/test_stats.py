@@ -618,7 +618,7 @@ def test_a_singular_covariance():
     np.testing.assert_allclose(grad(lambda x: f(x)[0])(x), [[-0.5, 0.0], [0.0, 0.0]], rtol=1e-14)
     np.testing.assert_array_equal(sr.jacfwd(f)(x)[1], np.zeros((2, 2)))
     np.testing.assert_allclose(of_numbers(f, x), f(x))
-    with pytest.raises(NotImplementedError, match="covariance that is singular"):
+    with pytest.raises(NotImplementedError, match="singular covariance"):
         grad(lambda c: stats.multivariate_normal.logpdf(x[0], None, c, allow_singular=True))(cov)
     with pytest.raises(np.linalg.LinAlgError, match="allow_singular"):
         grad(lambda c: stats.multivariate_normal.logpdf(x[0], None, c))(cov)

@@ -1,10 +1,11 @@
-"""SciPy's functions as they take numbers: those that SciPy itself would make an array of.
+"""SciPy's functions for numbers that are being differentiated, where SciPy itself would convert them to an array.
 
-SciPy's ufuncs (`scipy.special.erf`, `gammaln`, `expit`, `jv`, ...) have rules and are used as they are. Its functions
-that are written in Python convert their arguments, which loses the derivative. `shiftreset_ad.scipy.special` has these,
-with the same signatures, and everything else of `scipy.special`, too: a program changes the line that imports it.
-`stats` has distributions, `integrate` has `odeint`, and `linalg` and `signal` have functions in the same way. It needs
-SciPy, `pip install shiftreset_ad[scipy]`, which `import shiftreset_ad` itself does not.
+SciPy's ufuncs (`scipy.special.erf`, `gammaln`, `expit`, `jv`, ...) have rules, and programs call them as they are.
+SciPy's functions that are written in Python convert their arguments, which loses the derivative.
+`shiftreset_ad.scipy.special` has functions in place of these, with the same signatures, and everything else of
+`scipy.special`: a program only changes its import. In the same way, `stats` has distributions, `integrate` has
+`odeint`, and `linalg` and `signal` have functions. This package needs SciPy, `pip install shiftreset_ad[scipy]`;
+`import shiftreset_ad` alone does not.
 
 >>> import numpy as np
 >>> from shiftreset_ad import grad
@@ -22,7 +23,7 @@ MODULES = ("integrate", "linalg", "signal", "special", "stats")
 
 
 def __getattr__(name: str) -> ModuleType:
-    """A module of this package, imported when it is first asked for, as SciPy's own are."""
+    """A module of this package, imported at its first use, like SciPy's own modules."""
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(MODULES)}")
     return import_module(f"{__name__}.{name}")

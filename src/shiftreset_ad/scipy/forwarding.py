@@ -1,4 +1,4 @@
-"""SciPy's own functions as the modules here forward them: an error for numbers, which they would lose."""
+"""SciPy's own functions, forwarded by the modules here. For numbers they raise: they would lose the derivative."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shiftreset_ad.rules.linalg.matrices import array_of
 
 
 def forwarding(library: ModuleType, ours: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module with these names, whose others are those of `library`, guarded."""
+    """`__getattr__` and `__dir__` of a module with the names in `ours` and, guarded, the other names of `library`."""
     return (
         lambda name: guarded(getattr(library, name), f"{library.__name__}.{name}"),
         lambda: sorted({*ours, *dir(library)}),
@@ -22,7 +22,7 @@ def forwarding(library: ModuleType, ours: dict[str, Any]) -> tuple[Callable[[str
 
 
 def guarded(attribute: Any, name: str) -> Any:
-    """A function of SciPy's, or a method, that raises NotImplementedError for numbers that are being differentiated."""
+    """A function or method of SciPy's that raises NotImplementedError for numbers that are being differentiated."""
     if not callable(attribute) or isinstance(attribute, type):
         return attribute
 
@@ -36,7 +36,7 @@ def guarded(attribute: Any, name: str) -> Any:
 
 
 def no_derivative(name: str, remedy: str | None = None) -> NotImplementedError:
-    """The error where a function takes no numbers; `remedy` is what to write instead, where that is known."""
+    """The error of a function that takes no numbers; `remedy` says what to write instead, if that is known."""
     instead = f"Use {remedy}" if remedy else "Write it with functions that have one"
     return NotImplementedError(
         f"{name} has no derivative rule here. {instead}, or give it shiftreset_ad.value(x) where a constant is meant"
@@ -44,5 +44,5 @@ def no_derivative(name: str, remedy: str | None = None) -> NotImplementedError:
 
 
 def operand(x: Any) -> Any:
-    """An argument as it is, but numbers in a list or in an array of objects as one number."""
+    """An argument as it is; but a list, or an array of objects, with numbers in it becomes one number."""
     return gathered(array_of(x) if has_number(x) else x)

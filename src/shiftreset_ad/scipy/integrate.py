@@ -1,7 +1,7 @@
-"""`scipy.integrate`, with an `odeint` whose solutions have derivatives: by other differential equations.
+"""`scipy.integrate`, with an `odeint` whose solutions have derivatives, computed from other differential equations.
 
-Forward mode solves the sensitivity equations, and reverse mode the adjoint equations, by `odeint` again, so that they
-have derivatives themselves. Everything else of `scipy.integrate` is SciPy's own.
+Forward mode solves the sensitivity equations, and reverse mode solves the adjoint equations. Both use `odeint` again,
+so the derivatives have derivatives, too. Everything else of `scipy.integrate` is SciPy's own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["odeint"]
 _scipy: Any = import_module("scipy.integrate")
 TOLERANCE = 1.49012e-8  # SciPy's
 STEPS = 5000  # between two times: SciPy's limit is 500, and derivatives may need more
-AGREEMENT = 100.0  # how much worse than the tolerance a solution may come back
+AGREEMENT = 100.0  # a solution that is run back may miss its beginning by so many times the tolerance
 HALVINGS = 6
 SUCCESS = ("Integration successful.", "Nothing was done; the integration time was 0.")
 
@@ -71,10 +71,11 @@ def odeint(
 ) -> Any:
     """The solution of y' = func(y, t, *args) with y = `y0: (n,)` at t[0], at the times `t: (m,)`, of shape (m, n).
 
-    Derivatives in `y0`, `t`, `args` (any structure) and what `func` closes over, to the precision of `rtol` and `atol`,
-    relative to the largest derivative. Errors and warnings are SciPy's; numbers that `func` takes from anywhere else,
-    and complex ones, are a TypeError. Chen et al., Neural ordinary differential equations, 2018, appendices B and C;
-    where the solution cannot be gone back, as of a stiff problem, reverse mode solves the sensitivity equations.
+    It has derivatives in `y0`, `t`, `args` (any structure) and the variables that `func` closes over. Their precision
+    is that of `rtol` and `atol`, relative to the largest derivative. Errors and warnings are SciPy's. Raises TypeError
+    for complex numbers, and for numbers that `func` takes from anywhere else. Chen et al., Neural ordinary differential
+    equations, 2018, appendices B and C. If the solution cannot be run backwards, as for a stiff problem, reverse mode
+    solves the sensitivity equations.
 
     >>> from shiftreset_ad import grad
     >>> at_1 = grad(lambda k: odeint(lambda y, t: -k * y, 1.0, [0.0, 1.0])[1, 0])(2.0)
@@ -90,7 +91,7 @@ def odeint(
         return _scipy.odeint(func, y0, t, args, Dfun, tfirst=tfirst, **settings, **messages)
     for x in (y0, t, *call.numbers):
         if is_complex(x if hasattr(x, "dtype") else np.asarray(x)):
-            raise TypeError("scipy.integrate.odeint solves equations of real numbers, and was given complex ones")
+            raise TypeError("scipy.integrate.odeint solves equations of real numbers, but was given complex numbers")
 
     settings["Dfun"] = None if Dfun is None else lambda y, t, params: plain(call.of(Dfun, y, t, params))
     problem = Problem(call, settings, messages)
@@ -101,7 +102,7 @@ def odeint(
 
 
 class Call:
-    """`func` as a function of the numbers that are being differentiated in its further arguments and its closure."""
+    """`func` as a function of the differentiated numbers in its further arguments and in its closure."""
 
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], tfirst: bool) -> None:
         self.func, self.tfirst = func, tfirst
@@ -114,7 +115,7 @@ class Call:
         return self.of(None, y, t, params)
 
     def of(self, other: Callable[..., Any] | None, y: Any, t: Any, params: list[Any]) -> Any:
-        """The value of `func`, or of another function, with these numbers in place of those that were found."""
+        """The value of `func`, or of another function, with these numbers in place of the numbers that were found."""
         leaves = list(self.environment.leaves)
         for i, x in zip(self.places, params, strict=True):
             leaves[i] = x
@@ -125,14 +126,14 @@ class Call:
         instance.require_unchanged_structures("scipy.integrate.odeint")
         if updates := instance.updates():
             raise ControlError(
-                f"scipy.integrate.odeint: func assigns to {instance.names_of(updates)}, and it closes over numbers "
-                "that are being differentiated. Give it these by args"
+                f"scipy.integrate.odeint: func assigns to {instance.names_of(updates)}, and closes over numbers that "
+                "are being differentiated. Pass these numbers by args"
             )
         return answer
 
 
 class Problem(NamedTuple):
-    """y' = rate(y, t, params), and how to solve it; a quiet one has NaN for what the solver does not reach."""
+    """The equation y' = rate(y, t, params), and how to solve it; a quiet problem has NaN where the solver fails."""
 
     rate: Callable[[Any, Any, Any], Any]
     settings: dict[str, Any]
@@ -140,15 +141,15 @@ class Problem(NamedTuple):
     quiet: bool = False
 
     def solved(self, y0: Any, t: Any, params: Any) -> Any:
-        """What SciPy's solver answers."""
+        """The answer of SciPy's solver."""
 
         def rate(y: Any, t: float) -> Any:
             answer = self.rate(y, t, params)
             if has_number(operand(answer)):
                 raise TypeError(
-                    "scipy.integrate.odeint: func depends on a number that is being differentiated and was found "
-                    "neither in args nor in what it closes over: it is in a global, say, or in an attribute of an "
-                    "object. Pass it by args"
+                    "scipy.integrate.odeint: func depends on a number that is being differentiated, but the number "
+                    "is neither in args nor in the closure of func: it is, for example, in a global variable or in an "
+                    "attribute of an object. Pass it by args"
                 )
             return answer
 
@@ -166,12 +167,12 @@ class Problem(NamedTuple):
         return TOLERANCE if rtol is None else np.asarray(rtol), TOLERANCE if atol is None else np.asarray(atol)
 
     def until(self, end: Any) -> Problem:
-        """The problem up to a time, quiet; beyond it the solver must not look if there are critical times."""
+        """The problem up to a time, quiet. If there are critical times, the solver must not look beyond this time."""
         tcrit = None if self.settings["tcrit"] is None else [float(plain(end))]
         return self._replace(settings=self.settings | {"tcrit": tcrit}, messages={}, quiet=True)
 
     def with_more(self, rate: Callable[[Any, Any, Any], Any], more: int, quiet: bool, mxstep: int = 0) -> Problem:
-        """One with two states, each as precise as that here is, and `more` components."""
+        """A problem with two states, each as precise as the state here, and `more` components."""
         settings = self.settings | {"Dfun": None, "col_deriv": 0, "ml": None, "mu": None}
         settings["mxstep"] = max(mxstep, settings["mxstep"])
         for name, tolerance in zip(("rtol", "atol"), self.tolerances(), strict=True):
@@ -197,7 +198,7 @@ solution: Any = custom_derivative(_solution, nondiff_argnums=0)
 
 
 def sensitivities(problem: Problem, y0: Any, t: Any, params: Any, start: Any, params_dot: Tangent) -> Any:
-    """The derivative of y(t), (m, n), along a direction in which y begins with `start`; t does not change."""
+    """The derivative of y(t), (m, n), along a direction that begins with `start` in y; t is constant."""
     n = shape_of(y0)[0]
 
     def rate(state: Any, t: Any, params: Any) -> Any:
@@ -211,8 +212,8 @@ def sensitivities(problem: Problem, y0: Any, t: Any, params: Any, start: Any, pa
 
 
 def largest(directions: list[Any]) -> float:
-    """The largest element of a direction, to solve a linear equation for one that is of size 1; else tolerances would
-    be too large or too small for it.
+    """The largest element of a direction. The equation is linear, so it is solved for a direction of size 1: otherwise
+    the tolerances would be too large or too small.
     """
     size = float(max(np.max(np.abs(plain(x)), initial=0.0) for x in directions))
     return size if 0.0 < size < np.inf else 1.0
@@ -238,7 +239,7 @@ def _forward(problem: Problem, primals: Any, tangents: Any) -> Any:
 
 
 class NotReversibleError(Exception):
-    """The solution cannot be gone back: errors grow too much."""
+    """The solution cannot be run backwards: errors grow too much."""
 
 
 def _fwd(problem: Problem, y0: Any, t: Any, params: Any) -> Any:
@@ -262,9 +263,10 @@ solution.defvjp(_fwd, _bwd)
 
 
 def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent) -> tuple[Any, Any]:
-    """The cotangents of y(t[0]), by the later times, and of the parameters.
+    """The cotangents of y(t[0]), as far as they come from later times, and of the parameters.
 
-    Each stretch between two times begins where the solution was, and is taken in two parts if it does not lead back.
+    The part between two times starts at the known solution. If it does not lead back to the solution before it, it is
+    run in two halves.
     """
     m, n = shape_of(y)
     leaves, structure = trees.flatten(params)
@@ -280,7 +282,7 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent)
     adjoint = problem.with_more(rate, sum(sizes), quiet=True)
 
     def back(from_t: Any, to_t: Any, from_y: Any, to_y: Any, bar: Cotangent, halvings: int) -> tuple[Any, Any]:
-        """The cotangents at `to_t`, and the integral of those of the parameters, for `bar` at `from_t`."""
+        """The cotangents at `to_t`, and the integral of the parameters' cotangents, for `bar` at `from_t`."""
         begin, end = float(plain(to_t)), float(plain(from_t))
         middle = next((c for c in critical if min(begin, end) < c < max(begin, end)), None)
         if middle is None:
@@ -312,7 +314,7 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent)
 
 
 def by_sensitivities(problem: Problem, y0: Any, t: Any, params: Any, y_bar: Cotangent) -> tuple[Any, Any]:
-    """What `by_adjoints` gives, by the sensitivity equations of each component and parameter: forward in time."""
+    """The same as `by_adjoints`, by the sensitivity equations of each component and parameter, forward in time."""
     leaves, structure = trees.flatten([y0, params])
     zeros = [np.zeros(shape_of(x)) for x in leaves]
 

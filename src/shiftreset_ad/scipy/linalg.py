@@ -1,7 +1,7 @@
 """Functions of `scipy.linalg` that take numbers being differentiated.
 
-SciPy's own convert what they are given to arrays, which a number does not survive. These take plain arrays as well, and
-then do what SciPy's do. Everything else of `scipy.linalg` is SciPy's own, and an error for numbers.
+SciPy's own functions convert their arguments to arrays, which loses derivatives. For plain arrays, the functions here
+do the same as SciPy's. Everything else of `scipy.linalg` is SciPy's own, and raises for numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def expm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
 
 
 def logm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
-    """The principal logarithm of `A: (..., n, n)`, of the same shape; complex where A has a negative eigenvalue.
+    """The principal logarithm of `A: (..., n, n)`, of the same shape; complex if A has a negative eigenvalue.
 
     Raises LinAlgError for matrices that are not square. Higham 2008, section 3.2.
 
@@ -58,7 +58,7 @@ def logm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
 
 
 def sqrtm(A: Any) -> Any:  # noqa: N803 (SciPy's name)
-    """The principal square root of `A: (..., n, n)`, of the same shape; complex where A has a negative eigenvalue.
+    """The principal square root of `A: (..., n, n)`, of the same shape; complex if A has a negative eigenvalue.
 
     Raises LinAlgError for matrices that are not square. Higham 2008, section 6.1.
 
@@ -78,18 +78,18 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The solution of `a x = b`, or with `trans` of the transposed system, for a triangular `a: (n, n)` and `b: (n,)`
-    or `(n, k)`.
+    """The solution of `a x = b` for a triangular `a: (n, n)` and `b: (n,)` or `(n, k)`.
 
-    `overwrite_b` is a permission that is not used. Raises LinAlgError for a singular `a`, ValueError for shapes that do
-    not fit or for another `trans`. Giles 2008, section 2.3.1.
+    With `trans`, it solves the transposed system. `overwrite_b` is accepted, but nothing is overwritten. Raises
+    LinAlgError for a singular `a`, and ValueError for shapes that do not fit or for another `trans`. Giles 2008,
+    section 2.3.1.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: solve_triangular(np.array([[2.0]]), x)[0])(np.ones(1)).tolist()
     [0.5]
     """
     if trans not in equations.TRANSPOSITIONS:
-        raise ValueError(f"scipy.linalg.solve_triangular: trans={trans!r} is none of 0, 1, 2, 'N', 'T', 'C'")
+        raise ValueError(f"scipy.linalg.solve_triangular: trans must be 0, 1, 2, 'N', 'T' or 'C', and is {trans!r}")
     operands = [array_of(a), array_of(b)]
     letter = equations.TRANSPOSITIONS[trans]
     return equations.triangular_solution(operands, letter, bool(lower), bool(unit_diagonal), check_finite)
@@ -105,8 +105,8 @@ def solve_banded(
 ) -> Any:
     """The solution of `a x = b` for a banded matrix with the diagonals `ab: (l + u + 1, n)` and `b: (n,)` or `(n, k)`.
 
-    The permissions to overwrite are not used. Raises LinAlgError for a singular matrix, ValueError for shapes that do
-    not fit. Giles 2008, section 2.3.1.
+    The options to overwrite are accepted, but nothing is overwritten. Raises LinAlgError for a singular matrix, and
+    ValueError for shapes that do not fit. Giles 2008, section 2.3.1.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: solve_banded((0, 0), np.array([[2.0]]), x)[0])(np.ones(1)).tolist()
@@ -132,8 +132,9 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """The Cholesky factor of `a: (n, n)`, with zeros in the other triangle, and `lower`: for `cho_solve`.
 
-    `overwrite_a` is a permission that is not used. Raises LinAlgError for a matrix that is not positive definite, and
-    ValueError for one with a NaN or an infinity, unless `check_finite` is false. Murray 2016, arXiv:1602.07527.
+    `overwrite_a` is accepted, but nothing is overwritten. Raises LinAlgError for a matrix that is not positive
+    definite, and ValueError for a matrix with a NaN or an infinity, unless `check_finite` is false. Murray 2016,
+    arXiv:1602.07527.
 
     >>> cho_factor(np.array([[4.0]]))[0].tolist()
     [[2.0]]
@@ -147,7 +148,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """The solution of `a x = b` for `c_and_lower = cho_factor(a)`, and `b: (n,)` or `(n, k)`.
 
-    `overwrite_b` is a permission that is not used. Raises ValueError for shapes that do not fit. Giles 2008,
+    `overwrite_b` is accepted, but nothing is overwritten. Raises ValueError for shapes that do not fit. Giles 2008,
     section 2.3.1.
 
     >>> cho_solve(cho_factor(np.array([[4.0]])), np.ones(1)).tolist()
@@ -160,9 +161,9 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
 
 
 def block_diag(*arrs: Any) -> Any:
-    """The matrix with these matrices on its diagonal, each `(m_i, n_i)`, a vector being a row; zeros elsewhere.
+    """The matrix with these matrices, each `(m_i, n_i)`, on its diagonal, and zeros elsewhere; a vector is one row.
 
-    Raises ValueError for arrays of more dimensions.
+    Raises ValueError for arrays of more than two dimensions.
 
     >>> block_diag([1.0, 2.0], 3.0).tolist()
     [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
@@ -170,7 +171,7 @@ def block_diag(*arrs: Any) -> Any:
     blocks = [np.atleast_2d(array_of(a)) for a in arrs] or [np.zeros((1, 0))]
     shapes = [shape_of(block) for block in blocks]
     if any(len(shape) > 2 for shape in shapes):
-        raise ValueError(f"scipy.linalg.block_diag: the blocks are matrices, and here they have the shapes {shapes}")
+        raise ValueError(f"scipy.linalg.block_diag: the blocks must be matrices, but here have the shapes {shapes}")
     dtype = np.result_type(*map(dtype_of, blocks))
     width, start = sum(columns for _, columns in shapes), 0
     rows = []

@@ -1,7 +1,7 @@
-"""`scipy.signal`, with a `convolve` of ours: SciPy's own makes arrays of its operands. Its others raise for numbers.
+"""`scipy.signal`, with our own `convolve`: SciPy's makes arrays of its operands. All other functions raise for numbers.
 
-In several dimensions it is what `rules.convolution` says of one: each mode is the middle of the full convolution, and
-the transpose is a convolution with the reversed other operand, where they overlap completely.
+It does in several dimensions what `rules.numpy.convolution` does in one: each mode is the middle of the full
+convolution, and the transpose is a convolution with the reversed other operand, where they overlap completely.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ __getattr__, __dir__ = forwarding(scipy.signal, globals())
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of two arrays of any number of dimensions, that of both, as `scipy.signal.convolve` has it.
+    """The convolution of two arrays with the same number of dimensions, as `scipy.signal.convolve`.
 
-    The shape is the sum of both shapes, less one along each axis; that of `in1` for the mode "same"; for "valid", the
-    difference of both, and one more. Raises ValueError for another mode or method, for different numbers of dimensions,
-    and for "valid" if neither array is at least as large as the other along every axis.
+    The shape is the sum of both shapes, minus one along each axis. For the mode "same", it is the shape of `in1`; for
+    "valid", it is the difference of both shapes, plus one along each axis. Raises ValueError for another mode or
+    method, for different numbers of dimensions, and for "valid" if neither array is at least as large as the other
+    along every axis.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda kernel: convolve([1.0, 2.0, 4.0], kernel)[2])(np.array([1.0, 1.0, 1.0])).tolist()

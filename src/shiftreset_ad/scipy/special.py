@@ -1,7 +1,7 @@
-"""`scipy.special`, with functions of ours in place of those that make arrays of their arguments.
+"""`scipy.special`, with our own functions in place of functions that make arrays of their arguments.
 
-They have the same signatures, and the same values: they call SciPy's. Numbers that are being differentiated go by the
-rules here. Everything else is SciPy's own.
+They have the same signatures and the same values, as they call SciPy's functions. For numbers that are being
+differentiated, they use the rules here. Everything else is SciPy's own.
 
 >>> import numpy as np
 >>> from shiftreset_ad import grad
@@ -45,8 +45,8 @@ def __dir__() -> list[str]:
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log(sum(b exp(a))) along `axis`, as `scipy.special.logsumexp`; derivatives in `a` and in `b`.
 
-    Elements that are infinite, as their sum is, share its derivative equally, as those of `numpy.logaddexp` do. Raises
-    NotImplementedError for complex numbers with `return_sign`, where the logarithm is one of an absolute value.
+    If the sum is infinite, its infinite elements share the derivative equally, as for `numpy.logaddexp`. Raises
+    NotImplementedError for complex numbers with `return_sign`, because then it is the logarithm of an absolute value.
 
     >>> from shiftreset_ad import grad
     >>> grad(logsumexp)(np.array([-np.inf, -np.inf]))
@@ -60,8 +60,8 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
     a, factor = (np.asarray(x) if isinstance(x, SEQUENCES) else x for x in (a, 1.0 if b is None else b))
     if return_sign and (is_complex(a) or is_complex(factor)):
         raise NotImplementedError(
-            "scipy.special.logsumexp: with return_sign=True, it has no derivative here for complex numbers. "
-            "Take the real part of the one without"
+            "scipy.special.logsumexp: with return_sign=True, it has no derivative here for complex numbers. Take the "
+            "real part of logsumexp without return_sign"
         )
     answer = logsumexp(a, axis, b, keepdims, return_sign)
     shape = np.broadcast_shapes(shape_of(a), shape_of(factor)) or (1,)
@@ -73,7 +73,7 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
         return np.max(np.broadcast_to(np.real(a), shape), axis=axes, keepdims=True, initial=-np.inf)
 
     def shares() -> Any:
-        """exp(a) / sum(b exp(a)); if the sum is infinite, its infinite terms share it."""
+        """exp(a) / sum(b exp(a)); if the sum is infinite, its infinite terms have equal shares."""
         top = constant_of(np.where(factor == 0, -np.inf, a), largest)
         infinite = np.isinf(top)
         finite = np.exp(np.where(infinite, 0.0, a) - np.where(infinite, 0.0, top))
@@ -81,7 +81,7 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
         return powers / np.sum(np.broadcast_to(counted(powers), shape), axis=axes, keepdims=True)
 
     def counted(powers: Any) -> Any:
-        """b times these, where a zero of b counts as one beside an infinite power, too."""
+        """b times `powers`; a zero in b gives zero, also if the power is infinite."""
         void = (factor == 0) & np.isinf(powers)
         return factor * np.where(void, 0.0, powers)
 
@@ -152,7 +152,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:  # noqa: N803 (SciPy's name)
-    """The number of combinations, as `scipy.special.comb`; derivatives in `N` and `k`, unless `exact` is asked for."""
+    """The number of combinations, as `scipy.special.comb`; derivatives in `N` and `k`, unless `exact` is true."""
     if not (has_number(N) or has_number(k)):
         return carried_out(_scipy.comb, N, k, exact=exact, repetition=repetition)
     _require_inexact("comb", exact)
@@ -163,7 +163,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803 (SciPy's name)
-    """The number of permutations, as `scipy.special.perm`; derivatives in `N` and `k`, unless `exact` is asked for."""
+    """The number of permutations, as `scipy.special.perm`; derivatives in `N` and `k`, unless `exact` is true."""
     if not (has_number(N) or has_number(k)):
         return carried_out(_scipy.perm, N, k, exact=exact)
     _require_inexact("perm", exact)
@@ -178,10 +178,10 @@ def _is_countable(n: Any, k: Any) -> Any:
 
 def _require_inexact(name: str, exact: bool) -> None:
     if exact:
-        raise TypeError(f"scipy.special.{name}: with exact=True it is of integers, which have no derivative")
+        raise TypeError(f"scipy.special.{name}: with exact=True it takes integers, which have no derivative")
 
 
-# Bessel functions: their derivatives of order n
+# Derivatives of order n of Bessel functions
 
 
 def _derivative(name: str, of: str) -> Callable[..., Any]:
@@ -222,7 +222,7 @@ spherical_kn = _spherical("spherical_kn")
 
 @elementwise(x=lambda y, x, n: slope_of_diric(x, n))
 def diric(x: Any, n: Any) -> Any:
-    """sin(n x / 2) / (n sin(x / 2)), as `scipy.special.diric`; derivative in `x`, at the multiples of 2 pi, too."""
+    """sin(n x / 2) / (n sin(x / 2)), as `scipy.special.diric`; derivative in `x`, also at the multiples of 2 pi."""
     return _scipy.diric(x, n)
 
 
@@ -236,7 +236,7 @@ def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
 def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0) -> Any:
     """The associated Legendre function and derivatives, as `scipy.special.assoc_legendre_p`; derivative in `z`.
 
-    Where z is 1 or -1, the first two derivatives are SciPy's, and the others infinite or NaN.
+    If z is 1 or -1, the first two derivatives are SciPy's, and higher derivatives are infinite or NaN.
     """
     if not any(map(has_number, (n, m, z))):
         return carried_out(_scipy.assoc_legendre_p, n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n)
@@ -247,7 +247,7 @@ def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool 
 def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     """The spherical Legendre function and derivatives, as `scipy.special.sph_legendre_p`; derivative in `theta`.
 
-    At the poles, the first two derivatives are SciPy's, and the others infinite or NaN.
+    At the poles, the first two derivatives are SciPy's, and higher derivatives are infinite or NaN.
     """
     if not any(map(has_number, (n, m, theta))):
         return carried_out(_scipy.sph_legendre_p, n, m, theta, diff_n=diff_n)
@@ -273,5 +273,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 
 def _orders(name: str, diff_n: int) -> range:
     if diff_n not in (0, 1, 2):
-        raise ValueError(f"scipy.special.{name}: diff_n is 0, 1 or 2, and not {diff_n!r}. Differentiate for more")
+        raise ValueError(
+            f"scipy.special.{name}: diff_n must be 0, 1 or 2, and is {diff_n!r}. For higher derivatives, differentiate"
+        )
     return range(diff_n + 1)

@@ -219,7 +219,7 @@ def test_rows_of_derivatives_are_scipys():
         grad(harmonic)(z)
         for found, part in zip(seen, parts if diff_n else [parts], strict=True):
             np.testing.assert_allclose(found.primal, part, rtol=1e-13)
-    with pytest.raises(ValueError, match=r"scipy\.special\.legendre_p: diff_n is 0, 1 or 2, and not 3"):
+    with pytest.raises(ValueError, match=r"scipy\.special\.legendre_p: diff_n must be 0, 1 or 2, and is 3"):
         grad(lambda z: ours.legendre_p(4, z, diff_n=3)[0])(0.3)
 
 

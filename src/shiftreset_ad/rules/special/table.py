@@ -100,7 +100,7 @@ def require_real(name: str, *operands: Any) -> None:
     if any(map(is_complex, operands)):
         raise NotImplementedError(
             f"scipy.special.{name} has no derivative here for complex operands. Write it with functions that have one, "
-            "or, if you mean a constant, give it shiftreset_ad.value(z)"
+            "or give it shiftreset_ad.value(z) where a constant is meant"
         )
 
 

@@ -1,15 +1,15 @@
-"""`scipy.stats`, with distributions of ours in place of those that make arrays of their arguments.
+"""`scipy.stats`, with our own distributions in place of distributions that make arrays of their arguments.
 
-Their methods have the same arguments, and the same values: nearly all call SciPy's. Densities, distribution functions,
-`ppf`, `isf`, `mean`, `var` and `std` take numbers that are being differentiated, in `x`, `loc`, `scale` and the
-parameters of the shape; outside of the support the derivative is 0. There is none in a count, in a quantile of a
-distribution of counts, and of `vonmises` in `kappa` but for densities. Everything else is SciPy's own, and an error for
-such numbers.
+Their methods have the same arguments and the same values; nearly all of them call SciPy's. Densities, distribution
+functions, `ppf`, `isf`, `mean`, `var` and `std` take numbers that are being differentiated, in `x`, `loc`, `scale` and
+the parameters of the shape. Outside of the support, the derivative is 0. There is no derivative in a count, in a
+quantile of a distribution of counts, and, except for densities, in the parameter `kappa` of `vonmises`. Everything else
+is SciPy's own, and raises for such numbers.
 
-`distribution` is what the distributions share. `located` gives a method a location and a scale. `continuous` and
-`discrete` make a distribution of one variable from the derivatives of its logarithmic density; `on_line`,
-`on_half_line`, `on_interval` and `counts` have these. `elliptical`, with `normal_density`, and `dirichlet` are those of
-several variables.
+`distribution` has the class of all distributions. `located` gives a method a location and a scale. `continuous` and
+`discrete` make a distribution of one variable from the derivatives of its logarithmic density. `on_line`,
+`on_half_line`, `on_interval` and `counts` have these distributions. `elliptical`, with `normal_density`, and
+`dirichlet` have the distributions of several variables.
 
 >>> import numpy as np
 >>> from shiftreset_ad import grad

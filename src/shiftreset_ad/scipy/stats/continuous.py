@@ -1,6 +1,6 @@
 """Continuous distributions: SciPy's values, and their derivatives in the variable and in the parameters.
 
-A method at location 0 and scale 1 has a rule; location and scale come by ordinary operations.
+Each method has a rule at location 0 and scale 1. Ordinary operations add location and scale.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Support = tuple[Any, Any]  # each end a number, or a function of the parameters 
 
 
 class Shape(NamedTuple):
-    """The derivatives in a parameter of the shape, `(x, *shapes)`: `score` that of logpdf, and `slope` that of cdf.
+    """The derivatives in a parameter of the shape, `(x, *shapes)`: `score` of logpdf, and `slope` of cdf.
 
-    Where the parameter moves quantiles by a simple law, `speed` is the derivative of ppf at the quantile x in place of
-    `slope`, which is then minus the density times it: it does not cancel or vanish far out. With neither, distribution
-    functions and quantiles have no derivative in the parameter.
+    If the parameter moves quantiles by a simple law, `speed` is given in place of `slope`: the derivative of ppf at the
+    quantile x. Then `slope` is minus the density times `speed`, which does not cancel or vanish far out. With neither
+    of them, distribution functions and quantiles have no derivative in the parameter.
     """
 
     score: Function
@@ -34,7 +34,7 @@ class Shape(NamedTuple):
 
 
 def within(support: Support, slope: Function, closed: bool = True) -> Function:
-    """A partial derivative: `slope` in the support, `closed` or open, 0 outside, and NaN where the value is."""
+    """A partial derivative: `slope` in the support, `closed` or open, 0 outside, and NaN where the value is NaN."""
     low, high = support
     middle = 0.0 if callable(low) or low == -high else low + 0.5
 
@@ -50,7 +50,7 @@ def within(support: Support, slope: Function, closed: bool = True) -> Function:
 
 
 def finite(slope: Function) -> Function:
-    """A partial derivative of a quantile, `(y, *shapes)`: 0 where the quantile is infinite, and NaN where it is."""
+    """A partial derivative of a quantile, `(y, *shapes)`: 0 where the quantile is infinite, and NaN where it is NaN."""
 
     def of_quantile(y: Any, q: Any, *shapes: Any) -> Any:
         known = np.isfinite(y)
@@ -61,7 +61,7 @@ def finite(slope: Function) -> Function:
 
 
 def where_quick(closed_form: Function, by_rule: Function) -> Function:
-    """The function by arithmetic on finite doubles, which takes less time than a call of SciPy's and a rule."""
+    """`closed_form` for numbers that are finite doubles, and else `by_rule`: arithmetic takes less time than a rule."""
 
     def function(x: Any) -> Any:
         plain = value(x)
@@ -82,15 +82,15 @@ def continuous(
     logpdf_of_finite: Function | None = None,
     **shapes: Shape,
 ) -> Distribution:
-    """A distribution by the derivatives of `logpdf(x, *shapes)` and, in a parameter of the shape, of `cdf(x, *shapes)`.
+    """A distribution from derivatives: of `logpdf(x, *shapes)` and, in the shape's parameters, of `cdf(x, *shapes)`.
 
-    `score` is that of logpdf in x, and `moments` are `mean(*shapes)` and `var(*shapes)`. `at_edge` is the density at
-    the finite edges of the support, with functions whose derivatives hold there. `lower` and `upper` are those of
-    logcdf and logsf in x, `(y, x, *shapes)`, where the quotient of both functions would not do. `logpdf_of_finite` is
-    logpdf itself.
+    `score` is the derivative of logpdf in x, and `moments` are `mean(*shapes)` and `var(*shapes)`. `at_edge` is the
+    density at the finite edges of the support, made of functions whose derivatives hold there. `lower` and `upper` are
+    the derivatives of logcdf and logsf in x, `(y, x, *shapes)`, if the quotient of density and function would not do.
+    `logpdf_of_finite` is logpdf itself, for finite doubles.
     """
     names, inside = tuple(shapes), partial(within, support)
-    interior = partial(within, support, closed=callable(support[0]))  # at an end that is fixed, 0 or 1 does not change
+    interior = partial(within, support, closed=callable(support[0]))  # at a fixed end, cdf is a constant 0 or 1
     enter: Any = partial(standard, name, parameters=("x", *names))
     of_log = {"x": score, **{key: shape.score for key, shape in shapes.items()}}
     logpdf = enter("logpdf", **{key: inside(lambda y, *at, s=s: s(*at)) for key, s in of_log.items()})
@@ -111,7 +111,7 @@ def continuous(
         return hazard or (lambda y, *at: sign * np.exp(logpdf(*at) - y))
 
     def entered(method: str, in_x: Function, by_slope: Function) -> Function:
-        """A distribution function by its derivative in x, and in a parameter by that of cdf: `by_slope(y, slope)`."""
+        """A distribution function, by its derivative in x; in a parameter, by `by_slope(y, slope)` with cdf's slope."""
 
         def in_shape(shape: Shape) -> Function | None:
             slope, speed = shape.slope, shape.speed
@@ -123,7 +123,7 @@ def continuous(
         return f
 
     def quantile(method: str, sign: float) -> Function:
-        """ppf or isf: the inverse of a function with the derivative `sign` times the density."""
+        """ppf or isf: the inverse of a function whose derivative is `sign` times the density."""
 
         def in_shape(shape: Shape) -> Function | None:
             slope, speed = shape.slope, shape.speed

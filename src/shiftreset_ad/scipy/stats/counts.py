@@ -1,4 +1,4 @@
-"""Distributions of counts. Distribution functions are those of the count rounded down."""
+"""Distributions of counts. Distribution functions round the count down."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def one_less(k: Any, probability: Slope) -> Any:
 
 
 def of_whole(score: Slope) -> Slope:
-    """The derivative of logpmf, `(k, *shapes)`; none where the count is not whole, and the probability 0."""
+    """The derivative of logpmf, from `(k, *shapes)`; 0 where the count is not whole, and so the probability is 0."""
     return lambda y, k, *shapes: np.where(k == np.floor(k), score(np.floor(k), *shapes), 0.0)
 
 
 def of_functions(parameter: str, log_slope: Slope, sign: float = -1.0) -> Slopes:
-    """The derivatives of the distribution functions in a parameter by that of cdf: the logarithm of its size, at the
-    rounded count, and its sign.
+    """The derivatives of the distribution functions in a parameter, from the derivative of cdf: the logarithm of its
+    size at the rounded count, and its sign.
     """
 
     def slope(k: Any, shapes: Any) -> Any:
@@ -55,7 +55,7 @@ poisson: Distribution = discrete(
 
 
 def fewer(n: Any) -> Any:
-    """The number of trials less one; there are none of no trials."""
+    """The number of trials minus one, but not less than 0."""
     return np.maximum(n - 1.0, 0.0)
 
 
@@ -95,7 +95,7 @@ bernoulli: Distribution = discrete(
 
 
 def powers(exponent: Any, p: Any) -> Any:
-    """That of 1 - p."""
+    """The power (1 - p)**exponent."""
     return np.power(1.0 - p, exponent)
 
 
@@ -124,7 +124,7 @@ def log_slope_of_nbinom(k: Any, n: Any, p: Any) -> Any:
 
 
 def with_slope_in_n(of_p: Slopes) -> Slopes:
-    """The derivatives of the distribution functions, with those in the number of successes, which need not be whole."""
+    """The derivatives of the distribution functions, also in the number of successes, which need not be whole."""
 
     def slope(k: Any, n: Any, p: Any) -> Any:
         return slope_in_a(n, np.floor(k) + 1.0, p)

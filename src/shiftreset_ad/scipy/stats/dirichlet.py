@@ -1,4 +1,4 @@
-"""Dirichlet's distribution, by functions that have rules. SciPy is asked first, for its errors."""
+"""Dirichlet's distribution, by functions that have rules. SciPy is called first, for its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dirichlet_pdf(x: Any, alpha: Any) -> Any:
     if not (has_number(x) or has_number(alpha)):
         return known
     x, powers, log_scale = on_simplex(x, alpha)
-    zero = x == 0  # there a power has a derivative, and its logarithm has not
+    zero = x == 0  # there a power has a derivative, but its logarithm has none
     y = np.exp(log_scale + np.sum(special.xlogy(powers, np.where(zero, 1.0, x)), axis=0))
     if np.any(zero):
         y = y * np.prod(np.power(np.where(zero, x, 1.0), powers), axis=0)
@@ -38,7 +38,7 @@ def dirichlet_pdf(x: Any, alpha: Any) -> Any:
 
 
 def on_simplex(x: Any, alpha: Any) -> tuple[Any, Any, Any]:
-    """x with its last component, the powers of its components, and the logarithm of the factor before them."""
+    """x with its last component, the exponents of the components, and the logarithm of the factor before the powers."""
     x, alpha = as_doubles("dirichlet", x, alpha)
     if shape_of(x)[0] < shape_of(alpha)[0]:
         x = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)])

@@ -1,4 +1,4 @@
-"""Distributions of counts: SciPy's values, and their derivatives in the parameters; there is none in the counts."""
+"""Distributions of counts: SciPy's values, and their derivatives in the parameters, but not in the counts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Slopes = dict[str, dict[str, Callable[..., Any]]]  # (y, k, *shapes) by method, 
 
 
 def discrete(name: str, shapes: tuple[str, ...], moments: Moments, slopes: Slopes, least: float = 0.0) -> Distribution:
-    """A distribution of counts from `least` on, by the derivatives of each method in the parameters that have some, and
-    by `mean(*shapes)` and `var(*shapes)`.
+    """A distribution of counts from `least` on, by the derivatives of its methods, and by `mean(*shapes)` and
+    `var(*shapes)`. `slopes` has the derivatives in those parameters in which a method has one.
     """
     methods = {}
     for method, of_parameters in slopes.items():

@@ -1,4 +1,4 @@
-"""Distributions as SciPy has them, with methods of ours in place of some, and the others kept from numbers."""
+"""SciPy's distributions with some methods replaced by our own; all other methods raise for numbers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ stats: Any = import_module("scipy.stats")
 
 def require_real(name: str, *operands: Any) -> None:
     if any(map(is_complex, operands)):
-        raise TypeError(f"scipy.stats.{name} is a function of real numbers, and was given complex ones")
+        raise TypeError(f"scipy.stats.{name} is a function of real numbers, but was given complex numbers")
 
 
 def as_doubles(name: str, *operands: Any) -> list[Any]:
-    """The operands as arrays in double precision, in which SciPy computes here."""
+    """The operands as arrays in double precision; SciPy's distributions compute in it."""
     arrays = list(map(array_of, operands))
     require_real(name, *arrays)
     return [x if dtype_of(x) == FLOAT64 else astype(x, float) for x in arrays]
 
 
 class Distribution:
-    """A distribution of SciPy's with these methods in place of its own; a call of it gives it fixed parameters."""
+    """A distribution of SciPy's, with these methods in place of its own. A call returns it with fixed parameters."""
 
     def __init__(self, name: str, methods: dict[str, Callable[..., Any]]) -> None:
         self._name = f"scipy.stats.{name}"
@@ -58,7 +58,7 @@ class Frozen:
         self._args = tuple(map(operand, args))
         self._kwds = {name: operand(arg) for name, arg in kwds.items()}
         if not has_number([*self._args, *self._kwds.values()]):
-            distribution._scipys(*args, **kwds)  # raises what SciPy raises
+            distribution._scipys(*args, **kwds)  # raises SciPy's errors
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -1,6 +1,6 @@
-"""The multivariate normal distribution and Student's, by their squared distances and the determinant of their spread.
+"""The multivariate normal and Student's distributions, by squared distances and the determinant of the spread.
 
-SciPy is asked first, for its errors, unless the spread is a well conditioned matrix, of which it has none.
+SciPy is called first, for its errors, unless the spread is a well conditioned matrix: then SciPy has no errors.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from shiftreset_ad.scipy.forwarding import operand
 from shiftreset_ad.scipy.stats.distribution import Distribution, as_doubles, stats
 from shiftreset_ad.scipy.stats.normal_density import LOG_2PI, log_density
 
-NEGLIGIBLE = 1e6 * np.finfo(float).eps  # SciPy's, of an eigenvalue relative to the largest
+NEGLIGIBLE = 1e6 * np.finfo(float).eps  # SciPy's limit for an eigenvalue, relative to the largest
 
 
 class Whitening(NamedTuple):
-    """What a spread says: rows times `weights` have independent components. Its rank, and logarithm of determinant."""
+    """A spread, as weights: rows times `weights` have independent components. Also its rank and its log-determinant."""
 
     weights: Any
     log_determinant: Any
@@ -47,7 +47,7 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
     known = carried_out(stats.multivariate_normal.logpdf, plain(x), plain(mean), plain(cov), allow_singular)
     squares, whitening = distances("multivariate_normal", x, mean, cov)
     y = -0.5 * (whitening.rank * LOG_2PI + whitening.log_determinant + squares)
-    outside = known == -np.inf  # of the support of a singular one
+    outside = known == -np.inf  # outside of the support of a singular distribution
     return np.where(outside, -np.inf, y)[()] if np.any(outside) else y
 
 
@@ -88,12 +88,12 @@ def student_pdf(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_sing
 
 
 def is_regular(x: Any, loc: Any, shape: Any, df: Any) -> bool:
-    """Whether SciPy would have no errors of these."""
+    """Whether SciPy would raise no errors for these arguments."""
     return regular_root(x, loc, shape) is not None and df is not None and bool(np.all(df > 0))
 
 
 def student(x: Any, loc: Any, shape: Any, df: Any) -> Any:
-    """The logarithm of the density; for infinitely many degrees of freedom the normal one."""
+    """The logarithm of the density; for infinitely many degrees of freedom, of the normal density."""
     squares, whitening = distances("multivariate_t", x, loc, shape)
     df = 1.0 if df is None else df
     if np.isinf(df):
@@ -103,15 +103,14 @@ def student(x: Any, loc: Any, shape: Any, df: Any) -> Any:
     return scale - 0.5 * whitening.log_determinant - (half + rest) * np.log1p(squares / df)
 
 
-# Both
+# Both distributions
 
 
 def regular_root(x: Any, mean: Any, cov: Any) -> Any:
-    """The plain inverse of the Cholesky factor of a covariance of which SciPy has no errors, as it is a matrix far from
-    singular, and the vectors fit; else None.
+    """The plain inverse of the Cholesky factor of a covariance, if SciPy would raise no errors; otherwise None.
 
-    The least eigenvalue is larger than one over the sum of squares of the inverse, and the largest one smaller than the
-    trace.
+    SciPy raises none if the matrix is far from singular and the vectors fit. The least eigenvalue is larger than one
+    over the sum of squares of the inverse, and the largest eigenvalue is smaller than the trace.
     """
     shape: Any = getattr(cov, "shape", ())
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2 or hasattr(cov, "whiten"):
@@ -129,12 +128,12 @@ def regular_root(x: Any, mean: Any, cov: Any) -> Any:
 
 
 def with_symmetric_slope(cov: Any) -> Any:
-    """A covariance as it is, or its lower triangle of one that is not symmetric, as SciPy takes it."""
+    """A covariance as it is; if it is not symmetric, the matrix of its lower triangle, as SciPy reads it."""
     return as_hermitian(cov, "L") if has_number(cov) and not constant_of(cov, is_hermitian) else cov
 
 
 def root_of(cov: Any) -> Any:
-    """The inverse of the Cholesky factor; of a constant covariance one triangle is read anyway."""
+    """The inverse of the Cholesky factor; for a constant covariance, only one triangle is read in any case."""
     return inverse_root(as_hermitian(cov, "L") if has_number(cov) else cov)
 
 
@@ -143,7 +142,7 @@ def by_root(root: Any) -> Whitening:
 
 
 def distances(name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Whitening]:
-    """The squared distances of vectors, with axes of length 1 removed, and how the spread is whitened."""
+    """The squared distances of vectors, with axes of length 1 removed, and the whitening of the spread."""
     mean, cov = parameters(name, mean, cov)
     whitening = whitening_of(name, cov)
     (x,) = as_doubles(name, x)
@@ -158,7 +157,7 @@ def without_ones(y: Any) -> Any:
 
 
 def parameters(name: str, mean: Any, cov: Any) -> tuple[Any, Any]:
-    """The mean as a vector, and the covariance as a matrix, or as the object of SciPy's that it is."""
+    """The mean as a vector, and the covariance as a matrix; an object of SciPy's stays as it is."""
     if not hasattr(cov, "whiten"):
         (cov,) = as_doubles(name, 1.0 if cov is None else cov)
     if mean is None:
@@ -176,20 +175,20 @@ def parameters(name: str, mean: Any, cov: Any) -> tuple[Any, Any]:
 
 
 def whitening_of(name: str, cov: Any) -> Whitening:
-    """That of any covariance; NotImplementedError for a singular one that is being differentiated."""
+    """The whitening of any covariance; NotImplementedError for a singular one that is being differentiated."""
     if has_number(cov):
         lengths = np.linalg.eigvalsh(plain(cov))
         if np.any(lengths <= NEGLIGIBLE * np.max(np.abs(lengths))):
             raise NotImplementedError(
-                f"scipy.stats.{name} has no derivative in a covariance that is singular: its rank would change beside "
-                "it. Give it shiftreset_ad.value(cov) where a constant is meant"
+                f"scipy.stats.{name} has no derivative in a singular covariance, whose rank changes with its elements. "
+                "Give it shiftreset_ad.value(cov) where a constant is meant"
             )
         return by_root(root_of(cov))
     if hasattr(cov, "whiten"):
         if len(cov.shape) > 2:
             raise NotImplementedError(
                 f"scipy.stats.{name}: several covariances at once have no derivative rule here. "
-                "Call it for one after the other"
+                "Call it once for each covariance"
             )
         return Whitening(cov.whiten(np.eye(cov.shape[-1])), cov.log_pdet, cov.rank)
     lengths, axes = np.linalg.eigh(cov)

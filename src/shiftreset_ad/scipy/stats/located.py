@@ -1,4 +1,4 @@
-"""A method at location 0 and scale 1 with a rule of its own, and the method with a location and a scale made of it."""
+"""A method at location 0 and scale 1 that has a rule, and from it the method with a location and a scale."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def standard(name: str, method: str, parameters: tuple[str, ...], **partials: An
 
 
 def reader(names: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[..., list[Any]]:
-    """From the arguments of a call to the values of all parameters; TypeError where they do not fit."""
+    """A function from the arguments of a call to the values of all parameters; TypeError if they do not fit."""
     required = len(names) - len(defaults)
     signature = Signature(
         [
@@ -53,7 +53,7 @@ def reader(names: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[..., l
 
 
 def located(name: str, method: str, at_standard: Callable[..., Any], shapes: tuple[str, ...]) -> Callable[..., Any]:
-    """The method with a location and, of a continuous distribution, a scale."""
+    """The method with a location and, for a continuous distribution, a scale."""
     of_scipy = getattr(getattr(stats, name), method)
     is_discrete = not hasattr(getattr(stats, name), "pdf")
     argument = "q" if method in QUANTILES else "k" if is_discrete else "x"
@@ -108,7 +108,7 @@ def moment_methods(name: str, moments: Moments, shapes: tuple[str, ...]) -> Mome
 def moment(name: str, method: str, of: Callable[..., Any], shapes: tuple[str, ...]) -> Callable[..., Any]:
     """The mean, the variance or the standard deviation, by the mean or the variance at location 0 and scale 1.
 
-    SciPy says where it is infinite, and where parameters are bad.
+    SciPy says where it is infinite, and where parameters are not allowed.
     """
     of_scipy = getattr(getattr(stats, name), method)
     is_discrete = not hasattr(getattr(stats, name), "pdf")
@@ -125,7 +125,7 @@ def moment(name: str, method: str, of: Callable[..., Any], shapes: tuple[str, ..
         if method == "mean":
             y = loc + scale * found
         else:
-            with np.errstate(invalid="ignore"):  # of bad parameters
+            with np.errstate(invalid="ignore"):  # for parameters that are not allowed
                 y = scale * scale * found if method == "var" else scale * np.sqrt(found)
         y = np.where(np.isinf(known), known, y * np.where(np.isnan(known), np.nan, 1.0))
         return y[()]

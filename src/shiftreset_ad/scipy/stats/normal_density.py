@@ -1,4 +1,4 @@
-"""The logarithm of a normal density in several variables, as one operation: quicker than by its parts."""
+"""The logarithm of a normal density in several variables, as one operation, which is quicker than its parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log_density.__module__, log_density.__name__ = "scipy.stats", "multivariate_norm
 
 @structured(log_density, "x", "mean", "cov", kept=("x", "mean", "cov"))
 def _log_density(x: Any, mean: Any, cov: Any, root: Any) -> Any:
-    if has_number(cov):  # with derivatives of the outer level
+    if has_number(cov):  # `cov` has derivatives at the outer level
         root = inverse_root(as_hermitian(cov, "L"))
     dimension = shape_of(root)[0]
     rows = np.matmul(x - mean, root.T)

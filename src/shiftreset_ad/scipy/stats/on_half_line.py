@@ -17,7 +17,7 @@ HALF_LINE = (0.0, np.inf)
 
 
 def x_log_x(x: Any) -> Any:
-    """How fast the power x**a of a constant moves, times a."""
+    """x log(x), and 0 at 0: for the power x = c**a of a constant c, it is a times the derivative of x in a."""
     safe = np.where(x > 0, x, 1.0)
     return safe * np.log(safe)
 
@@ -89,7 +89,7 @@ pareto = continuous(
 
 
 def of_fisher(x: Any, dfn: Any, dfd: Any) -> tuple[Any, Any, Any]:
-    """Both shares of which one is beta-distributed, and what is common to the derivatives in both parameters."""
+    """Both shares, one of which is beta-distributed, and the common part of the derivatives in both parameters."""
     share, rest = shares(dfn, dfd, x)
     return share, rest, (1.0 - x) / (dfd + dfn * x)
 

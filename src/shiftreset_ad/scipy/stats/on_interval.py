@@ -28,7 +28,7 @@ beta = continuous(
 uniform = continuous("uniform", (0.0, 1.0), lambda x: 0.0 * x, {"mean": lambda: 0.5, "var": lambda: 1.0 / 12.0})
 
 
-# Truncated normal: with the densities g(a) and g(b) at its ends, cdf has the derivatives -sf g(a) and -cdf g(b).
+# The truncated normal distribution: cdf has the derivatives -sf g(a) and -cdf g(b), with the densities g at its ends.
 
 
 def speed_by_lower(x: Any, a: Any, b: Any) -> Any:
@@ -44,7 +44,7 @@ def mean_of_truncnorm(a: Any, b: Any) -> Any:
 
 
 def var_of_truncnorm(a: Any, b: Any) -> Any:
-    """Where an end is infinite, its density vanishes faster than the end grows."""
+    """The variance. At an infinite end, the density times the end is 0, as the density vanishes faster."""
     lower, upper = (np.where(np.isfinite(end), end, 0.0) for end in (a, b))
     mean = mean_of_truncnorm(a, b)
     return 1.0 + lower * truncnorm.pdf(a, a, b) - upper * truncnorm.pdf(b, a, b) - mean * mean

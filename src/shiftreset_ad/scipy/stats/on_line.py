@@ -59,7 +59,7 @@ def laplace_hazard(x: Any) -> Any:
 
 
 def student_slopes(x: Any, df: Any) -> tuple[Any, Any]:
-    """The derivatives of the logarithm of Student's density, which is normal for infinite `df`."""
+    """The derivatives of the logarithm of Student's density; for infinite `df`, it is the normal density."""
     finite = np.isfinite(df)
     safe = np.where(finite, df, 1.0)
     length = np.hypot(x, np.sqrt(safe))
@@ -77,7 +77,7 @@ t = continuous(
     {"mean": lambda df: 0.0 * df, "var": lambda df: df / (df - 2.0)},
     df=Shape(lambda x, df: student_slopes(x, df)[1], lambda x, df: slope_in_df(df, x)),
 )
-# Its distribution function has no closed form, and so none in kappa.
+# The distribution function has no closed form, so there is no derivative in kappa.
 vonmises = continuous(
     "vonmises",
     LINE,
