@@ -173,10 +173,10 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     # Attributes and methods of arrays
 
-    shape = property(lambda self: tuple(self.array.shape), doc="As of NumPy's arrays.")
-    dtype = property(lambda self: numpy_dtype(self.array.dtype, self.xp), doc="NumPy's name of it.")
-    ndim = property(lambda self: len(self.array.shape), doc="As of NumPy's arrays.")
-    size = property(lambda self: math.prod(self.array.shape), doc="As of NumPy's arrays.")
+    shape = property(lambda self: tuple(self.array.shape), doc="The shape, a tuple as in NumPy.")
+    dtype = property(lambda self: numpy_dtype(self.array.dtype, self.xp), doc="The dtype, as NumPy's dtype.")
+    ndim = property(lambda self: len(self.array.shape), doc="The number of dimensions.")
+    size = property(lambda self: math.prod(self.array.shape), doc="The number of elements.")
     T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
     mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
     real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")

@@ -36,7 +36,7 @@ def is_the_users(frame: FrameType) -> bool:
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and the frames around it, also those of the greenlets that wait for this greenlet."""
+    """A frame and the frames around it, and then the frames of the greenlets that wait for this greenlet."""
     greenlet: Any = here()
     while frame is not None:
         yield frame

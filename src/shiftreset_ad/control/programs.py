@@ -198,7 +198,7 @@ def _stand_in(
 def apart(drive: Callable[[], Answer]) -> Answer:
     """Call `drive` in a new greenlet. This greenlet is a driver, which a signal handler or a finalizer has interrupted.
 
-    A driver waits for one program only. It would mix the operations of the interrupted program with the other one's.
+    A driver waits for one program only. It would mix the operations of the interrupted program and of the new program.
     """
     program = Body(Prompt())
     try:

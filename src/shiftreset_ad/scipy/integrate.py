@@ -186,7 +186,7 @@ class Problem(NamedTuple):
 
 
 def _solution(problem: Problem, y0: Any, t: Any, params: Any) -> Any:
-    """The solution, (m, n)."""
+    """The solution, of shape (m, n)."""
     answer = problem.solved(y0, t, params)
     return answer[0] if problem.messages.get("full_output") else answer
 

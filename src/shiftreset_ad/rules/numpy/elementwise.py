@@ -5,8 +5,8 @@ has 0 at 0, `maximum`, `minimum`, `fmax` and `fmin` share a tie equally, x**0 ha
 
 The partial derivatives hold for complex operands, too, as derivatives of holomorphic functions: nothing is conjugated,
 as in JAX. On a branch cut, the sign of a zero tells the side of the cut, and a partial derivative must keep this sign:
-it has `x - -1.0`, as `x + 1.0` may lose it. Only |x| is a real function of complex numbers; its derivative is
-Re(partial * x_dot).
+so it is written with `x - -1.0`, as `x + 1.0` may lose the sign. Only |x| is a real function of complex numbers; its
+derivative is Re(partial * x_dot).
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _sign_of_complex(z: Any) -> Any:
     scale = (length != 0) / np.where(length == 0, 1.0, length)
 
     def turn(z_dot: Tangent) -> Tangent:
-        """Only the part of `z_dot` that is perpendicular to z counts."""
+        """The derivative of the sign: only the part of `z_dot` that is perpendicular to z counts."""
         return (z_dot - sign * np.real(np.conjugate(sign) * z_dot)) * scale
 
     return sign, (LinearMap(turn, lambda y_bar: np.conjugate(turn(np.conjugate(y_bar)))),)

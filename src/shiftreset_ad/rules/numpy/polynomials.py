@@ -1,4 +1,4 @@
-"""Polynomials of NumPy's older functions: vectors of coefficients, the highest power first."""
+"""NumPy's older functions of polynomials, which are vectors of coefficients, the highest power first."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Lines:
 
 
 def with_axes(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], first: tuple[int, ...] = ()) -> Any:
-    """`y` with the reduced axes, of size 1, in their places, after those of the shape `first`."""
+    """`y` with the reduced axes put back in their places, with size 1, after the axes of the shape `first`."""
     return np.reshape(y, first + tuple(1 if i in axes else size for i, size in enumerate(shape)))
 
 

@@ -133,7 +133,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 
 
 def _fitted(weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
-    """The weights of an average, in a shape that broadcasts to that of its array."""
+    """The weights of an average, in a shape that broadcasts to the shape of the array."""
     given_shape = shape_of(weights)
     if given_shape == shape:
         return weights

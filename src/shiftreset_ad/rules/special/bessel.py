@@ -1,4 +1,4 @@
-"""Bessel, Struve and Kelvin functions, in the argument, by the recurrences of DLMF 10.6, 10.29 and 11.4.
+"""Bessel, Struve and Kelvin functions: derivatives in the argument, by the recurrences of DLMF 10.6, 10.29 and 11.4.
 
 There is no derivative in the order. Functions scaled by a function of |z| are not holomorphic, so they only have
 derivatives for real arguments.

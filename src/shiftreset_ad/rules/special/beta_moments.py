@@ -39,7 +39,7 @@ def in_logits(z: Any, u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def log_of_mean(z: Any, u: Any, v: Any) -> Any:
-    """log(v + u exp(z)) - u z, which is of second order in z, and the same for u and v exchanged and -z."""
+    """log(v + u exp(z)) - u z, which is of second order in z. (v, u, -z) in place of (u, v, z) gives the same."""
     z, u = np.where(u < v, z, -z), np.minimum(u, v)
     w = u * np.expm1(z)
     near = u * expm1_beyond(z) + log1p_beyond(np.where(np.abs(z) < 1, w, 0.0))

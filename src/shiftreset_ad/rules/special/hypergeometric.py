@@ -1,4 +1,4 @@
-"""Hypergeometric functions, in the argument only, and not in the parameters (DLMF 13.3, 15.5 and 16.3)."""
+"""Hypergeometric functions: derivatives in the argument, but not in the parameters (DLMF 13.3, 15.5 and 16.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Incomplete gamma and beta functions and their inverses, in the argument and in the parameters."""
+"""Incomplete gamma and beta functions and their inverses: derivatives in the argument and in the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legendre functions, in the argument (DLMF 14.10 and 18.9), and spherical harmonics.
+"""Legendre functions, with derivatives in the argument (DLMF 14.10 and 18.9), and spherical harmonics.
 
 SciPy's newer functions are no ufuncs, and compute up to two derivatives, in rows. So the functions here have the order
 of the derivative as an argument, and SciPy's rows are their values. The third derivative follows from the differential

@@ -1,4 +1,4 @@
-"""Mathieu functions, in the argument: SciPy has the derivative, and the equation gives the second (DLMF 28.2, 28.20).
+"""Mathieu functions: derivatives in the argument. SciPy has the first, the equation the second (DLMF 28.2, 28.20).
 
 Angles are in degrees, but SciPy's derivatives are derivatives in radians.
 """

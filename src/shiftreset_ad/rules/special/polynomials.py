@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, in the argument: the derivative of degree n is a polynomial of degree n - 1 (DLMF 18.9)."""
+"""Orthogonal polynomials: the derivative in the argument has the degree n - 1 if the polynomial has n (DLMF 18.9)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def length_of(exponent: Callable[[Any], tuple[Any, Any]], start: Any) -> Any:
 
 
 def integrate(integrand: Callable[[Any], Any], length: Any) -> Any:
-    """The integral of `integrand(s)` over s from 0 to `length`; s has an axis of nodes before those of `length`."""
+    """The integral of `integrand(s)` over s from 0 to `length`; s has an axis of nodes before the axes of `length`."""
     panels = max(1, math.ceil(np.max(length, initial=0.0) / PANEL))
     nodes = (np.arange(panels)[:, None] + 0.5 + 0.5 * NODES).ravel() / panels
     weights = np.tile(WEIGHTS, panels) * (0.5 / panels)

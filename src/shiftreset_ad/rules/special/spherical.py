@@ -1,4 +1,4 @@
-"""Spherical Bessel functions, in the argument (DLMF 10.51).
+"""Spherical Bessel functions: derivatives in the argument (DLMF 10.51).
 
 SciPy's functions are Python functions that make arrays of their arguments. So the functions here are ours, with SciPy's
 values. Their order is the last argument, because `dispatched` functions look for numbers in the first argument.

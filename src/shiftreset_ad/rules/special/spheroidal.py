@@ -1,4 +1,4 @@
-"""Spheroidal wave functions, in the argument: SciPy has the derivative, and the equation gives the second (DLMF 30.2).
+"""Spheroidal wave functions: derivatives in the argument. SciPy has the first, the equation the second (DLMF 30.2).
 
 There is no rule for functions of the second kind: SciPy's are not accurate where x is small.
 """

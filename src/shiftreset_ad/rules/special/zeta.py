@@ -1,4 +1,4 @@
-"""Zeta functions, in both operands, by the formula of Euler and Maclaurin (DLMF 25.2 and 25.11)."""
+"""Zeta functions: derivatives in both operands, by the formula of Euler and Maclaurin (DLMF 25.2 and 25.11)."""
 
 from __future__ import annotations
 

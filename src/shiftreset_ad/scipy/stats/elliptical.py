@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e6 * np.finfo(float).eps  # SciPy's limit for an eigenvalue, relat
 
 
 class Whitening(NamedTuple):
-    """A spread, as weights: rows times `weights` have independent components. Also its rank and its log-determinant."""
+    """How to whiten a spread: rows times `weights` have independent components. Also its rank and log-determinant."""
 
     weights: Any
     log_determinant: Any

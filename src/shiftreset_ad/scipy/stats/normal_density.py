@@ -19,7 +19,7 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 def log_density(x: Any, mean: Any, cov: Any, root: Any) -> Any:
-    """For vectors in the last axis of `x`; `root` is the inverse of the Cholesky factor of the value of `cov`."""
+    """The logarithm for vectors in the last axis of `x`; `root` is the inverse of the Cholesky factor of `cov`'s value."""
     return call(log_density, x, mean, cov, root)
 
 
