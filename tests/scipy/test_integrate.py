@@ -254,7 +254,9 @@ def test_a_number_that_cannot_be_found():
         held.number = k
         return odeint(held, y0, [0.0, 1.0])[1, 0]
 
-    with pytest.raises(TypeError, match="func depends on a number that is being differentiated, but the number is neither"):
+    with pytest.raises(
+        TypeError, match="func depends on a number that is being differentiated, but the number is neither"
+    ):
         grad(f, argnums=(0, 1))(2.0, 1.0)
     with pytest.raises(TypeError, match="differentiated"):
         grad(f)(2.0, 1.0)

@@ -19,7 +19,7 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 def log_density(x: Any, mean: Any, cov: Any, root: Any) -> Any:
-    """The logarithm for vectors in the last axis of `x`; `root` is the inverse of the Cholesky factor of `cov`'s value."""
+    """The logarithm for vectors in the last axis of `x`; `root` is the inverse Cholesky factor of the plain `cov`."""
     return call(log_density, x, mean, cov, root)
 
 
