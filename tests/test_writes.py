@@ -409,3 +409,19 @@ def test_parts_of_complex_numbers(part: Any) -> None:
             grad(writing)(x)
     else:
         close(grad(writing)(x), [slope_by_differences(writing, x, v) for v in np.eye(2)], 1e-7)
+
+
+def test_arrays_without_dimensions_in_a_linear_map_that_is_differentiated() -> None:
+    """Their adjoints stay arrays when a level is added to them."""
+
+    def f(x: Any) -> Any:
+        a = np.sin(x)
+        b = np.add(np.sin(a), a, out=np.zeros_like(a))
+        return np.stack([b, np.exp(np.sin(b))])
+
+    def slope(x: Any) -> Any:
+        y, linear = sr.linearize(f, x)
+        return np.sum(np.cos(y) * linear(0.7))
+
+    x = np.array(-0.4)
+    close(grad(slope)(x), slope_by_differences(slope, x, np.array(1.0)), 1e-7)

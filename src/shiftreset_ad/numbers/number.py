@@ -168,18 +168,20 @@ def with_levels_of(array: Any, *xs: Any) -> Any:
             continue
         oldest = innermost(x)
         if is_staged(oldest) and type(innermost(array)) is np.ndarray:
-            array = oldest.adopt(array) if type(array) is np.ndarray else array + oldest.adopt(zeros_alike(array))
+            array = oldest.adopt(array) if type(array) is np.ndarray else _sum(array, oldest.adopt(zeros_alike(array)))
         known, levels = tags_of(array), list(levels_of(x))
         if not lacks(array, {number.tag for number in levels}):
             continue
         lifted = _zeros_like_one(array) if known else array
         for number in reversed(levels):
             lifted = number.lifted(lifted)
-        if known and not shape_of(array):  # of no dimensions, a sum is a scalar
-            array = np.copy(array + lifted)
-        else:
-            array = array + lifted if known else lifted
+        array = _sum(array, lifted) if known else lifted
     return array
+
+
+def _sum(x: Any, y: Any) -> Any:
+    """The sum of two arrays, an array without dimensions, too, of which NumPy makes a scalar."""
+    return x + y if shape_of(x) else np.copy(x + y)
 
 
 def _zeros_like_one(x: Any) -> Any:

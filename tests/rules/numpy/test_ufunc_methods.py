@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
+import shiftreset_ad as sr
 from shiftreset_ad import grad
 from tests.rules.numpy.test_reductions import axes_of, distinct
 from tests.rules.test_taylor_rules import check_taylor
@@ -134,3 +135,19 @@ def test_methods_without_a_rule_say_so():
     for name in ("reduce", "accumulate"):
         with pytest.raises(NotImplementedError, match=rf"numpy\.arctan2\.{name} has no derivative rule here"):
             grad(lambda x, name=name: np.sum(getattr(np.arctan2, name)(x)))(np.ones(2))
+
+
+def test_hypot_of_one_element_is_its_absolute_value_where_it_is_so_in_numpy():
+    x = np.array([[-1.5, 2.0]])
+    for f in (
+        lambda x: np.hypot.reduce(x, axis=0),
+        lambda x: np.hypot.reduce(x[:, :1], axis=1, keepdims=True),
+        lambda x: np.hypot.reduce(x[0], where=[True, False]),
+        lambda x: np.hypot.accumulate(x[0, :1]),
+        lambda x: np.hypot.reduceat(x[0], [0, 1]),
+    ):
+        y, y_dot = sr.jvp(f, (x,), (np.ones_like(x),))
+        np.testing.assert_array_equal(y, f(x))
+        np.testing.assert_array_equal(sr.vjp(f, x)[0], f(x))
+        step = 1e-6 * np.ones_like(x)
+        np.testing.assert_allclose(y_dot, (f(x + step) - f(x - step)) / 2e-6, rtol=1e-9)

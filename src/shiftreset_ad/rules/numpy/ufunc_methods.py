@@ -127,7 +127,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: An
         y = scatter([line[..., places]], [(..., segments)], np.moveaxis(whole, axis, -1).shape, dtype_of(line))
     else:
         parts = [
-            reduce(ufunc, line[..., start : start + length], -1) if length > 1 else line[..., start]
+            reduce(ufunc, line[..., start : start + length], -1) if length > 1 else np.positive(line[..., start])
             for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
         ]
         y = np.stack(parts, axis=-1) if parts else np.moveaxis(whole, axis, -1)
