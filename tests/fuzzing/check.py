@@ -16,7 +16,7 @@ from tests.fuzzing import plain
 from tests.fuzzing.defects import left_out
 from tests.fuzzing.differences import slopes
 from tests.fuzzing.programs import Program
-from tests.fuzzing.routes import ROUTES, Route, dot, elements, total
+from tests.fuzzing.routes import ROUTES, Route, along_line, dot, elements, total
 from tests.fuzzing.thresholds import thresholds_at_least
 
 LARGE = 1e5  # derivatives that are larger say more about rounding than about rules
@@ -114,8 +114,7 @@ class Check:
         function = self.program.function(plain, np.float64)
 
         def along(t: float) -> float:
-            # A sum of arrays without dimensions is a scalar, and a copy of that is none to write to.
-            return float(total(elements(function(np.asarray(self.x + t * self.v)))))
+            return float(total(elements(function(along_line(self.x, t, self.v)))))
 
         try:
             found = slopes(along, NOISE * (1.0 + abs(along(0.0))))

@@ -40,6 +40,11 @@ def dot(a: Any, b: Any) -> Any:
     return np.sum(np.real(a * b))
 
 
+def along_line(x: Any, t: Any, v: Any) -> Any:
+    """The point x + t v: as an array, where `x` has no dimensions, too."""
+    return x + t * v if np.shape(x) else np.copy(x + t * v)
+
+
 class Route(NamedTuple):
     name: str
     answers: str
@@ -162,12 +167,12 @@ def grad_closure(f, several, x, v):
 
 @route("slope")
 def derivative_along_a_line(f, several, x, v):
-    return sr.derivative(lambda t: f(x + t * v))(0.0)
+    return sr.derivative(lambda t: f(along_line(x, t, v)))(0.0)
 
 
 @route("slope")
 def elementwise_grad(f, several, x, v):
-    return sr.elementwise_grad(lambda t: f(x + t * v))(0.0)
+    return sr.elementwise_grad(lambda t: f(along_line(x, t, v)))(0.0)
 
 
 @route("gradient", share=0.3)
@@ -299,17 +304,17 @@ def reverse_over_custom_vjp(f, several, x, v):
 
 @route("curvature")
 def taylor(f, several, x, v):
-    return 2.0 * sr.taylor(lambda t: f(x + t * v), 0.0, 2)[2]
+    return 2.0 * sr.taylor(lambda t: f(along_line(x, t, v)), 0.0, 2)[2]
 
 
 @route("curvature", share=0.4)
 def second_derivative_along_a_line(f, several, x, v):
-    return sr.derivative(sr.derivative(lambda t: f(x + t * v)))(0.0)
+    return sr.derivative(sr.derivative(lambda t: f(along_line(x, t, v))))(0.0)
 
 
 @route("curvature", share=0.4)
 def jacfwd_of_jacrev_along_a_line(f, several, x, v):
-    return sr.jacfwd(sr.jacrev(lambda t: f(x + t * v)))(0.0)
+    return sr.jacfwd(sr.jacrev(lambda t: f(along_line(x, t, v))))(0.0)
 
 
 # Staged, which writes a function down: it is called thrice, with other arguments in between

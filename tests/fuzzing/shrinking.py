@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from tests.fuzzing.check import Unsuitable, Wrong, check
 from tests.fuzzing.programs import NAME, Program, indented, names_in
-from tests.fuzzing.routes import ROUTES, cotangent, dot, elements, total, weights
+from tests.fuzzing.routes import ROUTES, along_line, cotangent, dot, elements, total, weights
 from tests.fuzzing.thresholds import LEAST
 
 SCRIPT = """\
+from __future__ import annotations
+
 import numpy as np
 import shiftreset_ad as sr
 {imports}
@@ -124,7 +126,7 @@ def _with_another_name(program: Program) -> Iterator[Program]:
 
 def as_script(program: Program, wrong: Wrong) -> str:
     """What to paste and run; the answer that it should print is below."""
-    helpers = "\n\n".join(_source(helper) for helper in (elements, total, weights, cotangent, dot))
+    helpers = "\n\n".join(_source(helper) for helper in (elements, total, weights, cotangent, dot, along_line))
     modules = sorted({path.rpartition(".")[0] for path in LEAST}) if wrong.least else []
     is_single = wrong.route == "single"
     return SCRIPT.format(

@@ -567,3 +567,13 @@ def test_integers_are_constants():
 def test_orders_that_depend_on_memory_are_refused(order):
     with pytest.raises(ValueError, match=f"order='{order}' depends on how the array lies in memory"):
         grad(lambda a: np.sum(np.ravel(a, order=order)))(np.ones((2, 2), order="F"))
+
+
+def test_broadcast_arrays_of_scalars_gives_arrays_that_are_written_to():
+    def f(x):
+        a, b = np.broadcast_arrays(x * 1.0, 2.0 * x)
+        a.reshape(-1)[0] *= b
+        return a * 1.0
+
+    for x in (np.array(0.5), 0.5):
+        assert sr.value_and_grad(f)(x) == (f(x), 2.0) == sr.jvp(f, (x,), (1.0,))

@@ -13,6 +13,7 @@ import numpy as np
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
+from shiftreset_ad.rules.layouts import array_of
 from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
 
@@ -217,4 +218,6 @@ def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 @composite(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     shape = np.broadcast_shapes(*(shape_of(a) for a in args))
+    if all(shape_of(a) == () for a in args):  # of scalars, arrays that can be written to
+        return tuple(a if array_of(a) is not None else np.copy(a) for a in args)
     return tuple(a if hasattr(a, "shape") and a.shape == shape else np.broadcast_to(a, shape) for a in args)
