@@ -425,3 +425,26 @@ def test_arrays_without_dimensions_in_a_linear_map_that_is_differentiated() -> N
 
     x = np.array(-0.4)
     close(grad(slope)(x), slope_by_differences(slope, x, np.array(1.0)), 1e-7)
+
+
+@pytest.mark.parametrize("view", [np.ravel, np.atleast_2d, lambda a: a[None], lambda a: a[...]])
+def test_views_of_an_array_without_dimensions_in_every_mix_of_modes(view: Any) -> None:
+    def f(x: Any) -> Any:
+        a = x.copy()
+        part = view(a)
+        part *= np.sin(part)
+        return a * 1.0
+
+    x, one = np.array(0.4), np.array(1.0)
+
+    def slope(x: Any) -> Any:
+        return np.sin(x) + x * np.cos(x)
+
+    assert f(x) == jvp(f, (x,), (one,))[0]
+    close(grad(f)(x), slope(x))
+    curvature = 2.0 * np.cos(x) - x * np.sin(x)
+    close(hvp(f, (x,), (one,)), curvature)
+    close(grad(lambda x: jvp(f, (x,), (one,))[1])(x), curvature)
+    close(grad(lambda x: linearize(f, x)[1](one))(x), curvature)
+    close(jvp(lambda x: jvp(f, (x,), (one,))[1], (x,), (one,))[1], curvature)
+    close(sr.derivative(lambda t: f(np.copy(x + t)), 2)(0.0), curvature)
