@@ -25,7 +25,7 @@ def _jacobian(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
         z = x.astype(complex)
         z[place] += STEP * 1j
         columns.append(np.ravel(np.imag(f(z))) / STEP)
-    return y, np.reshape(columns, (x.size, y.size)).T
+    return y, np.ascontiguousarray(np.reshape(columns, (x.size, y.size)).T)  # in C order, as the library has it
 
 
 def jvp(f: Any, primals: Any, tangents: Any) -> Any:
