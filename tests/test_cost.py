@@ -35,7 +35,7 @@ class Counted(ArrayNumber):
         return Counted(answer, tag)
 
 
-def _operation(rule, function):
+def _make_operation(rule, function):
     def operate(*operands):
         number = next(x for x in operands if type(x) is Counted)
         values = [x.primal if type(x) is Counted else as_operand(x, number, function) for x in operands]
@@ -47,7 +47,7 @@ def _operation(rule, function):
     return operate
 
 
-install_operators(Counted, _operation)
+install_operators(Counted, _make_operation)
 
 
 def count(program, *args):

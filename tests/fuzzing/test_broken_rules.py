@@ -33,8 +33,8 @@ Patch = pytest.MonkeyPatch
 def with_partial(patch: Patch, partial: Callable[[Any, Any], Any]) -> None:
     """Give `numpy.arctan` another partial derivative, in both modes."""
     rule = ELEMENTWISE[np.arctan]._replace(partials=(partial,))
-    patch.setitem(NumR.operations, np.arctan, operations.operation(rule, np.arctan))
-    patch.setitem(NumF.operations, np.arctan, forward.operation(rule, np.arctan))
+    patch.setitem(NumR.operations, np.arctan, operations.make_operation(rule, np.arctan))
+    patch.setitem(NumF.operations, np.arctan, forward.make_operation(rule, np.arctan))
 
 
 def with_maps(patch: Patch, function: Any, change: Callable[[Any], Any]) -> None:

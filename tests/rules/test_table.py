@@ -152,8 +152,8 @@ def passes(check, f, *xs):
 def replace_elementwise(monkeypatch, function, *partials):
     """In both modes."""
     rule = Elementwise(function, partials)
-    monkeypatch.setitem(NumR.operations, function, operations.operation(rule, function))
-    monkeypatch.setitem(NumF.operations, function, forward.operation(rule, function))
+    monkeypatch.setitem(NumR.operations, function, operations.make_operation(rule, function))
+    monkeypatch.setitem(NumF.operations, function, forward.make_operation(rule, function))
 
 
 X = np.array([0.5, 1.5])
@@ -195,7 +195,7 @@ def test_a_wrong_pullback_is_found(monkeypatch):
 
 def test_a_wrong_derivative_of_the_derivative_is_found(monkeypatch):
     replace_elementwise(monkeypatch, np.sin, lambda y, x: np.cbrt(x))
-    wrong = operations.operation(Elementwise(np.cbrt, (lambda y, x: 2.0 * x,)), np.cbrt)
+    wrong = operations.make_operation(Elementwise(np.cbrt, (lambda y, x: 2.0 * x,)), np.cbrt)
     monkeypatch.setitem(NumR.operations, np.cbrt, wrong)
     passes(three_ways.check_inner_products, np.sin, X)
     for seed in range(4):

@@ -11,7 +11,7 @@ from shiftreset_ad.array_api import MET, Wrapped
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.number import innermost, value
+from shiftreset_ad.numbers.number import innermost, plain_value
 from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order
@@ -28,10 +28,10 @@ def own(y_dot: Tangent, y: Primal) -> Tangent:
     if isinstance(y_dot, ArrayNumber):
         return in_order(np.positive(y_dot), "C") if shape else y_dot
     if is_staged(y_dot):
-        return y_dot.of_type_of(value(y))
-    if isinstance(value(y), ndarray):
+        return y_dot.of_type_of(plain_value(y))
+    if isinstance(plain_value(y), ndarray):
         return np.zeros(shape, dtype_of(y)) if y_dot is None else np.array(y_dot, order="C")
-    kind: Any = type(value(y))
+    kind: Any = type(plain_value(y))
     return kind(0.0 if y_dot is None else y_dot)
 
 

@@ -33,9 +33,9 @@ UNARY_OPERATORS: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
 
 
 def install_operators(
-    kind: type[Number], operation: Callable[[Elementwise, Callable[..., Any]], Callable[..., Any]]
+    kind: type[Number], make_operation: Callable[[Elementwise, Callable[..., Any]], Callable[..., Any]]
 ) -> None:
-    """Give a class of numbers its operations: `operation(rule, function)` makes one from the rule's partials.
+    """Give a class of numbers its operations: `make_operation(rule, function)` makes one from the rule's partials.
 
     They become the methods themselves, so that an operator costs one Python frame.
     """
@@ -43,10 +43,10 @@ def install_operators(
     def reflected(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return lambda self, other: operate(other, self)
 
-    KINDS[kind] = operation
-    kind.operations = {function: operation(rule, function) for function, rule in ELEMENTWISE.items()}
+    KINDS[kind] = make_operation
+    kind.operations = {function: make_operation(rule, function) for function, rule in ELEMENTWISE.items()}
     for name, (symbol, ufunc, python_operator) in BINARY_OPERATORS.items():
-        operate = operation(ELEMENTWISE[ufunc], python_operator)
+        operate = make_operation(ELEMENTWISE[ufunc], python_operator)
         setattr(kind, f"__{name}__", operate)
         setattr(kind, f"__r{name}__", reflected(operate))
         setattr(kind, f"__i{name}__", in_place(operate, symbol))
@@ -54,7 +54,7 @@ def install_operators(
     def added_to(self: Number, other: Any) -> Any:
         return self if other is ZERO else operate_sum(other, self)  # the first contribution to an adjoint
 
-    operate_sum = operation(ELEMENTWISE[np.add], operator.add)
+    operate_sum = make_operation(ELEMENTWISE[np.add], operator.add)
     kind.__radd__ = added_to  # type: ignore[attr-defined]
     for name, (ufunc, python_function) in UNARY_OPERATORS.items():
-        setattr(kind, f"__{name}__", operation(ELEMENTWISE[ufunc], python_function))
+        setattr(kind, f"__{name}__", make_operation(ELEMENTWISE[ufunc], python_function))

@@ -20,7 +20,7 @@ from shiftreset_ad.numbers.classes import class_for_isinstance
 from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array
 from shiftreset_ad.numbers.memory import protect, read
 from shiftreset_ad.numbers.methods import give_methods, position_of_out, with_named_out
-from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, map_numbers, value
+from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, map_numbers, plain_value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     as_object,
@@ -149,7 +149,7 @@ class ArrayNumber(Number):
 
     def __index__(self) -> NoReturn:
         raise TypeError(
-            f"a {type(value(self)).__name__} cannot be interpreted as an integer (an index, a size, a count); "
+            f"a {type(plain_value(self)).__name__} cannot be interpreted as an integer (an index, a size, a count); "
             "where one is meant, use int(shiftreset_ad.value(x))"
         )
 
@@ -180,7 +180,7 @@ class ArrayNumber(Number):
     __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
 
     def __len__(self) -> int:
-        return len(value(self))
+        return len(plain_value(self))
 
     def __contains__(self, item: Any) -> bool:
         return read(item) in read(self)
@@ -296,7 +296,7 @@ class ArrayNumber(Number):
     fill, sort, partition = fill, sort, partition
 
     def __iter__(self) -> Iterator[Any]:
-        iter(value(self))  # raises what the value raises
+        iter(plain_value(self))  # raises what the value raises
         return (self[i] for i in range(len(self)))
 
     def conjugate(self) -> Any:
@@ -331,7 +331,7 @@ class ArrayNumber(Number):
 
     def item(self, *index: Any) -> Any:
         """One element, as a number without dimensions: the only one, or the one at `index`; in double precision."""
-        plain = value(self)
+        plain = plain_value(self)
         (plain if isinstance(plain, Wrapped) else np.asarray(plain)).item(*index)  # raises what the value raises
         position = index[0] if len(index) == 1 else index
         if not isinstance(position, tuple):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.numbers.dispatch import ON_ARRAYS, has_array, name_of
-from shiftreset_ad.numbers.number import Number, innermost, levels_of, value
+from shiftreset_ad.numbers.number import Number, innermost, levels_of, plain_value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import visible_tags
-from shiftreset_ad.numbers.writing import shares_memory, write
+from shiftreset_ad.numbers.writing import shares_memory, write_as_asked
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.annotations import Array
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -132,7 +132,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
             f"Cannot cast array data from {dtype_of(src)!r} to {dtype_of(dst)!r} according to the rule {casting!r}"
         )
     mask = ... if where is True else np.broadcast_to(np.asarray(where, bool), shape_of(dst))
-    write(dst, mask, src if mask is ... else np.broadcast_to(src, shape_of(dst))[mask], "numpy.copyto(x, v)")
+    write_as_asked(dst, mask, src if mask is ... else np.broadcast_to(src, shape_of(dst))[mask], "numpy.copyto(x, v)")
 
 
 @on_arrays(np.nan_to_num)
@@ -140,14 +140,14 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
     y = COMPOSITE[np.nan_to_num](x, nan=nan, posinf=posinf, neginf=neginf)
     if copy or not has_array(x):
         return y
-    write(x, ..., y, "numpy.nan_to_num(x, copy=False)")
+    write_as_asked(x, ..., y, "numpy.nan_to_num(x, copy=False)")
     return x if shape_of(x) else x[()]
 
 
 @writes(np.put)
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Of the flat array: positions that are named twice get what is written last."""
-    positions = np.ravel(value(ind)).astype(np.intp)
+    positions = np.ravel(plain_value(ind)).astype(np.intp)
     if mode == "clip":
         positions = np.clip(positions, 0, a.size - 1)
     elif mode == "wrap":
@@ -155,7 +155,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if len(positions):
         array = a if a.shape else np.reshape(a, 1)
         index = np.unravel_index(_in_range(positions, a.size), array.shape)
-        write(array, index, _cycled(v, len(positions)), "numpy.put(x, i, v)")
+        write_as_asked(array, index, _cycled(v, len(positions)), "numpy.put(x, i, v)")
 
 
 def _in_range(positions: Any, size: int) -> Any:
@@ -181,14 +181,14 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
     if count and not np.size(vals):
         raise ValueError("Cannot insert from an empty array!")
     if count:
-        write(arr, chosen, _cycled(vals, count), "numpy.place(x, mask, v)")
+        write_as_asked(arr, chosen, _cycled(vals, count), "numpy.place(x, mask, v)")
 
 
 @writes(np.putmask)
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     chosen = np.reshape(np.asarray(mask, bool), shape_of(a))
     spread = np.reshape(_cycled(values, a.size), shape_of(a)) if np.size(values) else a
-    write(a, chosen, spread[chosen], "numpy.putmask(x, mask, v)")
+    write_as_asked(a, chosen, spread[chosen], "numpy.putmask(x, mask, v)")
 
 
 @writes(np.fill_diagonal)
@@ -196,7 +196,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     plain = np.zeros(shape_of(a), bool)
     np.fill_diagonal(plain, True, wrap)
     place = np.nonzero(plain)
-    write(a, place, _cycled(val, len(place[0])), "numpy.fill_diagonal(x, v)")
+    write_as_asked(a, place, _cycled(val, len(place[0])), "numpy.fill_diagonal(x, v)")
 
 
 @writes(np.put_along_axis)
@@ -206,4 +206,4 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> No
         places, axis = places.ravel(), 0
     flat = np.take_along_axis(places, indices, axis)
     index = np.unravel_index(flat, arr.shape)
-    write(arr, index, np.broadcast_to(values, flat.shape), "numpy.put_along_axis(x, i, v)")
+    write_as_asked(arr, index, np.broadcast_to(values, flat.shape), "numpy.put_along_axis(x, i, v)")

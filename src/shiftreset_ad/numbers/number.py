@@ -72,7 +72,7 @@ class Number:
         raise NotImplementedError
 
 
-def value(x: Any) -> Primal:
+def plain_value(x: Any) -> Primal:
     """The plain value of a number at any level of nesting; anything else is returned as it is."""
     while isinstance(x, Number):
         x = x.primal
@@ -153,7 +153,7 @@ def put(array: Any, index: Any, item: Any) -> None:
         array[index] = item
 
 
-def taken(array: Any, index: Any) -> Any:
+def copied_part(array: Any, index: Any) -> Any:
     """A part of an array or number, and no view of it."""
     part = array.taken(index) if isinstance(array, Number) else array[index]
     if type(part) is np.ndarray:

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, value
+from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, plain_value
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import OF_MODULES
 from shiftreset_ad.numbers.sparse import elementwise
@@ -44,7 +44,7 @@ def takes_lists(x: Any, function: Callable[..., Any]) -> bool:
     if type(function) is np.ufunc:
         return True
     try:
-        return type(value(x)) is not float
+        return type(plain_value(x)) is not float
     except TypeError:  # it has no single value, but many
         return True
 

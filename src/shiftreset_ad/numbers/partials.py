@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import complex128, float64
 
-from shiftreset_ad.numbers.number import value
+from shiftreset_ad.numbers.number import plain_value
 from shiftreset_ad.rules.numpy.shapes import astype
 
 PYTHON = (float, int, complex)
@@ -25,7 +25,7 @@ def ieee(partial: Callable[..., Any], *values: Any) -> Any:
 
 
 def _of_numpy(x: Any) -> Any:
-    plain = value(x)
+    plain = plain_value(x)
     return astype(x, complex128 if isinstance(plain, complex) else float64) if isinstance(plain, PYTHON) else x
 
 

@@ -17,7 +17,7 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.memory import block_of
-from shiftreset_ad.numbers.number import Number, has_number, in_memory, innermost, is_view, levels_of, value
+from shiftreset_ad.numbers.number import Number, has_number, in_memory, innermost, is_view, levels_of, plain_value
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import innermost_in_need
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
@@ -32,22 +32,22 @@ def set_item(x: Number, index: Any, item: Any) -> None:
     """x[index] = item."""
     if isinstance(index, Number):
         operator.index(cast(Any, index))  # the error for an index that is no integer
-    write(x, index, item, "x[i] = v")
+    write_as_asked(x, index, item, "x[i] = v")
 
 
 def fill(x: Number, v: Any) -> None:
     """`x.fill(v)` of an array: every element is `v`."""
-    write(x, ..., v, "x.fill(v)")
+    write_as_asked(x, ..., v, "x.fill(v)")
 
 
 def sort(x: Any, axis: int = -1, kind: Any = None, *, stable: bool | None = None) -> None:
     """`x.sort()` of an array: as `numpy.sort(x)`, in place."""
-    write(x, ..., np.sort(x, axis, kind, stable=stable), "x.sort()")
+    write_as_asked(x, ..., np.sort(x, axis, kind, stable=stable), "x.sort()")
 
 
 def partition(x: Any, kth: Any, axis: int = -1, kind: Any = "introselect") -> None:
     """`x.partition(kth)` of an array: as `numpy.partition(x, kth)`, in place."""
-    write(x, ..., np.partition(x, kth, axis, kind), "x.partition(kth)")
+    write_as_asked(x, ..., np.partition(x, kth, axis, kind), "x.partition(kth)")
 
 
 def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, Any], Any]:
@@ -66,7 +66,7 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
                 f"x {symbol}= v: non-broadcastable output operand with shape {shape_of(x)} "
                 f"doesn't match the broadcast shape {shape_of(y)}"
             )
-        write(x, ..., y, f"x {symbol}= v")
+        write_as_asked(x, ..., y, f"x {symbol}= v")
         return x
 
     return method
@@ -122,7 +122,7 @@ def _into(name: str, out: Any, y: Any, where: Any = True) -> Any:
 
 def _write_into(name: str, out: Any, place: Any, y: Any) -> None:
     if isinstance(out, Number):
-        write(out, place, y, f"{name}(..., out=x)")
+        write_as_asked(out, place, y, f"{name}(..., out=x)")
     elif has_number(y):
         raise TypeError(
             f"{name}: the result has numbers that are being differentiated, and the array to write it to (by out=, or "
@@ -148,7 +148,7 @@ def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
         )
     statement = f"{name}(x, i, v)"
     if names_each_position_once(index):
-        write(x, index, ufunc(x[index], *operand), statement)
+        write_as_asked(x, index, ufunc(x[index], *operand), statement)
         return
     index, places = without_repeats(index, shape_of(x))
     rounds = _rounds(places)
@@ -157,11 +157,11 @@ def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
     if len(rounds) > MANY and ufunc in (np.add, np.subtract):
         part, (v,) = x[index], spread
         total = scatter([v], [places], shape_of(part), np.result_type(dtype_of(v), dtype_of(x)))
-        write(x, index, ufunc(part, total), statement)
+        write_as_asked(x, index, ufunc(part, total), statement)
         return
     for chosen in rounds:
         place = tuple(axis[places[chosen]] for axis in index)
-        write(x, place, ufunc(x[place], *(v[chosen] for v in spread)), statement)
+        write_as_asked(x, place, ufunc(x[place], *(v[chosen] for v in spread)), statement)
 
 
 def _rounds(places: Any) -> list[tuple[Any, ...]]:
@@ -173,7 +173,7 @@ def _rounds(places: Any) -> list[tuple[Any, ...]]:
     return [np.unravel_index(order[mention == k], places.shape) for k in range(int(mention.max(initial=-1)) + 1)]
 
 
-def write(x: Any, index: Any, item: Any, statement: str) -> None:
+def write_as_asked(x: Any, index: Any, item: Any, statement: str) -> None:
     """x[index] = item, where the `statement` of the program says so; TypeError if it cannot be as NumPy has it."""
     if isinstance(item, Number):
         if item.tag is x.tag and _is_part(item, x, index):
@@ -207,7 +207,7 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
     array = in_memory(x)
     if not isinstance(array, ndarray):
         _require_of_numpy(x, statement)
-        raise TypeError(f"{statement}: x is a scalar, {value(x)!r:.40}, and cannot be written to")
+        raise TypeError(f"{statement}: x is a scalar, {plain_value(x)!r:.40}, and cannot be written to")
     x.tag.require_open()
     running = innermost_in_need()
     if running is not None and running.serial > x.tag.serial:

@@ -86,7 +86,7 @@ def odeint(
     settings |= {"col_deriv": col_deriv, "mxstep": mxstep, "mxordn": mxordn, "mxords": mxords}
     messages = {"full_output": full_output, "ixpr": ixpr, "mxhnil": mxhnil, "printmessg": printmessg}
     y0, t = operand(y0), operand(t)
-    call = Call(func, args if isinstance(args, tuple) else (args,), bool(tfirst))
+    call = Solve(func, args if isinstance(args, tuple) else (args,), bool(tfirst))
     if not (call.numbers or isinstance(y0, Number) or isinstance(t, Number)):
         return _scipy.odeint(func, y0, t, args, Dfun, tfirst=tfirst, **settings, **messages)
     for x in (y0, t, *call.numbers):
@@ -101,7 +101,7 @@ def odeint(
     return (y, problem.solved(value(y0), value(t), value(call.numbers))[1]) if full_output else y
 
 
-class Call:
+class Solve:
     """`func` as a function of the differentiated numbers in its further arguments and in its closure."""
 
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], tfirst: bool) -> None:

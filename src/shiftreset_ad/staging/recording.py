@@ -12,7 +12,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
-from shiftreset_ad.staging.seen.keys import Call, is_input
+from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
@@ -23,7 +23,7 @@ DIFFERS = (
 )
 
 
-def recorded(f: Callable[..., Any], call: Call, expected: Any) -> tuple[Way | None, str | None]:
+def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Way | None, str | None]:
     """The way that the function takes for these arguments, or the reason why there is none."""
     trace = Trace()
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so

@@ -21,7 +21,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
-from shiftreset_ad.staging.seen.keys import Call, is_dead
+from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM
 from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
@@ -53,7 +53,7 @@ _running = _Running()
 class Watch:
     """The things that a call may change: its arguments, and what it sees beside them."""
 
-    def __init__(self, call: Call, *surroundings: Surroundings) -> None:
+    def __init__(self, call: StagedCall, *surroundings: Surroundings) -> None:
         self._call = call
         self._copies = call.copies()
         self._surroundings = surroundings
@@ -117,7 +117,7 @@ class StagedFunction(Generic[P, Y]):
             return f(*args, **kwargs)
         problem = None
         try:
-            call = Call(args, kwargs, self._forget_signatures_of_the_dead)
+            call = StagedCall(args, kwargs, self._forget_signatures_of_the_dead)
             known = self._signatures.get(call.key)
         except Exception as error:  # of the user's own structures
             problem = f"{error}"
@@ -168,7 +168,7 @@ class StagedFunction(Generic[P, Y]):
 
     # The first call
 
-    def _written_down(self, call: Call) -> Y:
+    def _written_down(self, call: StagedCall) -> Y:
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, of_function = self.__wrapped__, self._surroundings
         if of_function is None or of_function.changed() is not None:

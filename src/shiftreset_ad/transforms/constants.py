@@ -43,7 +43,7 @@ def stop_gradient(x: X) -> X:
 def _plain(leaf: Any) -> Any:
     if not isinstance(leaf, Number):
         return leaf.array if type(leaf) is Standard and leaf.shared else leaf
-    found = number.value(leaf)
+    found = number.plain_value(leaf)
     if type(found) is Standard and not is_open(leaf):
         return found.copied().array
     if isinstance(number.in_memory(found), np.ndarray):

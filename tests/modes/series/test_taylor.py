@@ -321,7 +321,7 @@ def test_a_function_whose_derivative_needs_it_twice(monkeypatch, function):
     recurrences = {name: other for name, other in series_operations.RECURRENCES.items() if name is not function}
     monkeypatch.setattr(series_operations, "RECURRENCES", recurrences)
     rule = Elementwise(function, (lambda y, x: 1.0 + function(x) * function(x),))  # that of the tangent
-    monkeypatch.setitem(Series.operations, function, series_operations.operation(rule, function))
+    monkeypatch.setitem(Series.operations, function, series_operations.make_operation(rule, function))
     f = lambda x: function(np.exp(x))  # noqa: E731
     counts = [operations(f, 0.5, order) for order in (5, 10, 20, 40)]
     for fewer, more in pairwise(counts):

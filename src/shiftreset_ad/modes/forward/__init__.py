@@ -3,10 +3,10 @@
 `number` has `NumF`, `elementwise` its elementwise operations, and `push` one pass.
 """
 
-from shiftreset_ad.modes.forward.elementwise import operation
+from shiftreset_ad.modes.forward.elementwise import make_operation
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.numbers.installing import install_operators
 
 __all__ = ["NumF"]
 
-install_operators(NumF, operation)
+install_operators(NumF, make_operation)

@@ -75,7 +75,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     return operate
 
 
-def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The operation that computes `function`, and its tangent by the partial derivatives of `rule`."""
     make: Any = unary if len(rule.partials) == 1 else binary
     return make(function, rule.partials)  # type: ignore[no-any-return]

@@ -21,13 +21,13 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import lacks_level, protect, put_all
 from shiftreset_ad.numbers.number import (
     SEQUENCES,
+    copied_part,
     in_memory,
     is_view,
     lacks,
     one_level_below,
     put,
     tags_of,
-    taken,
     with_levels_of,
     zeros_alike,
 )
@@ -81,7 +81,7 @@ class NumF(ArrayNumber):
         return NumF(constant, tangent if type(in_memory(constant)) is ndarray else tangent[()], self.tag)
 
     def taken(self, index: Any) -> NumF:
-        return NumF(taken(self.primal, index), taken(self.tangent, index), self.tag)
+        return NumF(copied_part(self.primal, index), copied_part(self.tangent, index), self.tag)
 
     def write(self, index: Any, item: Any) -> None:
         """Write to the value and to the tangent, of which every view of the one has the same view of the other."""

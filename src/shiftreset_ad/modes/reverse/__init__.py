@@ -17,7 +17,7 @@ from shiftreset_ad.numbers.installing import install_operators
 
 __all__ = ["NumR"]
 
-install_operators(NumR, elementwise.operation)
+install_operators(NumR, elementwise.make_operation)
 NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
 NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
 NumR.write = writing.write  # type: ignore[method-assign,assignment]

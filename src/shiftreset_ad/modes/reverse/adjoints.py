@@ -25,7 +25,7 @@ from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.number import ZERO, innermost, value
+from shiftreset_ad.numbers.number import ZERO, innermost, plain_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
@@ -250,7 +250,7 @@ def given_up(x: Accumulator) -> Cotangent:
 def conforms(x_bar: Cotangent, primal: Primal) -> bool:
     """Whether `conform` has surely nothing to do; for numbers, too, as to ask them for their shapes takes longer."""
     try:
-        x_bar, primal = value(x_bar), value(primal)
+        x_bar, primal = plain_value(x_bar), plain_value(primal)
     except TypeError:  # one has no single value
         return False
     kind, kind_of_primal = type(x_bar), type(primal)

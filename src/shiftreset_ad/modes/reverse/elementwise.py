@@ -24,7 +24,7 @@ from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import window
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.number import ZERO, Number, is_double, taken, value
+from shiftreset_ad.numbers.number import ZERO, Number, copied_part, is_double, plain_value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.numbers.tags import capture
@@ -287,7 +287,7 @@ def without_derivative_in_one(
     """The operation where the table gives None for an operand: whatever it is, it is a constant."""
 
     def operate_on_other(*operands: Any) -> Any:
-        given = [value(x) if partial is None else x for x, partial in zip(operands, partials, strict=True)]
+        given = [plain_value(x) if partial is None else x for x, partial in zip(operands, partials, strict=True)]
         return operate(*given) if any(type(x) is NumR for x in given) else function(*given)
 
     return operate_on_other
@@ -301,7 +301,7 @@ def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bo
     return frozen(operand, x.tag) if needed and isinstance(operand, Number | Wrapped) else operand
 
 
-def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The operation that computes `function` and goes back by the partial derivatives of `rule`."""
     make: Any = unary if len(rule.partials) == 1 else binary
     return make(function, rule.partials)  # type: ignore[no-any-return]
@@ -323,7 +323,7 @@ def getitem(x: NumR, index: Any) -> Any:
 
 def taken_item(x: NumR, index: Any) -> NumR:
     """A copy of x[index]."""
-    y = NumR(taken(x.primal, index), ZERO, x.tag)
+    y = NumR(copied_part(x.primal, index), ZERO, x.tag)
     capture(x.tag, (pull_item, y, x, frozen_index(index)))
     return y
 

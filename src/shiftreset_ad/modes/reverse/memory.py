@@ -29,7 +29,7 @@ from numpy import ndarray
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import block_of
-from shiftreset_ad.numbers.number import ZERO, Number, in_memory, is_view, put, taken, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.number import ZERO, Number, copied_part, in_memory, is_view, put, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent
@@ -198,7 +198,7 @@ def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
     """Go back, without warnings, and then let the plain arrays that the program has be what they were at its end, as
     NumPy's are.
     """
-    last = [(root, taken(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
+    last = [(root, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
     try:
         without_warnings(go_back)
     finally:
@@ -248,10 +248,10 @@ def take_adjoint(x: Any, index: Any) -> Adjoint:
     if count == 0:
         return None
     part = part_of(memory.adjoint, x)
-    x_bar = taken(part, index)
+    x_bar = copied_part(part, index)
     put(part, index, 0.0)
     if count != mask.size:
-        x_bar = Masked(x_bar, taken(counted, index))
+        x_bar = Masked(x_bar, copied_part(counted, index))
     if part is memory.adjoint or is_complex(part) == is_complex(memory.adjoint):  # of real parts the other halves count
         counted[index] = False
     return x_bar

@@ -20,7 +20,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.memory import lacks_level
-from shiftreset_ad.numbers.number import put, taken, with_levels_of
+from shiftreset_ad.numbers.number import copied_part, put, with_levels_of
 from shiftreset_ad.numbers.tags import capture
 
 
@@ -29,7 +29,7 @@ def write(x: NumR, index: Any, item: Any) -> None:
     tag = x.tag
     operand = item if type(item) is NumR and item.tag is tag else None
     array = make_room_in_value(x, item if operand is None else operand.primal)
-    old = taken(array, index)
+    old = copied_part(array, index)
     note_write(x)
     # What says whether it has been written is the last thing to change, so that an interrupt finds both or neither.
     written = [False, None]
@@ -37,7 +37,7 @@ def write(x: NumR, index: Any, item: Any) -> None:
     try:
         put(array, index, item if operand is None else operand.primal)
         if tag.recorded:  # for another way back the elements are written again; by then a constant may have changed
-            written[1] = taken(array, index)
+            written[1] = copied_part(array, index)
         written[0] = True
     except BaseException:
         put(array, index, old)

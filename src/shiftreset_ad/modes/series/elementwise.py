@@ -21,7 +21,7 @@ from shiftreset_ad.modes.series.number import (
     series,
     unfinished,
 )
-from shiftreset_ad.numbers.number import newest, value
+from shiftreset_ad.numbers.number import newest, plain_value
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import ieee, times
 from shiftreset_ad.numbers.tags import Tag, attended
@@ -98,7 +98,7 @@ def power(partials: tuple[Any, ...]) -> Terms:
         if is_natural(b):
             if b:
                 yield from coefficients_of(nth_power(unfinished(a, y.memo), int(b)))
-        elif not belongs(a, tag) or not np.all(value(a)):
+        elif not belongs(a, tag) or not np.all(plain_value(a)):
             yield from by_partials(partials)(tag, y, operands)
         elif belongs(b, tag):
             exponent = unfinished(b, y.memo) * np.log(as_base(y.primal, unfinished(a, y.memo)))
@@ -106,7 +106,7 @@ def power(partials: tuple[Any, ...]) -> Terms:
             for k in count(1):
                 exponent.reach(k)
                 yield next(steps)
-        elif np.any(natural(value(b))):
+        elif np.any(natural(plain_value(b))):
             yield from by_partials(partials)(tag, y, operands)
         else:
             yield from power_recurrence(y.coefficients, a.coefficients, b)
@@ -137,7 +137,7 @@ def recurrence_of(rule: Elementwise) -> Recurrence | None:
     return RECURRENCES.get(rule.function) or (None if any(map(callable, rule.partials)) else combination(rule.partials))
 
 
-def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The operation that computes `function`, and the further coefficients as `rule` says."""
     recurrence = recurrence_of(rule)
     if recurrence is not None:

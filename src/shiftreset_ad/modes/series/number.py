@@ -37,13 +37,13 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import put_all
 from shiftreset_ad.numbers.number import (
     SEQUENCES,
+    copied_part,
     in_memory,
     is_view,
     map_numbers,
     newest,
     numbers_in,
     one_level_below,
-    taken,
 )
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
@@ -152,7 +152,7 @@ class Series(ArrayNumber):
         return Series([constant], self.tag)
 
     def taken(self, index: Any) -> Series:
-        return Series([taken(x_k, index) for x_k in self.coefficients], self.tag)
+        return Series([copied_part(x_k, index) for x_k in self.coefficients], self.tag)
 
     def write(self, index: Any, item: Any) -> None:
         """Write to all coefficients, of which every view of the first has the same view of the others."""

@@ -4,11 +4,11 @@
 """
 
 from shiftreset_ad.modes.stacks.at_once import WAYS
-from shiftreset_ad.modes.stacks.elementwise import operation
+from shiftreset_ad.modes.stacks.elementwise import make_operation
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.installing import install_operators
 
 __all__ = ["Stack"]
 
-install_operators(Stack, operation)
+install_operators(Stack, make_operation)
 Stack.at_once = WAYS

@@ -12,7 +12,7 @@ from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 
 
-def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
 
     def operate(*operands: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.numbers.number import has_number, value
+from shiftreset_ad.numbers.number import has_number, plain_value
 from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of
 from shiftreset_ad.scipy.stats.distribution import Distribution
 from shiftreset_ad.scipy.stats.located import Moments, located, moment_methods, standard
@@ -64,7 +64,7 @@ def where_quick(closed_form: Function, by_rule: Function) -> Function:
     """`closed_form` for numbers that are finite doubles, and else `by_rule`: arithmetic takes less time than a rule."""
 
     def function(x: Any) -> Any:
-        plain = value(x)
+        plain = plain_value(x)
         is_quick = has_number(x) and dtype_of(plain) == FLOAT64 and np.all(np.isfinite(plain))
         return closed_form(x) if is_quick else by_rule(x)
 

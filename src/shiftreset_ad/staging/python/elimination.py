@@ -13,7 +13,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.steps.functions import may_raise
 from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
-from shiftreset_ad.staging.steps.values import Staged, plain, staged_in
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 NOT_RAISING = {"ignore", "warn"}
 
@@ -95,7 +95,7 @@ class Eliminated:
             is_fixed = not any(True for _ in self.places_in(x))
             if type(other) is Staged and is_fixed and dtype_of(answer).kind == "f":
                 factor = other.inside
-                if like(answer) == like(factor) and np.all(np.equal(plain(x), 1)):
+                if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
                     return other
         return None
 

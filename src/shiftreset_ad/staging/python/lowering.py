@@ -18,7 +18,7 @@ from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import BASIC, scatter
 from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
-from shiftreset_ad.staging.steps.values import Staged, is_staged, plain
+from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
 
@@ -51,14 +51,14 @@ def lowered(step: Step, trace: Trace) -> Call:
     function, args, kwargs = call = without_dispatch(step.function), step.args, step.kwargs
     if step.is_question or not args or any(option is np._NoValue for option in kwargs.values()):
         return call
-    if function is SCATTER and _can_be_assigned(*plain(args)):
+    if function is SCATTER and _can_be_assigned(*unstaged(args)):
         return scattered, args, kwargs
     if function is np.stack and not kwargs and len(args) == 1 and _are_doubles(args[0]):
         return np.array, args, kwargs
     if type(args[0]) is not Staged or type(args[0].inside) is not ndarray:
         return call
     answer = trace.values[step.place]
-    if function in OPERATORS and len(args) == 2 and not kwargs and type(plain(args[1])) is ndarray:
+    if function in OPERATORS and len(args) == 2 and not kwargs and type(unstaged(args[1])) is ndarray:
         return OPERATORS[function], args, kwargs
     if function in REDUCTIONS and len(args) <= 2:
         axis = args[1] if len(args) == 2 else kwargs.get("axis")
@@ -82,7 +82,7 @@ def _without(options: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
 
 def _are_doubles(parts: Any) -> bool:
     """Whether these are all scalars in double precision; some of them may be staged."""
-    return type(parts) is list and all(type(plain(part)) in (float, np.float64) for part in parts)
+    return type(parts) is list and all(type(unstaged(part)) in (float, np.float64) for part in parts)
 
 
 def _can_be_assigned(values: list[Any], indices: Any, shape: tuple[int, ...], dtype: Any) -> bool:

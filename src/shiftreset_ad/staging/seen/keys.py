@@ -64,7 +64,7 @@ def is_dead(part: Any) -> bool:
     return isinstance(part, Itself) and part.is_dead
 
 
-class Call:
+class StagedCall:
     """The arguments of a call: their leaves, their structure, and the `key`.
 
     Raises UnstageableError if no key can tell a structure from others, and the errors of the user's own structures.
@@ -99,7 +99,7 @@ class Call:
 
     def has_changed(self, copies: list[Any]) -> bool:
         """Whether the arguments have other leaves now, or their arrays have other elements than these copies."""
-        now = Call(self.args, self.kwargs, id)
+        now = StagedCall(self.args, self.kwargs, id)
         return (
             now.key != self.key
             or not all(map(is_, now.leaves, self.leaves))

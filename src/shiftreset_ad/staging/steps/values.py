@@ -84,7 +84,7 @@ class Staged(Wrapped, StagedValue):
         if has_number(args) or has_number(list(kwargs.values())):
             return NotImplemented
         if function in OF_THE_SHAPE and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
-            return function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+            return function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
         if function in WRITING:
             if not args:
                 self.refuse_writing(f"{name_in_program(function)}({next(iter(kwargs))}=...)")
@@ -184,14 +184,14 @@ def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> type[Exce
     return None
 
 
-def plain(x: Any) -> Any:
+def unstaged(x: Any) -> Any:
     """An argument with plain values in place of the staged ones."""
     kind = type(x)
     if kind is Staged:
         return x.inside
     if kind is list or kind is tuple:
-        return kind(map(plain, x))
-    return slice(plain(x.start), plain(x.stop), plain(x.step)) if kind is slice else x
+        return kind(map(unstaged, x))
+    return slice(unstaged(x.start), unstaged(x.stop), unstaged(x.step)) if kind is slice else x
 
 
 def staged_in(x: Any) -> Iterator[Staged]:
@@ -258,7 +258,7 @@ def call(
     args = tuple([kept(arg, trace) for arg in args])
     kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()} if kwargs else NOTHING
     try:
-        answer = function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+        answer = function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
     except Exception as error:
         trace.ask(raised, (function, *args), kwargs, type(error))  # which the program may catch
         raise
@@ -290,7 +290,7 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     args = tuple([kept(arg, trace) for arg in args])
     kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
     try:
-        function(x.inside, *map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+        function(x.inside, *map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
     except Exception as error:
         trace.ask(raised, (function, x, *args), kwargs, type(error)).writes = True  # the call may have written a part
         raise

@@ -24,13 +24,13 @@ from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.memory import going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.memory import protect
-from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, value
+from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, plain_value
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag, seeing
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.transposition import NoValue
 
 
-class Call:
+class RepeatableCall:
     """A call of `f`; `leaves` are those of its arguments and of what it closes over."""
 
     __slots__ = ("_args", "_environment", "_kwargs", "leaves", "operator")
@@ -65,16 +65,18 @@ class Call:
 AN_ARGUMENT = "is an argument of a function that may be run again, or a variable that it closes over"
 
 
-def as_operation(operator: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any]) -> Callable[..., Any]:
+def as_operation(
+    operator: str, f: Callable[..., Any], carry_out: Callable[[str, RepeatableCall], Any]
+) -> Callable[..., Any]:
     """`f`, of which reverse mode has `carry_out(name, call)` make one operation. Other modes call it as it is."""
     return Decorated(_one_operation, named(operator, f), f, carry_out)
 
 
 @trimming
 def _one_operation(
-    name: str, f: Callable[..., Any], carry_out: Callable[[str, Call], Any], /, *args: Any, **kwargs: Any
+    name: str, f: Callable[..., Any], carry_out: Callable[[str, RepeatableCall], Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    call = Call(name, f, args, kwargs)
+    call = RepeatableCall(name, f, args, kwargs)
     if type(newest_of(call.leaves)) is NumR:
         return carry_out(name, call)
     result = seeing(levels(call.leaves), partial(f, *args, **kwargs))
@@ -184,7 +186,7 @@ def _outlined(leaf: Any) -> Any:
 
 def agree(first: Sequence[Any], again: Sequence[Any]) -> bool:
     """Whether two runs have had the same values, up to rounding: sums may be taken in another order."""
-    return all(map(_close, first, map(value, again)))
+    return all(map(_close, first, map(plain_value, again)))
 
 
 def _close(a: Any, b: Any) -> bool:

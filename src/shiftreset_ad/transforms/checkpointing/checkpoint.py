@@ -19,11 +19,11 @@ from shiftreset_ad.modes.reverse.adjoints import settle
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
-from shiftreset_ad.numbers.number import ZERO, value
+from shiftreset_ad.numbers.number import ZERO, plain_value
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import P, Y
 from shiftreset_ad.transforms.checkpointing.calls import (
-    Call,
+    RepeatableCall,
     adjoint,
     agree,
     as_operation,
@@ -63,7 +63,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     return as_operation("checkpoint", f, _carry_out)
 
 
-def _carry_out(name: str, call: Call) -> Any:
+def _carry_out(name: str, call: RepeatableCall) -> Any:
     result, updates = checkpointed(name, call, call.leaves)
     call.assign(updates)
     return result
@@ -124,7 +124,7 @@ class Operands:
         def pull_back(y_bars: list[Any]) -> list[Any]:
             # What nothing has used is not zero: zero times an infinite partial derivative would be NaN.
             used = [None if bar is None or settle(y) is ZERO else bar for y, bar in zip(ys, y_bars, strict=True)]
-            return pullback(self.below(), used, [value(y) for y in ys])
+            return pullback(self.below(), used, [plain_value(y) for y in ys])
 
         ys = jointly(self._tag, answers, list(self._xs.values()), pull_back, call_site(operator, sys._getframe(1)))
         return ys

@@ -22,7 +22,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import P, S
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
-    Call,
+    RepeatableCall,
     adjoint,
     as_operation,
     below,
@@ -55,7 +55,7 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     return as_operation("fuse", f, fused)
 
 
-def fused(operator: str, call: Call) -> Any:
+def fused(operator: str, call: RepeatableCall) -> Any:
     """The value of a call to a scalar, as one operation with its partial derivatives."""
     newest: Any = newest_of(call.leaves)
     tag = newest.tag

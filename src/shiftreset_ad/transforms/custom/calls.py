@@ -26,7 +26,7 @@ from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.modes.series.expansion import WrittenWhileUnfinished
 from shiftreset_ad.modes.series.number import Series, identity, memo_of, series
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import Number, levels_of, newest, value
+from shiftreset_ad.numbers.number import Number, levels_of, newest, plain_value
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
@@ -44,10 +44,10 @@ def call(application: Application) -> Any:
     if mode is None:
         return application.function.code(*application.args)
     application.rules.require()
-    return mode(Call(application, newest(numbers).tag))
+    return mode(RuledCall(application, newest(numbers).tag))
 
 
-class Call:
+class RuledCall:
     """One call, at the level that it belongs to."""
 
     __slots__ = ("application", "closure", "level", "name", "numbers", "site", "tag")
@@ -286,10 +286,10 @@ class Call:
         return found
 
 
-MODES: dict[type, Callable[[Call], Any]] = {
-    NumR: Call.in_reverse,
-    NumF: Call.in_forward,
-    Series: Call.in_series,
+MODES: dict[type, Callable[[RuledCall], Any]] = {
+    NumR: RuledCall.in_reverse,
+    NumF: RuledCall.in_forward,
+    Series: RuledCall.in_series,
 }
 
 
@@ -311,7 +311,7 @@ def is_of(x: Any, tag: Tag) -> bool:
 
 def is_known_zero(y_bar: Any) -> bool:
     """Whether a cotangent has a value, which is zero."""
-    found = value(y_bar)
+    found = plain_value(y_bar)
     return type(found) is not NoValue and not np.any(found)
 
 

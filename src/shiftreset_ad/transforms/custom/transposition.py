@@ -67,7 +67,7 @@ def explaining(purpose: str, function: Callable[..., Any], *args: Any) -> Any:
 
 def is_zero(answer: Any) -> bool:
     """Whether an answer may be zero where the directions are; zero times infinity, not a number, says nothing."""
-    found = plain(answer)
+    found = stand_in(answer)
     return not np.any((found != 0) & (found == found))
 
 
@@ -76,7 +76,7 @@ def depends_on(x: Any, tag: Tag) -> bool:
     return tag in tags_of(x)
 
 
-def plain(x: Any) -> Any:
+def stand_in(x: Any) -> Any:
     """The plain value of a number, or zeros if it has none: nothing is differentiated here."""
     while isinstance(x, Number):
         x = x.zeros if type(x) is Unknown else x.primal
@@ -112,8 +112,8 @@ class Unknown(ArrayNumber):
         """Nothing changes: what is written is zero."""
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = [map_numbers(plain, arg) for arg in args]
-        named = {name: map_numbers(plain, arg) for name, arg in kwargs.items()}
+        given = [map_numbers(stand_in, arg) for arg in args]
+        named = {name: map_numbers(stand_in, arg) for name, arg in kwargs.items()}
         if rule.linear:  # by the rule, whose views are as those of the values are
             answer, _ = quietly(rule.differentiate, *given, **named)
         else:
@@ -173,7 +173,7 @@ def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return answers[0]
 
 
-def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
+def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
     """The elementwise operation, on zeros."""
 
     def operate(*operands: Any) -> Any:
@@ -181,9 +181,9 @@ def operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., 
         given = [x if type(x) is Unknown else as_operand(x, last, function) for x in operands]
         if any(x is NotImplemented for x in given):
             return NotImplemented
-        return Unknown(quietly(function, *map(plain, given)), last.tag)
+        return Unknown(quietly(function, *map(stand_in, given)), last.tag)
 
     return operate
 
 
-install_operators(Unknown, operation)
+install_operators(Unknown, make_operation)
