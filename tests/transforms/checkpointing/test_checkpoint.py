@@ -19,6 +19,7 @@ from shiftreset_ad import (
     ControlError,
     EscapedNumberError,
     NumR,
+    checkpointed_loop,
     fuse,
     grad,
     hessian,
@@ -583,7 +584,11 @@ def test_in_threads() -> None:
         assert found[i] == {grad(lambda x: functools.reduce(lambda y, _: np.sin(y), range(200), x))(0.1 * i)}
 
 
-@pytest.mark.parametrize("operator", [checkpoint, fuse])
+def once(f):
+    return lambda z: checkpointed_loop(lambda k, y: y + f(z), 0.0, 1, 1)
+
+
+@pytest.mark.parametrize("operator", [checkpoint, fuse, once])
 def test_zeros_inside_are_no_numbers_of_derivatives_that_the_function_does_not_see(operator):
     ones = np.ones(2)
     total = operator(lambda z: np.sum(zeros(2) + np.zeros_like(z) + z))

@@ -22,13 +22,14 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.numbers.tags import Tag, seeing
 from shiftreset_ad.rules.annotations import X
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
     adjoint,
     agree,
     below,
+    levels,
     newest_of,
     not_deterministic,
     pull,
@@ -62,8 +63,11 @@ def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: 
     if n == 0:
         return state
     loop = Loop(name, step, state, snapshots)
-    final = looped(loop, 0, n, loop.leaves, stored=True)
-    if type(newest_of(loop.leaves)) is not NumR:
+    carry_out = partial(looped, loop, 0, n, loop.leaves, stored=True)
+    if type(newest_of(loop.leaves)) is NumR:
+        final = carry_out()
+    else:
+        final = seeing(levels(loop.leaves), carry_out)
         require_known_levels(name, final, loop.leaves)
     return trees.unflatten(loop.structure, final)  # type: ignore[no-any-return]
 
