@@ -227,7 +227,6 @@ def test_functions_of_math(name: str) -> None:
     cases: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         "dist": (lambda f, x: f(x, Y), lambda f, x: np.linalg.norm(x - Y)),
         "fsum": (lambda f, x: f(x), lambda f, x: np.sum(x)),
-        "sumprod": (lambda f, x: f(x, Y), lambda f, x: np.dot(x, Y)),
         "phase": (lambda f, x: f(x[0]), lambda f, x: np.angle(x[0] + 1j * x[1])),
         "polar": (lambda f, x: f(x[0]), lambda f, x: np.abs(x[0] + 1j * x[1]) + np.angle(x[0] + 1j * x[1])),
     }
@@ -237,6 +236,13 @@ def test_functions_of_math(name: str) -> None:
     wrong, right = cases.get(name, (lambda f, x: f(x[0]), lambda f, x: evaluated(instead, names(None))(x[0])))
     refused(lambda x: wrong(getattr(module, name), x), f"Use {instead} for {module.__name__}.{name}")
     agrees_with_differences(lambda x: right(None, x))
+
+
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="of a newer Python")
+def test_sumprod_needs_no_other_function() -> None:
+    """It multiplies and adds by the operators of what it is given."""
+    agrees_with_differences(lambda x: math.sumprod(x, Y))
+    agrees_with_differences(lambda x: math.sumprod([x[0], 1.5], [x[1], 2.0]))
 
 
 # Programs that do what an error says
@@ -401,7 +407,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
     ),
     "complex order": (
         lambda x: np.maximum(x * 1j, Y),
-        "Compare real ones: numpy.where(numpy.abs(a) > numpy.abs(b), a, b)",
+        "Compare real numbers: numpy.where(numpy.abs(a) > numpy.abs(b), a, b)",
         lambda x: np.abs(np.where(np.abs(x * 1j) > np.abs(Y), x * 1j, Y)),
     ),
     "order": (lambda x: np.ravel(x, "K"), "give 'C' or 'F'", lambda x: np.ravel(x, "C") + np.ravel(x, "F")),

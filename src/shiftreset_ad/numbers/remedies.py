@@ -24,7 +24,6 @@ OF_MATH = {
     "lgamma": "scipy.special.gammaln",
     "phase": "numpy.angle",
     "polar": "numpy.abs and numpy.angle",
-    "sumprod": "numpy.dot",
 }
 OF_MODULES = {
     "random": "numpy.random and its functions of fixed parameters: x + s * rng.normal() for random.gauss(x, s)",
