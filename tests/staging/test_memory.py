@@ -204,6 +204,7 @@ def test_a_warning_names_the_statement_as_the_user_has_written_it(statement):
         STATEMENTS[statement](Staged(trace, trace.place_for(V.copy())))
 
 
+@pytest.mark.usefixtures("only_what_is_new_is_looked_at")  # a collection of all that tests hold takes longer
 def test_many_writes_take_time_in_proportion():
     def seconds(count):
         def f(x):
@@ -216,4 +217,4 @@ def test_many_writes_take_time_in_proportion():
         staged(f)(V)
         return time.process_time() - start
 
-    assert seconds(4000) < 40.0 * min(seconds(250) for _ in range(4))
+    assert min(seconds(4000) for _ in range(2)) < 40.0 * min(seconds(250) for _ in range(4))
