@@ -265,7 +265,7 @@ def test_the_same_of_all_shapes_in_all_layouts(call: str, dtype: type) -> None:
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "element"])
 def test_the_examples_of_all_functions(layout: str) -> None:
     for name, f in EXAMPLES.items():
-        if name == "numpy.broadcast_arrays":  # below
+        if name == "numpy.broadcast_arrays" or not is_in_numpy(name.replace("numpy", "np", 1)):  # it is tested below
             continue
         try:
             for written in ("arguments", "results"):
