@@ -25,7 +25,10 @@ def histograms(draw):
     if a is None or w is None:
         fixed = POINTS if a is None else None
         return (
-            lambda x: np.histogram(x if fixed is None else fixed, bins, weights=None if w is None else x, **options)
+            # Weights of one sign, as below: a density divides by their sum.
+            lambda x: np.histogram(
+                x if fixed is None else fixed, bins, weights=None if w is None else x + 2.0, **options
+            )
         ), (5,)
     return (lambda a, w: np.histogram(a, bins, weights=w + 2.0, **options)), a, w
 
