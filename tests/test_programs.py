@@ -945,12 +945,14 @@ def test_grads_nested_in_one_another(depth):
 
 
 def test_a_hundred_nested_grads_need_the_stack_of_any_recursion_so_deep():
+    # The first releases of CPython 3.12 count calls from C as well, up to 1,500, whatever the recursion limit is.
+    depth = 60 if (3, 12) <= sys.version_info < (3, 12, 4) else 100
     limit = sys.getrecursionlimit()
     with pytest.raises(RecursionError):
         grad(lambda x: nested_grads(500, x, 5.0))(X)
     sys.setrecursionlimit(5 * limit)
     try:
-        assert grad(lambda x: nested_grads(100, x, 5.0))(X) == 6.0
+        assert grad(lambda x: nested_grads(depth, x, 5.0))(X) == 6.0
     finally:
         sys.setrecursionlimit(limit)
 
