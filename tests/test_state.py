@@ -21,20 +21,12 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 import shiftreset_ad
 from shiftreset_ad import ControlError, EscapedNumberError, grad, reset, shift, value, value_and_grad
+from tests.greenlets import suspended_greenlets
 
 LIBRARY = os.path.dirname(shiftreset_ad.__file__)
 VARIABLE = contextvars.ContextVar("VARIABLE", default="default")
 KINDS = [ValueError, KeyboardInterrupt, GeneratorExit, SystemExit, GreenletExit, StopIteration, StopAsyncIteration]
 KINDS += [ZeroDivisionError, RecursionError, RuntimeError, ControlError, AttributeError, TypeError]
-
-
-def alive():
-    """The suspended greenlets that there are, found without running the collector."""
-    return {
-        id(g)
-        for g in gc.get_objects()
-        if issubclass(type(g), greenlet) and g and g.parent is not None and g is not getcurrent()
-    }
 
 
 def state():
@@ -66,16 +58,16 @@ def nothing_else_is_frozen(only_what_is_new_is_looked_at):
 @pytest.fixture(autouse=True)
 def everything_as_before():
     VARIABLE.set("of the test")
-    known, before = alive(), state()
+    known, before = suspended_greenlets(), state()
     yield
     assert grad(lambda x: x * x * x)(2.0) == 12.0
     assert grad(grad(lambda x: np.sum(x * x * x)))(2.0) == 12.0
     after = state()
     for name in before:
         assert after[name] == before[name], name
-    if not alive() <= known:
+    if not suspended_greenlets() <= known:
         gc.collect()  # the tracebacks that pytest.raises keeps are in cycles
-    assert alive() <= known
+    assert suspended_greenlets() <= known
 
 
 class Thing:
@@ -102,7 +94,7 @@ def test_an_exception_arrives_unchanged(kind, level):
         x = x * x
         raise error from cause
 
-    before = alive()
+    before = suspended_greenlets()
     with pytest.raises(kind) as caught:
         grad(lambda x: deep(level, x, fail))(3.0)
     assert caught.value is error
@@ -110,7 +102,7 @@ def test_an_exception_arrives_unchanged(kind, level):
     assert error.args == ("this one",)
     del caught
     error.__traceback__ = None
-    assert alive() <= before  # without the collector
+    assert suspended_greenlets() <= before  # without the collector
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -296,13 +288,13 @@ def forever(x):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a finalizer, Python drops it
 def test_interrupts_at_random_times_of_a_long_loop(interrupted):
-    known = alive()
+    known = suspended_greenlets()
     for i in range(300):
         interrupted(0.0003 + i * 0.000_011, lambda: grad(forever)(1.0))
         if i % 30 == 0:
-            assert alive() <= known
+            assert suspended_greenlets() <= known
             assert grad(lambda x: x * grad(lambda y: x * y * y)(x))(2.0) == 24.0  # 2 x^3
-    assert alive() <= known
+    assert suspended_greenlets() <= known
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a finalizer, Python drops it
@@ -762,14 +754,14 @@ def test_greenlet_exit_sent_to_a_greenlet_that_is_in_grad():
         finally:
             log.append(value(x * 2.0))
 
-    known = alive()
+    known = suspended_greenlets()
     g = greenlet(grad(f))
     g.switch(3.0)
     assert isinstance(g.throw(GreenletExit), GreenletExit)
     assert log == [6.0]
     assert g.dead
     del g
-    assert alive() <= known
+    assert suspended_greenlets() <= known
 
 
 def test_a_stray_switch_of_two_values_ends_the_function():
@@ -785,14 +777,14 @@ def test_a_stray_switch_of_two_values_ends_the_function():
             log.append(value(y))
         return y
 
-    known = alive()
+    known = suspended_greenlets()
     gc.disable()
     try:
         with suppress(ControlError):
             grad(f)(3.0)
             pytest.fail("nothing was raised")
         assert log == [9.0]
-        assert alive() <= known
+        assert suspended_greenlets() <= known
     finally:
         gc.enable()
 
@@ -816,10 +808,10 @@ def test_one_greenlet_for_a_grad_and_none_for_an_operation():
         y = x
         for _ in range(1000):
             y = y * x
-        counts.append(len(alive() - known))
-        return y + grad(lambda z: counts.append(len(alive() - known)) or z * x)(x)
+        counts.append(len(suspended_greenlets() - known))
+        return y + grad(lambda z: counts.append(len(suspended_greenlets() - known)) or z * x)(x)
 
-    known = alive()
+    known = suspended_greenlets()
     grad(f)(1.0)
     assert counts == [0, 1]  # beside the one that counts
 
@@ -844,14 +836,14 @@ def test_a_greenlet_suspended_in_another_thread_is_not_switched_to():
 
 
 def test_the_body_is_ended_on_every_way_out():
-    known = alive()
+    known = suspended_greenlets()
     gc.disable()
     try:
         for action in (lambda x: x, lambda x: x.nothing, lambda x: "text", lambda x: np.stack([x, x]), lambda x: 1.0):
             for wrap in (lambda g: g, lambda g: lambda x: x * grad(lambda y: g(y) * x)(x)):
                 with suppress(AttributeError, TypeError):
                     grad(wrap(action))(1.0)
-        assert alive() <= known
+        assert suspended_greenlets() <= known
     finally:
         gc.enable()
 
@@ -866,10 +858,10 @@ def test_the_rest_of_a_grad_that_shift_took_away_is_unwound():
         finally:
             log.append("unwound")
 
-    known = alive()
+    known = suspended_greenlets()
     assert reset(lambda: grad(f)(1.0)) == "aborted"
     assert log == ["unwound"]
-    assert alive() <= known
+    assert suspended_greenlets() <= known
 
 
 # The end of the interpreter

@@ -18,27 +18,18 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from shiftreset_ad import Continuation, ContinuationUsedError, ControlError, Prompt, reset, shift
 from shiftreset_ad.control import run
-
-
-def alive():
-    """The suspended greenlets that there are, found without running the collector."""
-    return {
-        id(g)
-        for g in gc.get_objects()
-        if issubclass(type(g), greenlet) and g and g.parent is not None and g is not getcurrent()
-    }
-
+from tests.greenlets import suspended_greenlets
 
 pytestmark = pytest.mark.usefixtures("only_what_is_new_is_looked_at")
 
 
 @pytest.fixture(autouse=True)
 def no_greenlet_left():
-    before = alive()
+    before = suspended_greenlets()
     yield
-    if not alive() <= before:
+    if not suspended_greenlets() <= before:
         gc.collect()  # the tracebacks that pytest.raises keeps are in cycles
-    assert alive() <= before
+    assert suspended_greenlets() <= before
 
 
 class Resource:
@@ -663,13 +654,13 @@ def test_k_dropped_unwinds_the_body():
         with Resource(log):
             shift(lambda k: k)
 
-    before = alive()
+    before = suspended_greenlets()
     k = reset(body)
     assert log == ["enter body"]
-    assert len(alive() - before) == 1
+    assert len(suspended_greenlets() - before) == 1
     del k
     assert log == ["enter body", "leave body by GreenletExit"]
-    assert alive() <= before  # without the collector
+    assert suspended_greenlets() <= before  # without the collector
 
 
 def test_k_dropped_in_another_thread_is_unwound_in_its_own():
@@ -923,12 +914,12 @@ def test_an_exception_of_a_handler_reaches_the_caller(kind, when):
                 assert kind is GreenletExit
                 raise
 
-    before = alive()
+    before = suspended_greenlets()
     with suppress(kind):
         reset(body)
         pytest.fail("nothing was raised")
     assert log == ["enter body", "leave body by " + ("GreenletExit" if when == "before" else "None")]
-    assert alive() <= before
+    assert suspended_greenlets() <= before
 
 
 def test_an_exception_of_a_handler_goes_to_the_handlers_that_wait_for_it():
@@ -1028,11 +1019,11 @@ def test_an_answer_leaves_nothing_to_the_collector():
             thing = shift(handler)
             things.append(weakref.ref(thing))
 
-    before = alive()
+    before = suspended_greenlets()
     gc.disable()
     try:
         reset(body)
-        assert alive() <= before
+        assert suspended_greenlets() <= before
         assert [thing() for thing in things] == [None] * 3
     finally:
         gc.enable()
@@ -1241,10 +1232,10 @@ def test_greenlet_exit_for_the_driver_ends_the_program():
     outside = getcurrent()
     suspended = greenlet(program)
     suspended.switch()
-    before = len(alive())
+    before = len(suspended_greenlets())
     assert isinstance(suspended.throw(GreenletExit), GreenletExit)
     assert log == ["enter body", "leave body by GreenletExit"]
-    assert len(alive()) < before
+    assert len(suspended_greenlets()) < before
 
 
 def test_greenlet_exit_ends_the_program_and_not_only_the_greenlet_that_shifted_last():
@@ -1328,7 +1319,7 @@ def test_real_interrupts_at_random_times(handler_form, monkeypatch):
     old = signal.signal(signal.SIGALRM, interrupt)
     try:
         for i in range(60):
-            before = alive()
+            before = suspended_greenlets()
             try:
                 armed = True
                 signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.000_037 * i, 0.05)
@@ -1337,7 +1328,7 @@ def test_real_interrupts_at_random_times(handler_form, monkeypatch):
                 armed = False
                 error.__traceback__ = None
             gc.collect()
-            assert alive() <= before
+            assert suspended_greenlets() <= before
             assert reset(lambda: 1 + shift(lambda k: 10 * k(1))) == 20
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

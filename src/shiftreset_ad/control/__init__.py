@@ -29,8 +29,10 @@ Wang et al., ICFP 2019, section 3.2.
 from greenlet import error as GreenletError  # noqa: N812 (greenlet's name says too little)
 from greenlet import getcurrent as here
 
+from shiftreset_ad.control.bodies import enclosing
 from shiftreset_ad.control.continuations import Continuation, ContinuationUsedError, reset, shift
-from shiftreset_ad.control.programs import ControlError, Operation, Prompt, enclosing, run
+from shiftreset_ad.control.programs import Operation, run
+from shiftreset_ad.control.prompts import ControlError, Prompt
 
 __all__ = [
     "Continuation",

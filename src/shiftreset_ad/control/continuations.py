@@ -11,18 +11,10 @@ from typing import Any, overload
 from greenlet import GreenletExit, greenlet
 from greenlet import getcurrent as here
 
-from shiftreset_ad.control.programs import (
-    Body,
-    ControlError,
-    Message,
-    Outcome,
-    Prompt,
-    Raised,
-    Returned,
-    advance,
-    apart,
-    enclosing,
-)
+from shiftreset_ad.control.bodies import Body, enclosing
+from shiftreset_ad.control.messages import Message, Outcome, Raised, Returned
+from shiftreset_ad.control.programs import advance, apart
+from shiftreset_ad.control.prompts import ControlError, Prompt
 from shiftreset_ad.control.shutdown import drivers, stop_if_ending
 
 
