@@ -1093,7 +1093,7 @@ def test_a_continuation_of_one_grad_that_is_resumed_in_a_later_one():
     """They are nested in one order by age and in the other by who waits for whom: an error, and not a zero."""
     kept = []
     reset(lambda: grad(lambda a: a * shift(lambda k: kept.append(k)))(3.0))
-    with pytest.raises(ControlError, match="captured in one derivative and resumed in a later one"):
+    with pytest.raises(ControlError, match="captured in one derivative and resumed in a later derivative"):
         grad(lambda b: kept[0](b * b) * b)(5.0)
     assert grad(lambda x: x * x)(3.0) == 6.0
 

@@ -358,5 +358,5 @@ def test_an_array_of_objects_has_no_elements_that_are_written_to_later(make: Any
 
     np.testing.assert_allclose(sr.grad(lambda x: f(x, False))(np.array([2.0, 3.0])), [1.0, 0.0])
     for derivative in (sr.grad, lambda f: lambda x: sr.jvp(f, (x,), (x,))):
-        with pytest.raises(TypeError, match=r"in an array of objects too, that numpy\.array made"):
+        with pytest.raises(TypeError, match=r"in an array of objects, which numpy\.array made"):
             derivative(lambda x: f(x, True))(np.array([2.0, 3.0]))

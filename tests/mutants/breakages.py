@@ -85,7 +85,7 @@ BREAKAGES = [
         "a.adjoint = a.adjoint + times_b(y_bar, r, p, q)",
         NESTED,
     ),
-    Breakage("modes/reverse/elementwise.py", "y.owns = False  # it is", "pass  # it is", "modes/reverse"),
+    Breakage("modes/reverse/elementwise.py", "y.owns = False  # y_bar is the", "pass  # y_bar is the", "modes/reverse"),
     Breakage(
         "modes/reverse/kept.py",
         "if known is not None and same(constant, known[1]):",

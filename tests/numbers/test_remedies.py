@@ -340,7 +340,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
         "use int(shiftreset_ad.value(x))",
         lambda x: sum(range(int(sr.value(x[0])))) * x + x,
     ),
-    "asarray": (lambda x: np.asarray(x), "x is one already, so that numpy.asarray(x) can be left out", lambda x: x),
+    "asarray": (lambda x: np.asarray(x), "x is an array already, so numpy.asarray(x) can be left out", lambda x: x),
     "array of complex numbers": (
         lambda x: np.array([x[0] * 1j, x[1] * 1j]),
         "use numpy.stack or shiftreset_ad.array",
@@ -450,7 +450,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
     ),
     "dot of S": (
         lambda x: np.dot(sparse(), x),
-        "Use S @ x for numpy.dot(S, x), and S.toarray() for the sparse S in any other",
+        "Use S @ x for numpy.dot(S, x), and S.toarray() for the sparse S in any other function",
         lambda x: sparse() @ x + np.dot(sparse().toarray(), x),
     ),
     "spsolve": (
@@ -567,5 +567,5 @@ def test_arrays_of_xarray_hold_numbers() -> None:
     for f in programs:
         agrees_with_differences(f)
     refused(lambda x: xarray.DataArray(x, dims="i").values, "Use x.data for the number in a DataArray")
-    with pytest.raises(TypeError, match=r"a DataArray, of which y\.data is the number"):
+    with pytest.raises(TypeError, match=r"a DataArray, whose number is y\.data"):
         grad(lambda x: np.sum(weights * x))(X)

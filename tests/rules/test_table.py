@@ -246,5 +246,5 @@ def test_a_function_that_writes_to_its_argument_is_found(monkeypatch):
         plain[:] = plain[::-1].copy()
         return a * 1.0
 
-    with pytest.raises(sr.ControlError, match="written to"):  # the library itself looks after its arguments
+    with pytest.raises(sr.ControlError, match="wrote to an argument"):  # the library itself looks after its arguments
         three_ways.check_values(flip_in_place, X.copy())

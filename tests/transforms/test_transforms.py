@@ -680,7 +680,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     (
         lambda: jvp(never, (X,), (1.0,)),
         ValueError,
-        r"jvp\(never\): tangents\[0\] has shape \(\), and must have that of the argument, which is \(3,\)",
+        r"jvp\(never\): tangents\[0\] has shape \(\), and must have the shape of the argument, which is \(3,\)",
     ),
     (
         lambda: jvp(never, ([2.0, {"a": X}],), ([1.0, {"a": X[:2]}],)),
@@ -712,7 +712,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
     (
         lambda: vjp(np.sin, X)[1](1.0),
         ValueError,
-        r"vjp\(sin\): the cotangent has shape \(\), and must have that of the value of the function, "
+        r"vjp\(sin\): the cotangent has shape \(\), and must have the shape of the value of the function, "
         r"which is \(3,\)",
     ),
     (lambda: vjp(np.sin, 1.0)[1](X), ValueError, r"vjp\(sin\): the cotangent has shape \(3,\)"),

@@ -10,10 +10,10 @@ from shiftreset_ad.boundary.checks import arguments_at
 
 
 class Arguments:
-    """Positional arguments, with the numbers in those that `argnums` names taken out.
+    """Positional arguments. The numbers in the arguments that `argnums` names are taken out.
 
-    Raises TypeError for an `argnums` without an argument, and for an argument that cannot be differentiated. Those that
-    are given `together` are one structure, in which an integer or a string may be an argument of its own.
+    Raises TypeError for an `argnums` without an argument, and for an argument that cannot be differentiated. With
+    `together`, the arguments are one structure, and an integer or a string may be an argument of its own.
     """
 
     __slots__ = ("_args", "_parts", "_positions", "_single", "numbers")
@@ -40,12 +40,12 @@ class Arguments:
         return inputs
 
     def derivative(self, numbers: Sequence[Any]) -> Any:
-        """A derivative with respect to what `argnums` names, with these numbers in it."""
+        """A derivative with respect to the arguments that `argnums` names, with these numbers in it."""
         derivatives = self._parts.derivative(numbers)
         return derivatives[0] if self._single else derivatives
 
     def derivatives_in(self, given: Sequence[Any], operator: str, name: str) -> list[Any]:
-        """For each number its tangent in `given`, a sequence of one structure an argument; None stands for zero."""
+        """The tangent of each number, from `given`, which has one structure for each argument; None stands for zero."""
         if not isinstance(given, tuple | list):
             raise TypeError(
                 f"{operator}: {name} must be a tuple, with one entry for each argument, (x_dot,) for one, "

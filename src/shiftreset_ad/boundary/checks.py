@@ -1,4 +1,4 @@
-"""Checks of what a derivative operator is given and of what the function returns, with errors that name the remedy."""
+"""Checks of the arguments of a derivative operator, and of what the function returns. The errors name the remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def named(operator: str, f: Callable[..., Any]) -> str:
 
 
 def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
-    """The positions that `argnums` names; TypeError unless each was given, and only once."""
+    """The positions that `argnums` names; TypeError if one was not given, or is named twice."""
     positions: list[int] = [argnums] if type(argnums) is int or not isinstance(argnums, Sequence) else list(argnums)
     for i in positions:
         if not isinstance(i, int) or isinstance(i, bool):
@@ -47,22 +47,22 @@ def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any
 
 
 def require_complex(operator: str, numbers: Sequence[Any]) -> None:
-    """Raise TypeError, for a holomorphic derivative, unless all these are complex."""
+    """Raise TypeError, for a holomorphic derivative, unless all these numbers are complex."""
     for number in numbers:
         if dtype_of(number).kind != "c":
             raise TypeError(
-                f"{operator}: with holomorphic=True every argument and result is complex, and one has dtype "
+                f"{operator}: with holomorphic=True every argument and result must be complex, and one has dtype "
                 f"{dtype_of(number)}; convert it: complex(x), x.astype(complex)"
             )
 
 
 def require_real(operator: str, what: str, numbers: Sequence[Any]) -> None:
-    """Raise TypeError if one of these is complex."""
+    """Raise TypeError if one of these numbers is complex."""
     for number in numbers:
         if dtype_of(number).kind == "c":
             raise TypeError(
                 f"{operator}: {what} is complex; give holomorphic=True for the complex derivative of a holomorphic "
-                "function, and use jvp or vjp for another"
+                "function, and use jvp or vjp for any other function"
             )
 
 
@@ -85,7 +85,7 @@ def require_shape(operator: str, numbers: Sequence[Any], shape: tuple[int, ...])
 
 
 def value_and_aux(operator: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
-    """What the function returned, and with `has_aux` what it returned beside it; TypeError if it did not."""
+    """The value that the function returned, and with `has_aux` the second part; TypeError if there is none."""
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
@@ -97,14 +97,14 @@ def value_and_aux(operator: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def require_usable(operator: str, answer: Number, tag: Tag) -> None:
-    """Raise the error that names it, if a number that the function returned belongs to a finished or a later call."""
+    """Raise ControlError if a number that the function returned belongs to a finished or a later call."""
     if answer.tag is not tag and not answer.tag.is_open:
-        answer.tag.closed(None, None)  # the error of any operation on it
+        answer.tag.closed(None, None)  # raises what any operation on the number raises
     if answer.tag.serial > tag.serial:
         raise ControlError(
-            f"{operator}: the function returned a number of a derivative that began after this one and is still "
-            "going on, as a continuation was captured in one derivative and resumed in a later one. Such "
-            "derivatives are not nested in either order; keep the continuation inside the derivative around it"
+            f"{operator}: the function returned a number of a later derivative, which is still running, as a "
+            "continuation was captured in one derivative and resumed in a later derivative. Neither of these "
+            "derivatives is inside the other; keep the continuation inside the derivative around it"
         )
 
 
@@ -116,7 +116,7 @@ def require_all_usable(operator: str, leaves: Sequence[Any], tag: Tag) -> None:
 
 
 def scalar_and_aux(operator: str, has_aux: bool, holomorphic: bool, result: Any, tag: Tag) -> tuple[Any, Any]:
-    """What the function returned: a scalar, and with `has_aux` something beside it; TypeError otherwise."""
+    """The scalar that the function returned, and with `has_aux` the second part; TypeError for anything else."""
     answer, aux = value_and_aux(operator, result, has_aux)
     if isinstance(answer, Number):
         require_usable(operator, answer, tag)
@@ -146,10 +146,10 @@ def _described(answer: Any) -> str:
     if answer is None:
         return "None (is a return statement missing?)"
     if type(answer).__module__.partition(".")[0] == "xarray":
-        return f"a {type(answer).__name__}, of which y.data is the number"
+        return f"a {type(answer).__name__}, whose number is y.data"
     return f"a {type(answer).__name__}" + (f" of dtype {answer.dtype}" if isinstance(answer, np.ndarray) else "")
 
 
 def without_level(tree: Any, tag: Tag, primal: Callable[[Any], Primal] = attrgetter("primal")) -> Any:
-    """A structure with the numbers of this tag replaced by their primals, as the tag is finished."""
+    """A structure with the numbers of this tag replaced by their primals, as the call of the tag has ended."""
     return trees.map_leaves(lambda x: primal(x) if isinstance(x, Number) and x.tag is tag else x, tree)

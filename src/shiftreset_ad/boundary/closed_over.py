@@ -1,9 +1,9 @@
-"""The free variables of functions as a structure, and the functions with others put in.
+"""The free variables of functions as a structure, and the functions with other values put in.
 
-The environment of a function is read off its cells: a cell may hold a number, a structure of numbers, or functions,
-whose cells are then looked into as well. Two functions that share a cell share one variable. `functools.partial` and
-bound methods are functions with some arguments put in, and a `Composite` is an object made of functions. Globals are no
-free variables.
+The environment of a function is read off its cells. A cell may hold a number, a structure of numbers, or functions,
+whose cells are then read too. Two functions that share a cell share one variable. `functools.partial` and bound methods
+are functions with some arguments put in, and a `Composite` is an object made of functions. Globals are no free
+variables.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Composite:
     """A function object that is made of functions, which it holds by name."""
 
     def held(self) -> dict[str, Any]:
-        """What it is made of; the function that it stands for comes first."""
+        """The functions of which this object is made. The function that it stands for comes first."""
         raise NotImplementedError
 
     def made_of(self, held: dict[str, Any]) -> None:
-        """Be made of these from now on."""
+        """Replace the functions of which this object is made."""
         raise NotImplementedError
 
     def copied(self) -> Self:
-        """Another one, made of the same."""
+        """Another object, made of the same functions."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         return copy
@@ -44,14 +44,15 @@ class Composite:
 Holder: TypeAlias = FunctionType | MethodType | partial[Any] | Composite
 HOLDERS = (FunctionType, MethodType, partial, Composite)
 DEFAULTS = ("__defaults__", "__kwdefaults__")
-EMPTY = object()  # what a variable has that is not bound yet
+EMPTY = object()  # the content of a variable that is not bound yet
 PLAIN = {int, float, complex, bool, str, type(None)}
 WITHOUT_ARRAYS = {*PLAIN, type, object, ModuleType, BuiltinFunctionType, np.ufunc}
 
 
 def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None:
-    """The variables with plain values that these hold, and the values; None if there may be an array in one of them, or
-    a number that is being differentiated. A quick look, for what most functions hold.
+    """The variables with plain values that these hold, and the values. It is quick, and enough for most functions.
+
+    None if one of them may hold an array, or a number that is being differentiated.
     """
     found: list[tuple[CellType, Any]] = []
     waiting: list[Any] = list(holders)
@@ -84,15 +85,17 @@ def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None
 
 @cache
 def assigned_by(code: CodeType) -> frozenset[str]:
-    """The free variables that a function with this code assigns to, itself or by functions in it."""
+    """The free variables to which a function with this code assigns, itself or in an inner function."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
     inner = (assigned_by(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return frozenset(names.union(*inner).intersection(code.co_freevars))
 
 
 class Place:
-    """Where values are held: an argument, a variable, the defaults of a function. `holder` is the function, if any; a
-    variable `is_assigned` if one of the functions that hold it has a statement for that.
+    """A place that holds values: an argument, a variable, or the defaults of a function.
+
+    `holder` is the function, if there is one. A variable `is_assigned` if a function that holds it has a statement that
+    assigns to it.
     """
 
     __slots__ = ("cell", "content", "holder", "is_assigned", "leaves", "name", "spec")
@@ -110,11 +113,11 @@ class Place:
 
     @property
     def described(self) -> str:
-        """As an error names it."""
+        """The place as an error names it."""
         return self.name if self.holder is None else f"{self.name} of {_name(self.holder)}"
 
     def built(self, leaves: list[Any]) -> Any:
-        """The content with these leaves; the very same object if they are the same."""
+        """The content with these leaves; the same object if the leaves are the same."""
         if self.spec is None or all(map(_is, leaves, self.leaves)):
             return self.content
         return trees.unflatten(self.spec, leaves)
@@ -131,8 +134,8 @@ def _name(holder: Any) -> str:
 class Environment:
     """Some values, and all that the functions among them close over, taken apart into `leaves`.
 
-    The defaults of a function's parameters are held by it as its cells are, and belong to it too. `before` says what
-    variables are taken to have that have been assigned to meanwhile.
+    A function holds its cells, and the defaults of its parameters. `before` has the values to use for variables that
+    have been assigned to meanwhile.
     """
 
     __slots__ = ("_before", "_by_cell", "_by_holder", "_places", "_roots", "leaves")
@@ -143,7 +146,7 @@ class Environment:
         self._by_cell: dict[int, Place] = {}
         self._by_holder: dict[int, tuple[Holder, dict[str, Place]]] = {}
         waiting = self._roots = [Place(name, content) for name, content in roots.items()]
-        while waiting:  # and not by recursion, as functions may be composed of many
+        while waiting:  # a loop, as recursion could be too deep for a function composed of many
             self._places += waiting
             waiting = [
                 place
@@ -155,7 +158,7 @@ class Environment:
         self.leaves = [leaf for place in self._places for leaf in place.leaves if not isinstance(leaf, HOLDERS)]
 
     def _enter(self, holder: Holder) -> list[Place]:
-        """Look into a function; the places in it that were not known."""
+        """Read a function, and return the places in it that were not known."""
         new, held = [], {}
         assigned = assigned_by(holder.__code__) if isinstance(holder, FunctionType) else ()
         for name, content, cell in _held(holder):
@@ -171,13 +174,15 @@ class Environment:
         return new
 
     def with_leaves(self, leaves: Sequence[Any], sharing: bool = False) -> Instance:
-        """The same with other leaves. The functions are new ones, whose variables are their own; but with `sharing`, a
-        variable that the functions assign to is that of the original ones, unless it has other leaves or functions.
+        """The same with other leaves, in new functions with variables of their own.
+
+        With `sharing`, the new functions share a variable to which they assign with the original functions, unless it
+        gets other leaves, or holds functions.
         """
         return Instance(self, leaves, sharing)
 
     def variables(self) -> list[int]:
-        """Which of `leaves` are in a variable, and not only in the defaults of a parameter."""
+        """The positions of the `leaves` that are in a variable, and not in the defaults of parameters."""
         found, i = [], 0
         for place in self._places:
             for leaf in place.leaves:
@@ -191,7 +196,7 @@ class Environment:
         return [(place.cell, place.content) for place in self._by_cell.values() if type(place.content) in PLAIN]  # type: ignore[misc]
 
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
-        """The sensitivity of a function, given for each of `leaves` its derivative, or None."""
+        """The sensitivity of a function, given the derivative of each of the `leaves`, or None."""
         rest = iter(derivatives)
         by_place = {
             place: [None if isinstance(leaf, HOLDERS) else next(rest) for leaf in place.leaves]
@@ -204,7 +209,7 @@ class Environment:
         if isinstance(holder, Composite):  # it stands for a function
             return self._sensitivity_at(next(iter(held.values())), by_place, going_on)
         shown = {name: place for name, place in held.items() if name not in DEFAULTS}
-        if id(holder) in going_on or not shown:  # one that is found again inside itself is left out there
+        if id(holder) in going_on or not shown:  # a function inside itself is left out there
             return None
         going_on.add(id(holder))
         found = {name: self._sensitivity_at(place, by_place, going_on) for name, place in shown.items()}
@@ -222,7 +227,7 @@ class Environment:
 
 
 def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
-    """What a function holds: name, content and, of a variable, its cell."""
+    """What a function holds: the name, the content, and for a variable the cell."""
     if isinstance(holder, Derived):
         return [("f", holder.__wrapped__, None)]
     if isinstance(holder, partial):
@@ -239,7 +244,7 @@ def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
 
 
 def content_of(cell: CellType) -> Any:
-    """What a variable has; EMPTY if it is not bound."""
+    """The content of a variable; EMPTY if the variable is not bound."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -247,7 +252,7 @@ def content_of(cell: CellType) -> Any:
 
 
 class Instance:
-    """An environment with other leaves put in: `roots`, in order, and afterwards what became of the variables."""
+    """An environment with other leaves put in: the `roots`, in order, and later the variables that have changed."""
 
     __slots__ = ("_cells", "_contents", "_environment", "_functions", "_parts", "_shared", "roots")
 
@@ -258,7 +263,7 @@ class Instance:
         self._parts = {
             place: [leaf if isinstance(leaf, HOLDERS) else next(rest) for leaf in place.leaves] for place in places
         }
-        # The functions come first, with variables that are not bound yet, as they may hold each other and themselves.
+        # The functions are made first, with unbound variables, as functions may hold each other and themselves.
         self._shared = {place for place in environment._by_cell.values() if sharing and self._is_shared(place)}
         self._cells: dict[Place, Any] = {
             place: place.cell if place in self._shared else CellType() for place in environment._by_cell.values()
@@ -283,7 +288,7 @@ class Instance:
         self.roots = [self._contents[place] for place in environment._roots]
 
     def _is_shared(self, place: Place) -> bool:
-        """Whether functions are to find a variable as it is then: it is not bound yet, or theirs to assign to."""
+        """Whether the new functions share a variable with the original ones: it is unbound, or they assign to it."""
         if not place.is_assigned or any(isinstance(leaf, HOLDERS) for leaf in place.leaves):
             return place.content is EMPTY
         return all(map(_is, self._parts[place], place.leaves))
@@ -308,7 +313,7 @@ class Instance:
         return self._functions[id(holder)]
 
     def require_unchanged_structures(self, operator: str) -> None:
-        """Raise ControlError if a list, say, that had to be copied has been changed: the original would not show it."""
+        """Raise ControlError if a copied structure, such as a list, has changed: the original has not changed."""
         for place, content in self._contents.items():
             if content is place.content:
                 continue
@@ -316,13 +321,13 @@ class Instance:
             if spec != place.spec or not all(map(_is, leaves, self._parts[place])):
                 raise ControlError(
                     f"{operator}: {place.described} has been changed in place, and it has numbers in it that are "
-                    "being differentiated. Make a new one, and return it"
+                    "being differentiated. Make a new object, and return it"
                 )
 
     def updates(self) -> dict[int, Any]:
-        """The variables that were assigned to, by `nonlocal`, by number, with what they have now; EMPTY for deleted.
+        """What the functions assigned to variables, by `nonlocal`: the new contents, by number; EMPTY for a deletion.
 
-        Those that are shared have been assigned to already.
+        Shared variables are left out, as the originals have changed with them.
         """
         return {
             i: content
@@ -335,7 +340,7 @@ class Instance:
         return ", ".join(repr(place.name) for i, place in enumerate(self._cells) if i in updates)
 
     def assign(self, updates: dict[int, Any]) -> None:
-        """Give the variables of the original functions what these were given."""
+        """Assign these contents to the variables of the original functions."""
         cells = [place.cell for place in self._cells]
         for i, content in updates.items():
             cell: Any = cells[i]

@@ -1,4 +1,4 @@
-"""What the operators answer: functions such as `grad(f)`, as values with a name, a signature and a docstring."""
+"""The functions that operators return, such as `grad(f)`: values with a name, a signature and a docstring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Self
 
 
 class Documentation:
-    """The docstring of a derived function, which is put together when it is asked for; of the class, its own."""
+    """The docstring of a derived function, put together when it is read. The class keeps its own docstring."""
 
     def __init__(self, of_class: str | None) -> None:
         self._of_class = of_class
@@ -31,9 +31,9 @@ class Documentation:
 
 
 class Derived(partial[Any]):
-    """What an operator makes of a function `f`: a `rule` for any function, with a name, `f` and the options put in.
+    """The function that an operator makes of `f`: a `rule` for any function, with a name, `f` and the options put in.
 
-    The rule is a function of a module, so what is made of it can be pickled if `f` can.
+    The rule is a function of a module, so the new function can be pickled if `f` can.
     """
 
     __name__: str
@@ -43,7 +43,7 @@ class Derived(partial[Any]):
     def __new__(cls, rule: Callable[..., Any], name: str, f: Callable[..., Any], *options: Any) -> Self:
         self = super().__new__(cls, rule, name, f, *options)
         self.__name__ = self.__qualname__ = name
-        self.__wrapped__ = f  # of which it has the signature
+        self.__wrapped__ = f  # the signature is that of f
         if (module := getattr(f, "__module__", None)) is not None:
             self.__module__ = module
         return self
@@ -67,7 +67,7 @@ Derived.__doc__ = Documentation(Derived.__doc__)  # type: ignore[assignment]
 
 
 class Decorated(Derived):
-    """What an operator makes of a function `f` that is still the same function: it looks like it."""
+    """The function that an operator makes of `f` if it computes the same: it looks like `f`."""
 
     def __new__(cls, rule: Callable[..., Any], name: str, f: Callable[..., Any], *options: Any) -> Self:
         self = super().__new__(cls, rule, name, f, *options)
@@ -76,8 +76,9 @@ class Decorated(Derived):
 
 
 def name_in_module(x: Any) -> str | None:
-    """The name by which the module of a decorated function has it, to be pickled by as functions are; None if it has
-    another under this name.
+    """The name of a decorated function in its module, by which it is pickled as functions are.
+
+    None if the module has something else under this name.
     """
     f = x.__wrapped__
     try:

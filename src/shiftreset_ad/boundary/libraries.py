@@ -1,7 +1,7 @@
 """Where derivatives of values of different libraries meet.
 
-A derivative of a value is an array of the library that the value belongs to, on its device. What rules make of shapes
-alone, zeros and ones, are plain arrays; they are converted where they meet others, and here at the latest.
+A derivative of a value is an array of the library of the value, on the same device. Rules make zeros and ones from
+shapes alone. These are plain arrays, which are converted where they meet others, and here at the latest.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from shiftreset_ad.rules.broadcasting import dtype_of
 
 
 def as_the_users(x: Any, derivative: Any) -> Any:
-    """A derivative of the value `x`, which stands for an array of NumPy's, as the user gets it; None is zero."""
+    """A derivative of the value `x`, which stands for an array of NumPy, as the user gets it; None is zero."""
     if isinstance(x, Standard):
         return in_library_of(x, np.zeros(x.shape, x.dtype) if derivative is None else +derivative)
     return x.own(derivative)
 
 
 def in_library_of(x: Any, derivative: Any) -> Any:
-    """A derivative of the value `x`, or a part of one, as an array of the library that `x` belongs to."""
+    """A derivative of the value `x`, or a part of a derivative, as an array of the library of `x`."""
     here, there = innermost(derivative), innermost(x)
     if isinstance(there, Standard):
         if isinstance(here, Standard):

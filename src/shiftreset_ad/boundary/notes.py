@@ -1,8 +1,8 @@
 """Errors on the way back name the operation that they belong to, by a note.
 
-Of an operation by linear maps that depend on its operands, of a custom rule or of a checkpoint, the line is kept beside
-it. Of an elementwise operation, of x[i] and of linear functions it is not, as to ask for it would take up to a tenth of
-the operation's time: the note has its name, and says how to get the line.
+The line is kept for a custom rule, for a checkpoint, and for linear maps that depend on the operands. It is not kept
+for elementwise operations, for x[i] and for linear functions, as this would take up to a tenth of their time. Their
+note has the name of the operation, and says how to get the line.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from shiftreset_ad.numbers.number import numbers_in
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
-# What was called, a function or a name, and where; a function alone where that is not known.
+# What was called, a function or a name, and where; a function alone if the place is not known.
 CallSite = tuple[Any, CodeType, int] | Callable[..., Any]
 
-# Where the frames between a call and its operation are.
+# The files of the frames between a call and its operation.
 ON_THE_WAY = {
     os.path.join(os.path.dirname(dispatch.__file__), f"{name}.py") for name in ("interface", "methods", "dispatch")
 }
 
-# The functions that pullbacks belong to, as far as these are made for one function each.
+# The function of each pullback, for pullbacks that serve one function.
 FUNCTION_OF: dict[Callable[[Operation], None], Callable[..., Any]] = {}
 
 
 def site_of_structured(function: Callable[..., Any], frame: Any) -> CallSite:
-    """Where `function` was called: in this frame or, if it is one of `interface` or `dispatch`, in one further out."""
+    """The place where `function` was called: this frame, or the first one outwards that is not `ON_THE_WAY`."""
     while frame.f_code.co_filename in ON_THE_WAY:
         frame = frame.f_back
     return function, frame.f_code, frame.f_lasti
 
 
 def call_site(called: Any, frame: FrameType) -> CallSite:
-    """Where the user's frame is that this one of the library's was called from."""
+    """The place in the user's frame from which this frame of the library was called."""
     frame = next((frame for frame in outwards(frame) if not is_of_a_library(frame.f_code)), frame)
     return called, frame.f_code, frame.f_lasti
 
 
 def add_note(error: Exception, operation: Operation | None) -> None:
-    """Note in an error which operation it was raised on the way back through."""
+    """Note in an error through which operation the way back was going."""
     note = None if operation is None else _note(operation)
     if note is None or note in getattr(error, "__notes__", ()):
         return
@@ -75,7 +75,7 @@ def _note(operation: Operation) -> str | None:
         ]
         name += "".join(f", a part of {name_of(function)}" for function in whole[:1])
     answers = ", ".join(map(described, numbers_in(operation[1])))
-    return f"on the way back through {name}, of {answers}; inside `with shiftreset_ad.debug():` its line is told, too"
+    return f"on the way back through {name}, of {answers}; run it inside `with shiftreset_ad.debug():` to see its line"
 
 
 def _through(name: str, line: Line) -> str:

@@ -1,10 +1,10 @@
-"""Where in the user's program an operation is, read off the frames: nothing is kept for it while nobody asks.
+"""The place of an operation in the user's program, read off the frames: it costs nothing until somebody asks.
 
-The library's frames of one operation lie between the user's and the one that captures it:
+The library's frames of one operation lie between the user's frame and the frame that captures the operation:
 
     the user's line          y = np.log(x)
     interface.py             __array_ufunc__(self, ufunc, ...)      what was called, and with what
-    operations.py            operate(x)
+    elementwise.py           operate(x)
     debugging/               look(source, operation)
 """
 
@@ -23,17 +23,17 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules import ELEMENTWISE
 
 _REGIONS = os.path.join(PACKAGE, "transforms", "checkpointing", "")
-# Where the library calls a function of the user's, which may be one of NumPy's, as in grad(np.sin).
+# The functions that call a function of the user's, which may be a function of NumPy, as in grad(np.sin).
 _CALLS_OF_THE_USERS = {"_guarded", "push", "expanded"}
 
-Line = tuple[CodeType, int]  # with the place in it, `f_lasti`, of which the line is known once it is asked for
+Line = tuple[CodeType, int]  # with `f_lasti`, from which the line is found when it is needed
 
 
 class Place:
-    """The operation of the user's that something belongs to.
+    """An operation of the user's.
 
-    It may be many operations to the library: `made` are their answers, by id, and `spoilt` says that the adjoint of one
-    of these is not finite.
+    It may be many operations of the library: `made` has the ids of their answers, and `spoilt` says that the adjoint of
+    one of these answers is not finite.
     """
 
     __slots__ = ("line", "made", "operation", "spoilt")
@@ -45,7 +45,7 @@ class Place:
         self.spoilt = False
 
     def again(self) -> Place:
-        """The same place, for what is computed on the way back from it."""
+        """The same place, for operations on the way back from it."""
         return Place(self.operation, self.line)
 
     def __str__(self) -> str:
@@ -62,10 +62,10 @@ def line_text(line: Line) -> str:
 
 
 class Visit:
-    """What the frames say, from one of the library's own outwards to the user's.
+    """What the frames say, from a frame of the library outwards to the user's frame.
 
-    `operation` is what the user called, `inside` the place of a larger operation that it is a part of; `in_region` says
-    that it stands for code of the user's which is run for itself.
+    `operation` is what the user called. `inside` is the place of the larger operation of which it is a part.
+    `in_region`: it stands for code of the user's that is run by itself, in a checkpoint.
     """
 
     __slots__ = ("_frames", "in_region", "inside", "line", "operation")
@@ -76,7 +76,7 @@ class Visit:
         self.in_region = False
         self.line: Line | None = None
         self.operation = Called()
-        entered = False  # whether the frames are by now those of what called a function of the user's
+        entered = False  # whether the walk has left a function of the user's
         for frame in outwards(innermost):
             code = frame.f_code
             if not is_of_a_library(code):
@@ -95,15 +95,14 @@ class Visit:
 
     @property
     def place(self) -> Place:
-        """The place of the operation, or of the larger one that it is a part of."""
+        """The place of the operation, or of the larger operation of which it is a part."""
         return Place(self.operation, self.line) if self.inside is None else self.inside
 
     @property
     def operands(self) -> list[Any]:
-        """What the user called it with: floats, arrays and numbers."""
-        named = [
-            frame for frame in self._frames if frame.f_code.co_name != "<lambda>"
-        ]  # one of which turns operands round
+        """The arguments that the user gave: floats, arrays and numbers."""
+        # A lambda turns the operands round.
+        named = [frame for frame in self._frames if frame.f_code.co_name != "<lambda>"]
         for frame in reversed(named):
             found = trees.flatten(arguments_of(frame))[0]
             if any(isinstance(x, Number) for x in found):
@@ -112,22 +111,22 @@ class Visit:
 
 
 def arguments_of(frame: FrameType) -> list[Any]:
-    """What the function was called with whose frame this is."""
+    """The arguments of the function that runs in this frame."""
     code, given = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    own = code.co_name in ("__array_ufunc__", "__array_function__")  # whose `self` is one of the operands again
+    own = code.co_name in ("__array_ufunc__", "__array_function__")  # `self` is one of the operands again
     return [given[name] for name in code.co_varnames[own:count] if name in given]
 
 
 class Called(NamedTuple):
-    """What the user called: a function, or an operator, by the `name` that the user knows it by."""
+    """What the user called, a function or an operator, by the `name` that the user knows."""
 
     name: str = ""
     elementwise: bool = False
 
 
 def called_in(frame: FrameType) -> Called | None:
-    """What was called, as far as this frame of an operation says so."""
+    """What was called, if this frame of an operation says so."""
     given, code = frame.f_locals, frame.f_code
     function = given.get("ufunc", given.get("function"))
     if callable(function):
@@ -140,7 +139,7 @@ def called_in(frame: FrameType) -> Called | None:
 
 
 def is_elementwise(function: Callable[..., Any]) -> bool:
-    """Whether an element of the answer is made of the elements of the operands at its place."""
+    """Whether an element of the answer depends only on the elements of the operands at the same place."""
     return function in ELEMENTWISE or getattr(function, "__module__", "") == "_operator"
 
 

@@ -19,7 +19,7 @@ from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def own(y_dot: Tangent, y: Primal) -> Tangent:
-    """A tangent as the user gets it: of the type of its value, in C order, and the user's to keep."""
+    """A tangent as the user gets it: of the type of its value, in C order, and in memory of its own."""
     shape = shape_of(y)
     if isinstance(plain := innermost(y), Wrapped):
         return as_the_users(plain, y_dot)
@@ -36,6 +36,6 @@ def own(y_dot: Tangent, y: Primal) -> Tangent:
 
 
 def tangent_of(value: Primal, y_dots: list[Tangent]) -> Tangent:
-    """The tangent of a value, from those of the numbers in it, None for zero."""
+    """The tangent of a value, from the tangents of the numbers in it; None stands for zero."""
     answers = trees.Parts(value)
     return answers.derivative([own(y_dot, y) for y_dot, y in zip(y_dots, answers.numbers, strict=True)])

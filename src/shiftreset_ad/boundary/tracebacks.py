@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def trimmed(error: BaseException) -> BaseException:
-    """`error` with a traceback of the user's frames only; unchanged where there are none: the error is our own."""
+    """`error` with a traceback of the user's frames only; unchanged if there are none, as the error is our own."""
     error = explained(error)
     frames: list[TracebackType] = []
     traceback = error.__traceback__
@@ -32,9 +32,7 @@ def trimmed(error: BaseException) -> BaseException:
 
 
 def trimming(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """`function`, whose errors have a traceback of the user's frames only, and which answers with the user's kinds of
-    arrays.
-    """
+    """`function` with the user's frames only in the tracebacks of errors, and the user's kinds of arrays in answers."""
 
     @wraps(function)
     def trimmed_function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:

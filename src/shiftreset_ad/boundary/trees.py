@@ -30,14 +30,15 @@ NUMBERS = (float, complex, np.inexact, Number)
 CONSTANTS = (int, str, bytes, slice, range, Enum, PurePath)
 
 _registered: set[type] = set()
-_without_fields: set[type] = set()  # classes of leaves that are no dataclasses
-_numbers: set[type] = {float, np.ndarray}  # those of numbers, and those of numbers that are being differentiated
+_without_fields: set[type] = set()  # classes of leaves that are not dataclasses
+_numbers: set[type] = {float, np.ndarray}  # classes of numbers, also of numbers that are being differentiated
 _registering = threading.Lock()
 
 
 def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
-    """The leaves of a structure, and the structure; an array of objects with numbers in it is one number, and an array
-    of another library than NumPy is wrapped.
+    """The leaves of a structure, and the structure.
+
+    An array of objects with numbers in it becomes one number. An array of another library is wrapped.
     """
     leaves, spec = _flatten(tree)
     for i, leaf in enumerate(leaves):
@@ -47,7 +48,7 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
 
 
 def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
-    if type(tree) in _numbers:  # the usual structures, as optree takes its time
+    if type(tree) in _numbers:  # the usual structures, for speed
         return [tree], _structure_of_leaves(None)
     if type(tree) is tuple and _numbers.issuperset(map(type, tree)):
         return list(tree), _structure_of_leaves(len(tree))
@@ -66,13 +67,13 @@ def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
 
 @cache
 def _structure_of_leaves(count: int | None) -> optree.PyTreeSpec:
-    """The structure of one leaf, or of a tuple of some."""
+    """The structure of one leaf, or of a tuple of `count` leaves."""
     leaves: Any = 0.0 if count is None else (0.0,) * count
     return optree.tree_structure(leaves, namespace=NAMESPACE)
 
 
 def _as_number(leaf: Any) -> Any:
-    """An array of objects with numbers in it as one number, one of another library wrapped; anything else as it is."""
+    """An array of objects with numbers as one number, an array of another library wrapped, anything else as it is."""
     if is_foreign(leaf):
         return standard(leaf)
     if is_of_objects(leaf) and any(isinstance(element, Number) for element in leaf.flat):
@@ -81,7 +82,7 @@ def _as_number(leaf: Any) -> Any:
 
 
 def returned(program: Callable[[], Any]) -> Any:
-    """What `program` returns, with arrays of objects put together as numbers, while its derivative goes on."""
+    """What `program` returns, with arrays of objects made into numbers while the derivative is still running."""
     result = program()
     if isinstance(result, Number) or not any(map(is_of_objects, _flatten(result)[0])):
         return result
@@ -107,14 +108,14 @@ def register_dataclass(kind: type) -> None:
         return [getattr(instance, name) for name in names], None, names
 
     def rebuild(_: Any, values: Any) -> Any:
-        # Not by its __init__: what that checks or computes holds of values, not of derivatives.
+        # Without __init__: its checks and computations are for values, and not for derivatives.
         instance: Any = object.__new__(kind)
         for name, child in zip(names, values, strict=True):
             object.__setattr__(instance, name, child)
         return instance
 
     with _registering:
-        if kind not in _registered:  # by another thread
+        if kind not in _registered:  # another thread may have registered it
             optree.register_pytree_node(
                 kind, children, rebuild, path_entry_type=optree.GetAttrEntry, namespace=NAMESPACE
             )
@@ -122,7 +123,7 @@ def register_dataclass(kind: type) -> None:
 
 
 class Parts:
-    """A structure taken apart into the leaves that can be differentiated, `numbers`, and the others, which stay."""
+    """A structure taken apart: `numbers` are the leaves that can be differentiated, and all other leaves stay."""
 
     __slots__ = ("_leaves", "_places", "_spec", "numbers")
 
@@ -152,9 +153,9 @@ class Parts:
         return unflatten(self._spec, leaves)
 
     def derivatives_in(self, tree: Any, function: str, argument: str, of: str) -> list[Any]:
-        """For each number its derivative in `tree`, a structure like this one; None, for zero, stays None.
+        """The derivative of each number, from `tree`, a structure like this one; None, which is zero, stays None.
 
-        Raises TypeError or ValueError for another structure, shape or kind of number.
+        Raises TypeError or ValueError if the structure, a shape or a kind of number does not fit.
         """
         try:
             given = [_as_number(leaf) for leaf in self._spec.flatten_up_to(tree)]
@@ -178,7 +179,7 @@ class Parts:
                 raise TypeError(f"{name(place)} {_problem(derivative)}")
             elif shape_of(derivative) != shape_of(x):
                 raise ValueError(
-                    f"{name(place)} has shape {shape_of(derivative)}, and must have that of {of}, "
+                    f"{name(place)} has shape {shape_of(derivative)}, and must have the shape of {of}, "
                     f"which is {shape_of(x)}"
                 )
             elif is_complex(derivative) and not is_complex(x):
@@ -192,9 +193,9 @@ class Parts:
 
 
 def require_differentiable(tree: Any, function: str, argument: str) -> None:
-    """Raise TypeError, naming the function, the argument and the place, unless the structure can be differentiated.
+    """Raise TypeError, with the function, the argument and the place, unless the structure can be differentiated.
 
-    It can if one leaf is a number and the others are numbers, or of a kind that never has a derivative.
+    At least one leaf must be a number, and all others must be numbers, or of a kind that never has a derivative.
     """
     leaves, _ = flatten(tree)
     alone = not any(map(is_number, leaves))
@@ -204,7 +205,7 @@ def require_differentiable(tree: Any, function: str, argument: str) -> None:
 
 
 def require_known(tree: Any, function: str) -> None:
-    """Raise TypeError if a result is None, or has leaves of an unknown kind, in which numbers could hide."""
+    """Raise TypeError if a result is None, or has leaves of an unknown kind, which could hide numbers."""
     if tree is None:
         raise TypeError(f"{function}: the function returned None (is a return statement missing?)")
     for leaf in flatten(tree)[0]:
@@ -217,10 +218,10 @@ def require_known(tree: Any, function: str) -> None:
 
 
 def is_number(leaf: Any) -> bool:
-    """Whether a leaf can be differentiated: it is a float, a complex number, an array of such, or a number already."""
+    """Whether a leaf can be differentiated: a float, a complex number, an array of these, or a number already."""
     kind = type(leaf)
     if issubclass(kind, np.ndarray):
-        # Not a matrix or a masked array, which compute otherwise.
+        # Matrices and masked arrays do not compute as arrays do.
         return leaf.dtype.kind in "fc" and (kind is np.ndarray or issubclass(kind, np.memmap))
     return issubclass(kind, NUMBERS) or (issubclass(kind, Wrapped) and dtype_of(leaf).kind in "fc")
 
@@ -246,7 +247,7 @@ def _problem(leaf: Any) -> str:
 
 
 def handed_back(answer: Any, given: Any) -> Any:
-    """What an operator answers, with arrays of other libraries unwrapped, unless it was called inside a derivative."""
+    """The answer of an operator, with arrays of other libraries unwrapped, unless a derivative is running around it."""
     leaves, spec = flatten(answer)
     if not any(type(leaf) is Standard for leaf in leaves) or innermost_tag() is not None:
         return answer

@@ -1,15 +1,16 @@
 """From a function that the program calls to its rule, and from the rule to the kind of number that carries it out.
 
-What becomes of an operation is for the kind of number to say, by the hooks of `Number`:
+Each kind of number carries out operations by these hooks of `Number`:
 
 *   `operations[function]`, the elementwise operations, made from their partial derivatives;
-*   `structured(rule, args, kwargs)`, for a structured operation; unless a kind has its own way, this comes down to
+*   `structured(rule, args, kwargs)`, for a structured operation; most kinds carry it out by
     `linearized(tag, answer, active)`, with the linear map of each active operand,
-    and `frozen(constant, tag)`, for a plain array that the linear maps will look at again;
+    and `frozen(constant, tag)`, for a plain array that the linear maps need later;
 *   `constant(function, args, kwargs)`, for a function whose answer has no derivative;
 *   `write(index, item)`, for writing in place.
 
-An operation belongs to the newest of its numbers, and is for the kind of that one; the others are constants to it.
+An operation belongs to the newest of its numbers, and the kind of this number carries it out. Older numbers are
+constants to it.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ from shiftreset_ad.rules.building import OF_LISTS, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
 from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
 
-# Functions that make an array like a number, or write to a number: `buffers` has their definitions.
+# Functions that make an array like a number, or write to a number. `new_arrays` defines them.
 ON_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 WITHOUT_NUMBERS = {np.ndarray, int, float, bool, str, slice, type(None)}
 
 
 def has_array(x: Any) -> bool:
-    """Whether a number has an array of NumPy's in memory, which can be written to: no scalar."""
+    """Whether a number holds an array of NumPy, which can be written to, and no scalar."""
     return isinstance(in_memory(x), np.ndarray)
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a NumPy function that has numbers among its arguments, by its rule.
 
-    `NotImplementedError` if it has none, `TypeError` if it has one that does not take these arguments.
+    NotImplementedError if it has no rule, TypeError if its rule does not take these arguments.
     """
     return call_with(function, args, kwargs)
 
@@ -80,7 +81,7 @@ def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc that is no elementwise operation, or with options, or a method of one."""
+    """Call a ufunc that is no elementwise operation, or that has options, or call a method of a ufunc."""
     if method == "__call__" and not kwargs:
         return call(ufunc, *inputs)
     name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
@@ -90,8 +91,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     if method == "__call__":
         if options:
             raise TypeError(
-                f"{name}: {', '.join(options)} cannot be given with a number that is being differentiated, where= only "
-                "with out=. Use numpy.where to choose, and x.astype to convert"
+                f"{name}: {', '.join(options)} cannot be given with a number that is being differentiated, and where= "
+                "only with out=. Use numpy.where to choose, and x.astype to convert"
             )
         return ufunc(*inputs)
     definition = definition_of(ufunc, method)
@@ -105,7 +106,7 @@ KINDS: dict[type[Number], Callable[[Elementwise, Callable[..., Any]], Callable[.
 
 
 def has_rule_by_now(function: Callable[..., Any]) -> bool:
-    """Whether `function` has a rule, or has got one as its library has been imported meanwhile."""
+    """Whether `function` has a rule, maybe only since the program imported its library."""
     if not _is_in_a_table(function):
         enter_tables_of_imported_libraries()
     if function in ELEMENTWISE:
@@ -120,7 +121,7 @@ def _is_in_a_table(function: Callable[..., Any]) -> bool:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name that a user knows a function by."""
+    """The name of a function for the user."""
     if isinstance(function, np.ufunc):
         return f"{library_of(function)}.{public_name(function)}"
     module = getattr(function, "__module__", "") or ""
@@ -128,7 +129,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if len(args) > len(rule.parameters):  # such as an `out` without its name
+    if len(args) > len(rule.parameters):  # such as a positional `out`
         raise TypeError(f"{name_of(rule.function)}: too many positional arguments")
     numbers: list[Number] = []
     lists_for_arrays = False
@@ -161,7 +162,7 @@ def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
-    """An argument with numbers in a list put together as one array, where `function` takes an array."""
+    """An argument with a list of numbers put together as one array, if `function` takes an array."""
     if not isinstance(arg, SEQUENCES) or function is np.block:
         return arg
     if not takes_lists(function):
@@ -173,18 +174,18 @@ def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
 
 @cache
 def takes_lists(function: Callable[..., Any]) -> bool:
-    """Whether `function` takes a list as a list, and not as an array: one of ours takes what rules give it."""
+    """Whether `function` takes a list as a list, and not as an array. Our own functions do, as rules call them."""
     return function in OF_LISTS or getattr(function, "__module__", "").startswith("shiftreset_ad")
 
 
 def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The operands of a structured operation, in the rule's order, as they were given."""
+    """The operands of a structured operation, as they were given, in the order of the rule."""
     given = dict(zip(rule.parameters, args, strict=False), **kwargs)
     return [given.get(name) for name in rule.operands]
 
 
 def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Carry out a structured operation by its linear maps, for the numbers among its operands that have this tag."""
+    """Carry out a structured operation by its linear maps, for the operands that have the tag of `number`."""
     tag = number.tag
     if args and args[0] is number and rule.operands == rule.parameters[:1]:  # the usual case, for speed
         answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
@@ -201,7 +202,7 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
     named_values = {name: below(name, arg) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, *args[len(values) :], **named_values)
     active: list[tuple[Number, LinearMap]] = []
-    # The operands of a rule without other parameters before them are the first arguments.
+    # If no other parameters come before the operands of the rule, the operands are the first arguments.
     in_order = rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
     operands = args[: len(maps)] if in_order else operands_of(rule, args, kwargs)
     for arg, linear_map in zip(operands, maps, strict=True):
@@ -211,9 +212,9 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
 
 
 def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
-    """Whether this is a function that is linear in a list of arrays, given as its first argument, all together.
+    """Whether the function is linear in a list of arrays, all together, and the list is its first argument.
 
-    A map for each part would make an answer of full size for each, and so take O(n^2) for n parts.
+    A map for each part would make an answer of full size for each part, and so take O(n^2) for n parts.
     """
     return rule.linear and type(args[0]) is list and rule.operands == rule.parameters[:1]
 
@@ -236,7 +237,7 @@ def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, Linear
 def _no_rule(name: str) -> NotImplementedError:
     if name.endswith(" (vectorized)"):
         return NotImplementedError(
-            f"{name}: what numpy.frompyfunc makes cannot take numbers that are being differentiated. Write "
+            f"{name}: a function made by numpy.frompyfunc cannot take numbers that are being differentiated. Write "
             "shiftreset_ad.array([f(v) for v in x])"
         )
     return NotImplementedError(
@@ -252,7 +253,7 @@ def _require_supported(
     if any(map(is_sparse, (*args, *kwargs.values()))):
         raise TypeError(
             f"{name_of(function)}: NumPy's functions take no sparse array of SciPy's. Use S @ x for numpy.dot(S, x), "
-            "and S.toarray() for the sparse S in any other"
+            "and S.toarray() for the sparse S in any other function"
         )
     signature = inspect.signature(definition)
     try:

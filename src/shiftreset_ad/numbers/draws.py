@@ -1,7 +1,7 @@
 """What to write instead of drawing random numbers with parameters that are being differentiated.
 
-Where there is one, a function of the parameters, and of what is drawn without them, that has the same distribution. In
-the texts, `rng` is a generator or the module `numpy.random`, and `n` the shape of what is drawn.
+For most distributions this is a draw without parameters, and a function of this draw and of the parameters. In the
+texts, `rng` is a generator or the module `numpy.random`, and `n` is the shape of the draw.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def _gamma(shape: str) -> str:
     return f"scipy.special.gammaincinv({shape}, {_UNIFORM})"
 
 
-# The call, and what to write for it.
+# The call, and what to write instead.
 CONTINUOUS = {
     "beta": ("rng.beta(a, b)", f"scipy.special.betaincinv(a, b, {_UNIFORM})"),
     "chisquare": ("rng.chisquare(k)", f"2 * {_gamma('k / 2')}"),
@@ -74,7 +74,7 @@ OTHERWISE = (
 
 
 def of_draw(method: str | None) -> str:
-    """What to write instead of this method of a generator, or function of `numpy.random`."""
+    """What to write instead of this method of a generator, or this function of `numpy.random`."""
     if method in KNOWN:
         call, instead = KNOWN[method]
         return f"{instead} for {call}"

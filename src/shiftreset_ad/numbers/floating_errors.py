@@ -13,8 +13,8 @@ import numpy as np
 def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     """Call `function` without NumPy's floating-point warnings: an infinite derivative, of sqrt at 0, is an answer.
 
-    Errors that the program has asked for are kept. The setting is one of the context variables, and so it is made in
-    a copy of them, which goes away on every way out: `np.errstate` can be interrupted before it is entered.
+    Errors that the program has asked for are kept. The setting is a context variable, so it is set in a copy of the
+    context, which goes away on every way out. `np.errstate` alone can be interrupted on its way in.
     """
     kinds = tuple([kind for kind, reaction in np.geterr().items() if reaction == "warn"])
     return copy_context().run(_ignoring(kinds), function, *args)
@@ -22,6 +22,6 @@ def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
 
 @cache
 def _ignoring(kinds: tuple[str, ...]) -> Callable[..., Any]:
-    """What calls a function and ignores these kinds of errors."""
+    """A function that calls a function, and ignores these kinds of errors."""
     ignored: dict[str, Any] = dict.fromkeys(kinds, "ignore")
     return np.errstate(**ignored)(lambda function, *args: function(*args))

@@ -13,8 +13,8 @@ from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.writing import in_place
 from shiftreset_ad.rules import ELEMENTWISE, Elementwise
 
-# Python's operators, as the elementwise function that has the rule and the one that computes the value: the latter
-# keeps Python's own behaviour for floats, such as ZeroDivisionError.
+# For each of Python's operators, the elementwise function that has the rule, and the function that computes the value.
+# The second function keeps Python's behaviour for floats, such as ZeroDivisionError.
 BINARY_OPERATORS: dict[str, tuple[str, np.ufunc, Callable[[Any, Any], Any]]] = {
     "add": ("+", np.add, operator.add),
     "sub": ("-", np.subtract, operator.sub),
@@ -35,9 +35,9 @@ UNARY_OPERATORS: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
 def install_operators(
     kind: type[Number], make_operation: Callable[[Elementwise, Callable[..., Any]], Callable[..., Any]]
 ) -> None:
-    """Give a class of numbers its operations: `make_operation(rule, function)` makes one from the rule's partials.
+    """Give a class of numbers its operations, which `make_operation(rule, function)` makes from the rule's partials.
 
-    They become the methods themselves, so that an operator costs one Python frame.
+    The operations are the methods themselves, so an operator costs one Python frame.
     """
 
     def reflected(operate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -1,6 +1,6 @@
 """The interface of a number: Python's operators, and NumPy's protocols, attributes and methods.
 
-Everything here only says *what* was asked; `dispatch` looks up its rule, and the kind of number does the rest.
+This file only says *what* the program asks. `dispatch` looks up the rule, and the kind of number does the rest.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
 from shiftreset_ad.rules.layouts import lies_in
 from shiftreset_ad.rules.numpy.shapes import astype
 
-CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc, which `a.clip(0, x)` of a plain array calls
+CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc that `a.clip(0, x)` of a plain array calls
 
 
 ARRAYS = (Number, np.ndarray, Wrapped, list, tuple)
-_REMEDY_FOR_ARRAYS = f"{BUILD} (x is one already, so that numpy.asarray(x) can be left out)"
+_REMEDY_FOR_ARRAYS = f"{BUILD} (x is an array already, so numpy.asarray(x) can be left out)"
 
 
 class ArrayNumber(Number):
@@ -57,7 +57,7 @@ class ArrayNumber(Number):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    __pandas_priority__ = 10_000  # so that its objects leave operators to numbers
+    __pandas_priority__ = 10_000  # tables of pandas leave operators to numbers
 
     __class__ = property(class_for_isinstance)
 
@@ -108,24 +108,24 @@ class ArrayNumber(Number):
         if not is_open(self):
             self.tag.require_open()
         if copy is False:
-            raise ValueError("numpy.asarray(x, copy=False): a number that is being differentiated has to be copied")
+            raise ValueError("numpy.asarray(x, copy=False): a number that is being differentiated must be copied")
         require_unmasked()
         if (asker := asked_by_sparse()) in LEAVING_IT_TO_US:
             return as_object(self)
-        if asker == "dot" and self.shape:  # of a matrix of coordinates, which uses x itself if this is any array
+        if asker == "dot" and self.shape:  # a matrix of coordinates uses x itself if the answer is any array
             return as_object(self)[None]
         is_scalar = not self.shape and asker is None
         if is_scalar or is_asked_by_concatenator() if dtype is None else np.dtype(dtype) is OBJECT:
             require_real(self)
-            if not self.shape and has_array(self):  # in a list, NumPy takes the number itself, and no copy of it
-                protect(self.tag, self, "is in an array of objects too, that numpy.array made (numpy.stack copies)")
+            if not self.shape and has_array(self):  # NumPy takes a number in a list itself, without a copy
+                protect(self.tag, self, "is also in an array of objects, which numpy.array made (numpy.stack copies)")
             return of_elements(self)
         raise refuse("numpy.array, numpy.asarray, or a function that calls them,", _REMEDY_FOR_ARRAYS)
 
     # Conversions that would turn the number into a constant
 
     def refuse_conversion(self, conversion: str, remedy: str) -> NoReturn:
-        """Raise the error for a conversion: TypeError while the number is being differentiated."""
+        """Raise the error for a conversion, TypeError while the number is being differentiated."""
         if not is_open(self):
             self.tag.require_open()
         raise refuse(conversion, remedy)
@@ -133,7 +133,7 @@ class ArrayNumber(Number):
     def __float__(self) -> float:
         if not is_asked_by_assertion():
             self.refuse_conversion(
-                "float(x), or what calls it, such as the math module and a[i] = x on a plain array,",
+                "float(x), or what calls float(x), such as the math module and a[i] = x on a plain array,",
                 "NumPy's functions, numpy.sin(x) for math.sin(x), numpy.stack to build an array",
             )
         return float(read(self))
@@ -167,7 +167,7 @@ class ArrayNumber(Number):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.__copy__()
 
-    # Questions about the value, whose answer is an ordinary one, after the end of the derivative, too
+    # Questions about the value. The answers are ordinary values, and are given after the end of the derivative, too.
 
     def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return function(
@@ -177,7 +177,7 @@ class ArrayNumber(Number):
     def __bool__(self) -> bool:
         return bool(read(self))
 
-    __hash__ = object.__hash__  # by value, a cache would hand back what it has computed from another number
+    __hash__ = object.__hash__  # with a hash by value, a cache would mix up numbers
 
     def __len__(self) -> int:
         return len(plain_value(self))
@@ -257,7 +257,7 @@ class ArrayNumber(Number):
 
     @property
     def dtype(self) -> Any:
-        """As of the value; AttributeError where `numpy.mean` asks, of a list: it would convert its answer by a call."""
+        """As of the value; AttributeError where `numpy.mean` of a list asks, as it would convert its answer."""
         if sys._getframe(1).f_code in MEANS:
             raise AttributeError("dtype")
         return dtype_of(self.primal)
@@ -285,7 +285,7 @@ class ArrayNumber(Number):
     __ifloordiv__ = in_place(__floordiv__, "//")
 
     def __getitem__(self, index: Any) -> Any:
-        if not self.shape:  # a scalar takes (), ... and None, as NumPy's do
+        if not self.shape:  # a scalar takes (), ... and None, as a NumPy scalar does
             rest = index if isinstance(index, tuple) else (index,)
             return call(operator.getitem, np.reshape(self, (1,)), (0, *rest))
         return call(operator.getitem, self, index)
@@ -300,7 +300,7 @@ class ArrayNumber(Number):
         return (self[i] for i in range(len(self)))
 
     def conjugate(self) -> Any:
-        """`numpy.conjugate(x)`; unlike that, it gives an array of real numbers itself."""
+        """`numpy.conjugate(x)`, but an array of real numbers is returned itself."""
         return np.conjugate(self) if is_complex(self) else self
 
     conj = conjugate
@@ -317,7 +317,7 @@ class ArrayNumber(Number):
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        """The same values in another precision; as integers or booleans they are constants."""
+        """The same values in another precision; integers and booleans are constants."""
         if not np.issubdtype(dtype, np.inexact):
             return read(self).astype(dtype, order, casting, subok, copy)
         if not np.can_cast(self.dtype, dtype, casting):
@@ -330,7 +330,7 @@ class ArrayNumber(Number):
         return call(np.copy, converted, order=order) if order in "CF" else converted
 
     def item(self, *index: Any) -> Any:
-        """One element, as a number without dimensions: the only one, or the one at `index`; in double precision."""
+        """One element as a scalar number in double precision: the only element, or the element at `index`."""
         plain = plain_value(self)
         (plain if isinstance(plain, Wrapped) else np.asarray(plain)).item(*index)  # raises what the value raises
         position = index[0] if len(index) == 1 else index
@@ -345,7 +345,7 @@ class ArrayNumber(Number):
         return [part.tolist() for part in self] if self.shape else self.item()
 
     def copy(self, order: str = "C") -> Any:
-        """`numpy.copy(x, order)`; unlike that, it does not keep the layout, unless it is told to."""
+        """`numpy.copy(x, order)`, but in C order unless `order` says otherwise."""
         return call(np.copy, self, order=order)
 
     def flatten(self, order: str = "C") -> Any:

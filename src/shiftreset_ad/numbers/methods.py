@@ -1,4 +1,4 @@
-"""The methods of arrays that NumPy has as functions, too: a number calls the function."""
+"""The methods of arrays that NumPy also has as functions: a number calls the function."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ INSTEAD = {"flat": "x.ravel()"}
 
 @cache
 def position_of_out(function: Callable[..., Any]) -> float:
-    """The place of `out` among the arguments that a function of NumPy takes without names; infinite without one."""
+    """The place of `out` among the positional arguments of a NumPy function; infinite if it has none."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of a function in C, in older releases
+    except ValueError:  # older releases have no signatures of functions in C
         parameters = {}.values()
     names = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
     return names.index("out") if "out" in names else math.inf
 
 
 def with_named_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Arguments of which `out` and those after it are named: rules have no `out`."""
+    """The arguments, with `out` and all later ones given by name, as rules have no `out`."""
     names = list(inspect.signature(function).parameters)
     place = names.index("out")
     if len(args) > len(names):
@@ -97,7 +97,7 @@ def _missing(name: str) -> property:
 def give_methods(kind: type) -> None:
     """Give a class of numbers the methods of arrays, and properties that raise for those without a rule.
 
-    One by one, as a `__getattr__` would take every attribute of every number off CPython's fast path, found or not.
+    Each is a property: a `__getattr__` would take every attribute of every number off CPython's fast path.
     """
     for name, function in METHODS.items():
         setattr(kind, name, _method(function))

@@ -1,7 +1,7 @@
 """Arrays to be written to, and NumPy's functions that write to them.
 
-`numpy.zeros_like(x)` of a number is a number of the same derivatives, and so are its kin. `zeros` makes one where there
-is no number at hand yet, of all derivatives that are being computed where it is called.
+`numpy.zeros_like(x)` of a number is a number of the same derivatives, and so are its kin. `zeros` needs no number: its
+array belongs to all derivatives that are being computed around the call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shiftreset_ad.rules.stand_ins import recorder
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any = float) -> Array:
-    """An array of zeros that numbers can be written to, of all derivatives that are being computed here.
+    """An array of zeros, to which numbers of all derivatives that are being computed here can be written.
 
     Outside of derivatives, and for a dtype without derivatives, it is `numpy.zeros`.
 
@@ -60,7 +60,7 @@ def on_arrays(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
 
 def _as_number(array: Any, like: Any) -> Any:
-    """An array as a number of all derivatives that `like` has, and of those around them: they can be written to it."""
+    """An array as a number of all derivatives of `like`, and of the derivatives around them."""
     if not isinstance(like, Number) or array.dtype.kind not in "fc":
         return array
     levels = {number.tag: number for number in levels_of(like)}
@@ -75,7 +75,7 @@ def _array_like(a: Any) -> Any:
     plain = innermost(a)
     if shape_of(plain) == shape_of(a):
         return plain
-    return np.broadcast_to(np.zeros((), dtype_of(a)), shape_of(a))  # of many directions at once
+    return np.broadcast_to(np.zeros((), dtype_of(a)), shape_of(a))  # `a` holds many directions at once
 
 
 @on_arrays(np.zeros_like)
@@ -107,7 +107,7 @@ def _full_like(
 
 
 def writes(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Enter the decorated function as the definition of one that writes to its first argument."""
+    """Enter the decorated function as the definition of `function`, which writes to its first argument."""
 
     def enter(definition: Callable[..., None]) -> Callable[..., None]:
         def checked(array: Any, *args: Any, **kwargs: Any) -> None:
@@ -146,7 +146,7 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
 
 @writes(np.put)
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Of the flat array: positions that are named twice get what is written last."""
+    """`numpy.put` counts positions in the flat array. A position that is named twice keeps the last value."""
     positions = np.ravel(plain_value(ind)).astype(np.intp)
     if mode == "clip":
         positions = np.clip(positions, 0, a.size - 1)
@@ -159,22 +159,22 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _in_range(positions: Any, size: int) -> Any:
-    np.empty(size)[positions]  # NumPy's own error, of an index that is out of bounds
+    np.empty(size)[positions]  # raises NumPy's error for an index out of bounds
     return positions % size
 
 
 def _cycled(values: Any, count: int) -> Any:
-    """The first `count` of the values, from the first on again after the last."""
+    """`count` of the values. After the last value comes the first value again."""
     flat = np.ravel(values)
     return flat[np.arange(count) % flat.size]
 
 
 @writes(np.place)
 def _place(arr: Any, mask: Any, vals: Any) -> None:
-    if shares_memory(vals, arr) and lies_in(vals, "C"):  # else NumPy takes a copy
+    if shares_memory(vals, arr) and lies_in(vals, "C"):  # NumPy copies other values
         raise ValueError(
-            "numpy.place: the values have memory in common with the array, and NumPy writes there before it has read "
-            "all of them. Give it a copy of the values, numpy.place(x, mask, v.copy())"
+            "numpy.place: the values have memory in common with the array, and NumPy writes to the array before it has "
+            "read all values. Give it a copy of the values, numpy.place(x, mask, v.copy())"
         )
     chosen = np.reshape(np.asarray(mask, bool), shape_of(arr))
     count = int(np.count_nonzero(chosen))

@@ -17,14 +17,14 @@ SEQUENCES = (list, tuple)
 
 
 class Number:
-    """A float or an array that is being differentiated: a `primal` one level below, and the `tag` of its level."""
+    """A float or an array that is being differentiated: its `primal`, one level below, and the `tag` of its level."""
 
     __slots__ = ()
 
     primal: Primal
     tag: Tag
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
-    absorbs: ClassVar[bool] = False  # whether older numbers can be written to it as it is
+    absorbs: ClassVar[bool] = False  # whether older numbers can be written to it without a new level
 
     @property
     def inside(self) -> Primal:
@@ -33,12 +33,12 @@ class Number:
 
     @staticmethod
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
-        """The number for the `answer` of an operation that has this linear map for each `active` operand."""
+        """The number for the `answer` of an operation, given each `active` operand with its linear map."""
         raise NotImplementedError
 
     @staticmethod
     def frozen(constant: Primal, tag: Tag) -> Primal:
-        """A constant operand, an array or a list of some, as it is to be kept for a later use of the linear maps."""
+        """A constant operand, an array or a list of arrays, as the linear maps can use it later."""
         return constant
 
     def lifted(self, constant: Primal) -> Any:
@@ -50,7 +50,7 @@ class Number:
         raise NotImplementedError
 
     def constant(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function whose answer has no derivative; the newest number among the arguments is this one."""
+        """Call a function whose answer has no derivative. This number is the newest among the arguments."""
         raise NotImplementedError
 
     def taken(self, index: Any) -> Any:
@@ -62,12 +62,12 @@ class Number:
         return True
 
     def show(self) -> None:
-        """Note that the program has the plain array of this number, and so sees what becomes of its memory."""
+        """Note that the program has the plain array of this number, and sees every change of its memory."""
 
     def write(self, index: Any, item: Any) -> None:
-        """Have the value and the derivative of `item`, a number that is not newer or a constant, in the part `index`.
+        """Write the value and the derivative of `item`, a constant or a number that is not newer, to the part `index`.
 
-        The memory of the array is written to, and so all views of it. No position may be in `index` twice.
+        All views of the array see the change. No position may be in `index` twice.
         """
         raise NotImplementedError
 
@@ -88,19 +88,19 @@ def is_double(x: Any) -> bool:
         return False
     try:
         return is_double(x.primal)
-    except TypeError:  # it has no single value
+    except TypeError:  # a stack has no single value
         return False
 
 
 def levels_of(x: Any) -> Iterator[Number]:
-    """`x` and what is inside of it, as long as these are numbers."""
+    """`x` and the numbers inside it, from the newest level to the oldest."""
     while isinstance(x, Number):
         yield x
         x = x.inside
 
 
 def tags_of(x: Any) -> set[Any]:
-    """The tags of all levels of a number; none of anything else. What is staged counts as one more, the oldest."""
+    """The tags of all levels of a number; none for anything else. A staged value counts as the oldest level."""
     tags: set[Any] = set()
     while isinstance(x, Number):
         tags.add(x.tag)
@@ -111,7 +111,7 @@ def tags_of(x: Any) -> set[Any]:
 
 
 def lacks(x: Any, tags: set[Any]) -> bool:
-    """Whether numbers that have all of these tags cannot be written to `x`, as it lacks a level."""
+    """Whether `x` lacks a level, so that a number with all of these tags cannot be written to it."""
     missing = tags - tags_of(x)
     if missing:
         absorbing = [number.tag.serial for number in levels_of(x) if number.absorbs]
@@ -120,21 +120,21 @@ def lacks(x: Any, tags: set[Any]) -> bool:
 
 
 def innermost(x: Any) -> Primal:
-    """What a number holds at its oldest level: a float or an array, of a stack the array of its rows."""
+    """What a number holds at its oldest level: a float or an array. A stack holds the array of its rows."""
     while isinstance(x, Number):
         x = x.inside
     return x
 
 
 def in_memory(x: Any) -> Any:
-    """What a number holds at its oldest level, as it lies in memory: only its type and layout may be looked at."""
+    """What a number holds at its oldest level, as it lies in memory. Only its type and layout may be looked at."""
     while isinstance(x, Number):
         x = x.inside
     return x.inside if issubclass(type(x), Wrapped) else x
 
 
 def is_view(y: Any, x: Any) -> bool:
-    """Whether the array that `y` is or holds lies in the memory of the one that `x` is or holds, as a view does."""
+    """Whether the array of `y` lies in the memory of the array of `x`, as a view does. Both may be plain arrays."""
     if type(y) is not np.ndarray and type(y := in_memory(y)) is not np.ndarray:
         return False
     base = y.base
@@ -146,7 +146,7 @@ def is_view(y: Any, x: Any) -> bool:
 
 
 def put(array: Any, index: Any, item: Any) -> None:
-    """Write to a part of an array or number, of which the caller knows that it may be written to."""
+    """Write to a part of an array or number. The caller knows that the array may be written to."""
     if isinstance(array, Number):
         array.write(index, item)
     else:
@@ -154,7 +154,7 @@ def put(array: Any, index: Any, item: Any) -> None:
 
 
 def copied_part(array: Any, index: Any) -> Any:
-    """A part of an array or number, and no view of it."""
+    """A copy of a part of an array or number."""
     part = array.taken(index) if isinstance(array, Number) else array[index]
     if type(part) is np.ndarray:
         return part.copy() if part.base is not None else part
@@ -162,7 +162,7 @@ def copied_part(array: Any, index: Any) -> Any:
 
 
 def with_levels_of(array: Any, *xs: Any) -> Any:
-    """An array, which is used up, as a number of all the levels that these have, so that they can be written to it."""
+    """The array as a number of all levels of `xs`, so that these can be written to it. The array itself is used up."""
     for x in xs:
         if not isinstance(x, (Number, StagedValue)):
             continue
@@ -180,12 +180,12 @@ def with_levels_of(array: Any, *xs: Any) -> Any:
 
 
 def _sum(x: Any, y: Any) -> Any:
-    """The sum of two arrays, an array without dimensions, too, of which NumPy makes a scalar."""
+    """The sum of two arrays, always an array: NumPy makes a scalar of a sum without dimensions."""
     return x + y if shape_of(x) else np.copy(x + y)
 
 
 def _zeros_like_one(x: Any) -> Any:
-    """A plain array of zeros that lies in memory as the array of `x` does, or as one of its rows where it has many."""
+    """A plain array of zeros that lies in memory as the array of `x` does; for a stack, as one of its rows does."""
     plain, shape = innermost(x), shape_of(x)
     if type(plain) is not np.ndarray:
         return np.zeros(shape, dtype_of(x))
@@ -193,7 +193,7 @@ def _zeros_like_one(x: Any) -> Any:
 
 
 def zeros_alike(x: Any) -> Any:
-    """A plain array of zeros that lies in memory as the array of `x` does, so that what is a view there is one here."""
+    """A plain array of zeros that lies in memory as the array of `x` does, so that both have the same views."""
     return np.zeros_like(innermost(x), dtype_of(x), subok=False)
 
 
@@ -215,14 +215,14 @@ def numbers_in(argument: Any) -> list[Number]:
 
 
 def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:
-    """An argument with `function` applied to every number in it, in nested lists and tuples too, which become lists."""
+    """An argument with `function` applied to every number in it. Nested lists and tuples become lists."""
     if isinstance(arg, Number):
         return function(arg)
     return [map_numbers(function, part) for part in arg] if has_number(arg) else arg
 
 
 def newest(numbers: list[Number]) -> Number:
-    """The number that an operation on these belongs to."""
+    """The number with the newest tag: an operation on these numbers belongs to it."""
     first = numbers[0]
     for number in numbers:
         if number.tag.serial > first.tag.serial:
@@ -231,10 +231,10 @@ def newest(numbers: list[Number]) -> Number:
 
 
 def one_level_below(arg: Any, tag: Tag) -> Any:
-    """An argument as it is for the rule: numbers with this tag replaced by their primals."""
+    """An argument as the rule gets it: numbers with this tag replaced by their primals."""
     return map_numbers(lambda x: x.primal if x.tag is tag else x, arg)
 
 
-# A float that is one of a kind: `adjoint + c` works from the start, and `adjoint is ZERO` tells "never touched", which
-# matters where zero times an infinite partial would give a NaN for a result that nobody used.
+# One particular float: `adjoint + c` works from the start, and `adjoint is ZERO` means "never touched". The difference
+# matters where nobody used a result: zero times an infinite partial would be NaN.
 ZERO: float = float("0")

@@ -1,9 +1,9 @@
-"""Arrays of objects whose elements are numbers: what `numpy.array([x, y])` and `numpy.r_[x, y]` are.
+"""Arrays of objects whose elements are numbers, which `numpy.array([x, y])` and `numpy.r_[x, y]` make.
 
-NumPy asks `x` alone, by `__array__`, and not with the list around it. Answered with an array of objects, it makes one,
-and computes on it element by element, by the operators and methods of the elements: slowly, and rightly. Where such
-an array meets a number it is put together as one number (`rules.building.gathered`). It cannot become an array of
-floats unnoticed, as that takes `float(x)`.
+NumPy asks each number in the list by `__array__`. The number answers with an array of objects, so NumPy makes an array
+of objects, and computes element by element, by the operators and methods of the elements: slowly, but correctly. An
+array of objects that meets a number becomes one number (`rules.building.gathered`). It cannot become an array of floats
+unnoticed, as NumPy would call `float(x)`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shiftreset_ad.rules.broadcasting import is_complex
 from shiftreset_ad.rules.building import OBJECT, gathered, is_of_objects
 from shiftreset_ad.rules.table import functions_of
 
-# NumPy's loops over objects compute these by the method of this name.
+# NumPy's loops over objects call the method with the name of the function.
 OF_OBJECTS = (
     *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "fabs", "rint"),
@@ -54,37 +54,37 @@ def as_object(x: Any) -> Any:
 
 
 def is_asked_by_concatenator() -> bool:
-    """Whether the caller's caller is `numpy.r_` or `numpy.c_`, which join what they get, and ask for nothing else."""
+    """Whether the caller's caller is `numpy.r_` or `numpy.c_`, which only join their arguments."""
     return sys._getframe(2).f_code is _CONCATENATOR
 
 
 def is_asked_by_assertion() -> bool:
-    """Whether the caller's caller is a function of `numpy.testing`, which asks for the value, and computes nothing."""
+    """Whether the caller's caller is a function of `numpy.testing`, which only needs the value."""
     module: str = sys._getframe(2).f_globals.get("__name__", "")
     return module.startswith("numpy.testing.")
 
 
 def require_real(x: Any) -> None:
-    """Raise TypeError for a complex number, which is not to be in an array of objects: NumPy takes these for real."""
+    """Raise TypeError for a complex number: NumPy takes the elements of an array of objects for real."""
     if is_complex(x):
         raise TypeError(
             "numpy.array of complex numbers makes an array of objects, whose .real and .imag are wrong; use "
-            "numpy.stack or shiftreset_ad.array, also where a list is given to a function, and numpy.concatenate for "
-            "numpy.r_"
+            "numpy.stack or shiftreset_ad.array, also for a list that you give to a function, and numpy.concatenate "
+            "for numpy.r_"
         )
 
 
 def require_unmasked() -> None:
-    """Raise TypeError if the caller's caller is a function of `numpy.ma`: what is masked can depend on the dtype."""
+    """Raise TypeError if the caller's caller is a function of `numpy.ma`, whose mask can depend on the dtype."""
     if sys._getframe(2).f_globals.get("__name__", "").startswith("numpy.ma."):
         raise TypeError(
-            "numpy.ma: a masked array cannot have numbers in it that are being differentiated. Use numpy.where(mask, "
-            "0.0, x), or the where= of numpy.sum and the like"
+            "numpy.ma: a masked array cannot hold numbers that are being differentiated. Use numpy.where(mask, 0.0, "
+            "x), or the where= of numpy.sum and the like"
         )
 
 
 def may_have_objects(arguments: Iterable[Any]) -> bool:
-    """Whether an array of objects is among these, or may be in a list among them."""
+    """Whether an argument is an array of objects, or may be a list that has one."""
     for argument in arguments:
         kind = type(argument)
         if kind is list or kind is tuple or (kind is ndarray and argument.dtype is OBJECT):
@@ -93,7 +93,7 @@ def may_have_objects(arguments: Iterable[Any]) -> bool:
 
 
 def gathered_in(argument: Any) -> Any:
-    """An argument with the arrays of objects in it, in lists and tuples too, as numbers."""
+    """An argument whose arrays of objects, also those in lists and tuples, have become numbers."""
     if isinstance(argument, list | tuple) and any(map(_has_objects, argument)):
         return [gathered_in(part) for part in argument]
     return gathered(argument)
@@ -104,10 +104,10 @@ def _has_objects(argument: Any) -> bool:
 
 
 def writes_into_objects(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Whether a function writes into an array of objects, where a number can be as it is."""
+    """Whether a function writes into an array of objects, which can hold a number as it is."""
     return function in WRITERS and is_of_objects(args[0] if args else None)
 
 
 def on_objects(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy on arrays of objects alone."""
+    """Call a function of NumPy on arrays of objects only."""
     return function(*map(of_elements, args), **{name: of_elements(arg) for name, arg in kwargs.items()})

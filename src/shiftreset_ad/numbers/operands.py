@@ -21,10 +21,10 @@ from shiftreset_ad.rules.stand_ins import Wrapped
 
 
 def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:
-    """The other operand of `function` as a constant to `x`; NotImplemented if it is none, and Python asks the other."""
+    """`other` as a constant operand of `function` beside `x`; NotImplemented if it is none, so Python asks `other`."""
     if type(other) is ndarray:
         return other if other.dtype is not OBJECT else NotImplemented
-    if isinstance(other, Number):  # of another kind; the operation belongs to the newer one
+    if isinstance(other, Number):  # of another kind; the operation belongs to the newer number
         return other if other.tag.serial < x.tag.serial else NotImplemented
     if isinstance(other, (list, tuple)):
         return np.array(other) if takes_lists(x, function) and not has_number(other) else NotImplemented
@@ -40,18 +40,19 @@ def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:
 
 
 def takes_lists(x: Any, function: Callable[..., Any]) -> bool:
-    """Whether a list beside `x` is an array: NumPy's functions and arrays take it for one, Python's floats do not."""
+    """Whether a list beside `x` is an array. It is for NumPy's functions and arrays, but not for Python's floats."""
     if type(function) is np.ufunc:
         return True
     try:
         return type(plain_value(x)) is not float
-    except TypeError:  # it has no single value, but many
+    except TypeError:  # a stack has many values
         return True
 
 
 def with_parts_gathered(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """`function(a, b)` where one is a list with numbers in it, or an array of objects: put together as one array; and
-    where one is sparse. NotImplemented if none is; TypeError for one of pandas.
+    """`function(a, b)` if an operand is a list of numbers, an array of objects, or a sparse array.
+
+    A list, or an array of objects, becomes one array. NotImplemented without such an operand; TypeError for pandas.
     """
     if is_in_parts(a, b, function):
         return function(array(a), b)
@@ -70,14 +71,14 @@ def is_of_pandas(x: Any) -> bool:
 
 
 def is_in_parts(x: Any, other: Any, function: Callable[..., Any]) -> bool:
-    """Whether `x`, which stands beside `other`, is to be put together as one array."""
+    """Whether `x`, which stands beside `other`, has to become one array."""
     return is_of_objects(x) or (isinstance(x, (list, tuple)) and has_number(x) and takes_lists(other, function))
 
 
 def is_inexact(answer: Any) -> bool:
     """Whether the answer of an operation is real or complex floating-point, and so differentiable.
 
-    Integers are not, nor is a list of answers. Raises TypeError for anything else.
+    False for integers, and for a list of answers. Raises TypeError for anything else.
     """
     kind = type(answer)
     if kind is np.float64 or kind is float:
@@ -104,7 +105,7 @@ def is_inexact(answer: Any) -> bool:
 
 
 def require_plain(array: Any) -> None:
-    """Raise TypeError for a matrix or a masked array, which compute otherwise than arrays do."""
+    """Raise TypeError for a matrix or a masked array, which do not compute as arrays do."""
     kind = type(array)
     if issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap) and kind is not np.ndarray:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Partial derivatives, as the tables give them, made ready for the modes that multiply by them."""
+"""Partial derivatives, as the tables give them, made ready for the modes, which multiply by them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PYTHON = (float, int, complex)
 
 
 def as_function(partial: Any) -> Callable[..., Any]:
-    """A partial derivative that the table gives as a number, or as None for none, as a function."""
+    """A partial derivative as a function, where the table may have a number, or None for zero."""
     constant = partial or 0.0
     return partial if callable(partial) else lambda y, a, b=None: constant
 
 
 def ieee(partial: Callable[..., Any], *values: Any) -> Any:
-    """A partial derivative of Python floats where their arithmetic raises: 0.5 / 0.0 is infinite, as for arrays."""
+    """A partial derivative by NumPy's arithmetic, where Python's raises: 0.5 / 0.0 is infinite, as for arrays."""
     return partial(*map(_of_numpy, values))
 
 
@@ -30,7 +30,7 @@ def _of_numpy(x: Any) -> Any:
 
 
 def times(partial: Any) -> Callable[..., Any]:
-    """`(x_dot, y, *xs) -> dy/dx x_dot`, for a partial derivative as the table gives it, without idle products."""
+    """`(x_dot, y, *xs) -> dy/dx x_dot`, for a partial derivative of the table, without products by 1 and -1."""
     if not callable(partial):
         constant = partial or 0.0
         if constant == 1.0:

@@ -11,7 +11,7 @@ UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint6
 
 
 def is_read_only(array: Any) -> bool:
-    """Whether nobody can write to the memory of an array, not even through the array that it is a view of."""
+    """Whether nobody can write to the memory of an array, not even through an array of which it is a view."""
     while isinstance(array, ndarray):
         if array.flags.writeable:
             return False
@@ -20,8 +20,8 @@ def is_read_only(array: Any) -> bool:
 
 
 def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
-    """Whether an array still has the very bits of its copy."""
+    """Whether an array still has the same bits as its copy."""
     kind = UNSIGNED.get(array.dtype.itemsize)
-    if kind is None:  # a complex or an extended number
+    if kind is None:  # complex numbers, or extended precision
         return array.shape == copy.shape and np.array_equal(array, copy, equal_nan=True)
     return array.shape == copy.shape and bool((array.view(kind) == copy.view(kind)).all())

@@ -1,7 +1,7 @@
-"""Ways to lose a derivative: the error says which expression of the program would do it, and what to write instead.
+"""Ways to lose a derivative: the error says which expression of the program would lose it, and what to write instead.
 
-`math.sin(x)` calls `float(x)`, `rng.normal(x)` converts `x` to an array, and neither says so to `x`. But the
-frame that called them knows which of its expressions is being evaluated.
+`math.sin(x)` calls `float(x)`, `rng.normal(x)` converts `x` to an array, and `x` only sees the conversion. But the
+frame of the program knows which of its expressions is being evaluated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shiftreset_ad.control.frames import is_ours, is_the_users
 from shiftreset_ad.numbers.remedies import BUILD, FORMAT, OF_MODULES, module_of, of_function, of_library, taking_numbers
 
 LOST = "would turn a number that is being differentiated into a constant, and lose its derivative"
-# What libraries say where they have dropped our error.
+# The messages of libraries that have dropped our error, and what the program did.
 WITHOUT_A_CAUSE = {
     "Error setting single item of array.": "a.flat[i] = x on a plain array",
     "required argument is not a float": "struct.pack",
@@ -34,26 +34,26 @@ OF_OBJECTS = (
     *("holds references", "arrays of objects"),
 )
 NOT_TAKEN = "that is an array of objects, which many functions do not take"
-OF_A_NUMBER = "That is said of a number that is being differentiated"
-OURS = (LOST, BUILD, OF_A_NUMBER, NOT_TAKEN)  # what our own errors have in them
+OF_A_NUMBER = "The error is about a number that is being differentiated"
+OURS = (LOST, BUILD, OF_A_NUMBER, NOT_TAKEN)  # texts of our own errors
 OF_ONE_NUMBER = (
     *("to numerator/denominator", "JSON serializable", "to Decimal is not supported", "or a Rational instance"),
-    "object but received a 'Num",  # of float.hex(x), say
-    "operate() takes 2 positional arguments but 3",  # of pow(x, y, z)
+    "object but received a 'Num",  # float.hex(x), for example
+    "operate() takes 2 positional arguments but 3",  # pow(x, y, z)
 )
 
 
 class Expression(NamedTuple):
-    """What a frame is evaluating: its text, for messages, and its syntax; and what its names stand for."""
+    """The expression that a frame is evaluating: its text, for messages, its syntax, and the values of its names."""
 
     text: str
-    is_write: bool  # it is the target of an assignment
+    is_write: bool  # the expression is the target of an assignment
     tree: ast.expr | None
     names: dict[str, Any]
 
 
 def refuse(conversion: str, remedy: str) -> TypeError:
-    """The error where the program converts a number: `conversion` is what to call it, where that is all we know."""
+    """The error where the program converts a number. It says `conversion` if the expression is not known."""
     frame = _user_frame(sys._getframe(1))
     expression = None if frame is None else _expression(frame, frame.f_lasti)
     if expression is None:
@@ -70,15 +70,15 @@ def refuse(conversion: str, remedy: str) -> TypeError:
 
 
 def require_no_shuffle(frame: FrameType) -> None:
-    """Raise TypeError if the program is at a call of NumPy's `shuffle`, which swaps rows by views of them."""
+    """Raise TypeError if the program is calling NumPy's `shuffle`, which swaps rows through views."""
     expression = _expression(frame, frame.f_lasti)
     function, method = (None, None) if expression is None else _function(expression)
     name = method or getattr(function, "__name__", "")
     if name == "shuffle" and f"{module_of(function)}.".startswith("numpy.random."):
         assert expression is not None
         raise TypeError(
-            f"{expression.text}: of a number that is being differentiated, rows would be overwritten before they are "
-            "moved. Use x = x[rng.permutation(len(x))] for rng.shuffle(x)"
+            f"{expression.text}: a shuffle of a number that is being differentiated would overwrite rows before it "
+            "moves them. Use x = x[rng.permutation(len(x))] for rng.shuffle(x)"
         )
 
 
@@ -109,7 +109,7 @@ def _refusal(subject: str, remedy: str) -> TypeError:
 
 
 def explained(error: BaseException) -> BaseException:
-    """An error of a library as it should be put: that of ours which it hides, or with what to write instead."""
+    """A better error in place of a library's error: our own error, which it hides, or one that says what to write."""
     said = str(error)
     if LOST in str(error.__cause__) and isinstance(error, ValueError | SystemError):
         assert error.__cause__ is not None
@@ -128,8 +128,8 @@ def explained(error: BaseException) -> BaseException:
     if any(sign in said for sign in OF_OBJECTS):
         return _replaced(
             error,
-            f"{said}. If an operand is an array that NumPy has made of a list of numbers that are being "
-            f"differentiated, as numpy.array([x, 1.0]) does: {NOT_TAKEN}. Use {_remedy_of_scipy(error) or BUILD}",
+            f"{said}. An operand may be an array that NumPy made of a list of numbers that are being differentiated, "
+            f"such as numpy.array([x, 1.0]): {NOT_TAKEN}. Use {_remedy_of_scipy(error) or BUILD}",
         )
     if any(sign in said for sign in OF_ONE_NUMBER):
         return _replaced(
@@ -145,13 +145,13 @@ def _replaced(error: BaseException, said: str) -> BaseException:
 
 
 def _alone(error: BaseException, replaced: BaseException) -> BaseException:
-    """An error in place of another, which is not shown with it: only the lines where it came up."""
+    """An error in place of another error, with its traceback. The other error is not shown."""
     error.__cause__, error.__suppress_context__ = None, True
     return error.with_traceback(replaced.__traceback__)
 
 
 def _remedy_of_scipy(error: BaseException) -> str | None:
-    """What to write instead of the function of SciPy that the program has called, if an error came up in one."""
+    """What to write instead of the function of SciPy that the program called, if the error came from SciPy."""
     place: TracebackType | None = None
     traceback = error.__traceback__
     while traceback is not None:
@@ -164,7 +164,7 @@ def _remedy_of_scipy(error: BaseException) -> str | None:
 
 
 def _library_in(program: FrameType | None) -> str:
-    """The module that the program has called to get here, by an operator maybe."""
+    """The module that the program called to get here, maybe by an operator."""
     frame: FrameType | None = sys._getframe(1)
     module = ""
     while frame is not None and frame is not program:
@@ -175,14 +175,14 @@ def _library_in(program: FrameType | None) -> str:
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:
-    """The first frame that is neither ours nor of a library."""
+    """The first frame that belongs neither to us nor to a library."""
     while frame is not None and not is_the_users(frame):
         frame = frame.f_back
     return frame
 
 
 def _expression(frame: FrameType, instruction: int) -> Expression | None:
-    """What a frame is evaluating at an instruction; None without source."""
+    """The expression that a frame is evaluating at an instruction; None without source."""
     line, end_line, column, end_column = next(islice(frame.f_code.co_positions(), instruction // 2, None))
     if line is None or end_line is None or column is None or end_column is None:
         return None
@@ -205,9 +205,9 @@ def _expression(frame: FrameType, instruction: int) -> Expression | None:
 
 
 def _function(expression: Expression) -> tuple[Any, str | None]:
-    """What is called, or asked by an index, and the name of the method, if it is one; None if it has no name.
+    """What is called, or indexed, and the name of the method, if it is a method; None if it has no name.
 
-    Of a method of what a function gives, as in `default_rng(0).normal(x)`, that function.
+    For a method of the answer of a function, as in `default_rng(0).normal(x)`, what is called is the function.
     """
     tree = expression.tree
     if isinstance(tree, ast.Subscript):
@@ -222,9 +222,9 @@ def _function(expression: Expression) -> tuple[Any, str | None]:
 
 
 def _resolved(tree: ast.expr, names: dict[str, Any]) -> Any:
-    """What a name, or an attribute of one, stands for; None for other expressions."""
+    """The value of a name, or of an attribute of a name; None for other expressions."""
     if isinstance(tree, ast.Attribute):
-        with suppress(Exception):  # of a property
+        with suppress(Exception):  # a property may raise
             return getattr(_resolved(tree.value, names), tree.attr, None)
         return None
     return names.get(tree.id) if isinstance(tree, ast.Name) else None

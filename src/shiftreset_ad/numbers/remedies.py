@@ -1,4 +1,4 @@
-"""What to write instead of what would lose a derivative: by the function that is called, and what it is called on."""
+"""What to write instead of a call that would lose a derivative, for each function, method and module."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OF_FUNCTIONS = (
     (np.ndenumerate, "x[i] for each i in numpy.ndindex(x.shape)"),
     (np.vectorize, "shiftreset_ad.array([f(v) for v in x])"),
 )
-# Methods of plain arrays, which ask nobody, as the functions do.
+# Methods of plain arrays. They do not ask their arguments; NumPy's functions do.
 OF_METHODS = {
     "choose": "numpy.choose(a, [x, y])",
     "clip": "numpy.clip(a, 0, x)",
@@ -54,7 +54,7 @@ OF_METHODS = {
     "put": "numpy.put(a, i, x) of an array a that takes numbers, shiftreset_ad.zeros(shape) + a",
     "searchsorted": "numpy.searchsorted(a, x)",
 }
-# Functions of SciPy and of scikit-learn that NumPy has in a line, for the operands x, y, a, b and so on.
+# Functions of SciPy and of scikit-learn that are one line in NumPy, for the operands x, y, a, b and so on.
 OF_OTHERS = {
     "scipy.integrate.trapezoid": ("trapezoid(x)", "numpy.trapezoid(x)"),
     "scipy.integrate.cumulative_trapezoid": ("cumulative_trapezoid(x)", "numpy.cumsum((x[1:] + x[:-1]) / 2)"),
@@ -110,13 +110,13 @@ OF_OTHERS = {
 
 
 def taking_numbers(array: str) -> str:
-    """How to make a plain array one that takes numbers."""
+    """How to make an array that takes numbers out of a plain array."""
     made = f"{array} = shiftreset_ad.zeros({array}.shape) + {array}"
     return f"make it an array that takes numbers, inside the function: {made}"
 
 
 def of_function(function: Any, method: str | None) -> str | None:
-    """What to write instead of a function; where it is not known, of a method of what it gives or of anything else."""
+    """What to write instead of a function. If the function is not known, what to write instead of a method."""
     for known, remedy in OF_FUNCTIONS:
         if function is known or (isinstance(known, type) and isinstance(function, known)):
             return remedy
@@ -137,14 +137,14 @@ def of_function(function: Any, method: str | None) -> str | None:
 def of_library(module: str) -> str | None:
     """What to write instead of a function of this module, or of an operator of its objects; None if nothing is known.
 
-    Of the entries that it belongs to, the last one is the closest.
+    If several entries fit, the last entry fits best.
     """
     found = [remedy for library, remedy in OF_MODULES.items() if f"{module}.".startswith(f"{library}.")]
     return found[-1] if found else None
 
 
 def of_another(function: Any) -> str | None:
-    """What NumPy has for a function of SciPy or of scikit-learn; None if it is not known."""
+    """What NumPy has for a function of SciPy or of scikit-learn; None if nothing is known."""
     library, name = module_of(function), getattr(function, "__name__", "")
     while library and f"{library}.{name}" not in OF_OTHERS:
         library = library.rpartition(".")[0]
@@ -155,7 +155,7 @@ def of_another(function: Any) -> str | None:
 
 
 def of_scipy(function: Any) -> str | None:
-    """The function of ours, or of NumPy's, in place of one of SciPy's; None if there is none."""
+    """Our function, or NumPy's function, in place of a function of SciPy; None if there is none."""
     library = ".".join(module_of(function).split(".")[:2])
     if not library.startswith("scipy.") or library not in sys.modules:
         return None
@@ -173,7 +173,7 @@ def of_scipy(function: Any) -> str | None:
 
 
 def name_of_distribution(owner: Any, library: str) -> str | None:
-    """The name of a distribution, with fixed parameters or without; None of anything else."""
+    """The name of a distribution, with or without fixed parameters; None for anything else."""
     for distribution in (owner, getattr(owner, "dist", None), getattr(owner, "_dist", None)):
         for name, theirs in vars(sys.modules[library]).items():
             if hasattr(theirs, "rvs") and not isinstance(theirs, type) and type(theirs) is type(distribution):
@@ -182,5 +182,5 @@ def name_of_distribution(owner: Any, library: str) -> str | None:
 
 
 def module_of(function: Any) -> str:
-    """The module that a function, or the object that it is a method of, comes from."""
+    """The module of a function; for a method, the module of its object."""
     return getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__

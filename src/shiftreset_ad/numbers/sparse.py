@@ -1,7 +1,7 @@
 """Products of numbers with constant sparse arrays of SciPy's: `S @ x`, `x @ S`, `S.dot(x)`, and `S * x` of a matrix.
 
-SciPy asks what x is by `numpy.asanyarray(x)`. Where the answer is an array of objects without dimensions, it leaves the
-product to x (`LEAVING_IT_TO_US`). The product is linear: y = S x, and x_bar = S^T y_bar.
+SciPy calls `numpy.asanyarray(x)` to see what x is. If the answer is an array of objects without dimensions, SciPy
+leaves the product to x (`LEAVING_IT_TO_US`). The product is linear: y = S x, and x_bar = S^T y_bar.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ OPERATORS = {
     "pow": "**",
 }
 
-# The functions of `scipy.sparse` that, by an array of objects without dimensions, are told to leave it to the other.
+# The functions of `scipy.sparse` that leave an operation to `x` if they get an array of objects without dimensions.
 LEAVING_IT_TO_US = ("_matmul_dispatch", "_comparison")
 
 
 def asked_by_sparse() -> str | None:
-    """The name of the caller's caller if it is a function of `scipy.sparse`, which asks what an operand is."""
+    """The name of the caller's caller if it is a function of `scipy.sparse`, which looks at an operand."""
     frame = sys._getframe(2)
     return frame.f_code.co_name if frame.f_globals.get("__name__", "").startswith("scipy.sparse.") else None
 
 
 def parts(a: Any) -> list[Any]:
-    """The plain arrays that a sparse matrix is made of."""
+    """The plain arrays of which a sparse matrix is made."""
     if a.format in ("lil", "dok"):
         a = a.tocoo()
     names = {"coo": ("row", "col"), "dia": ("offsets",)}.get(a.format, ("indices", "indptr"))
@@ -51,7 +51,7 @@ def parts(a: Any) -> list[Any]:
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """`a @ b`, of which one is sparse and the other a number; ValueError where SciPy raises it."""
+    """`a @ b` of a sparse array and a number, in either order; ValueError where SciPy raises it."""
     return product(a, b) if is_sparse(a) else np.transpose(product(b, np.transpose(a), transposed=True))
 
 
@@ -62,8 +62,8 @@ def product(a: Any, x: Any, transposed: bool = False) -> Any:
         raise ValueError("Scalar operands are not allowed, use '*' instead")
     if a.ndim > 2 or len(shape) > 2:
         raise NotImplementedError(
-            "the product of a sparse array and a number that is being differentiated is of a matrix and a vector or "
-            "matrix. Write it with such parts, or with S.toarray()"
+            "a sparse array and a number that is being differentiated can be multiplied if neither has more than two "
+            "dimensions. Write the product with such parts, or with S.toarray()"
         )
     return times(a.reshape(1, -1), x)[0] if a.ndim == 1 else times(a, x, transposed)
 
@@ -73,7 +73,7 @@ def times(a: Any, x: Any, transposed: bool = False) -> Any:
     if has_number(x):
         return call(times, a, x, transposed)
     a = a.T if transposed else a
-    # Of coordinates, some versions of SciPy drop the axis of a single row.
+    # Some versions of SciPy drop the axis of a single row of a matrix of coordinates.
     return carried_out(operator.matmul, a.tocsr() if a.format == "coo" else a, x)
 
 
@@ -85,9 +85,9 @@ def _times(a: Any, x: Any, transposed: bool = False) -> Any:
 
 
 def elementwise(function: Callable[..., Any], a: Any, b: Any) -> Any:
-    """`function(a, b)`, of which one is sparse and the other a number: `*` of a matrix is the product, as in SciPy.
+    """`function(a, b)` of a sparse array and a number, in either order; `*` of a matrix is the product, as in SciPy.
 
-    Raises TypeError for any other, of which the answer would mostly be sparse, with numbers in it.
+    Raises TypeError for any other function, whose answer would mostly be sparse, with numbers in it.
     """
     sparse_first = is_sparse(a)
     is_matrix = not isinstance(a if sparse_first else b, sys.modules["scipy.sparse"].sparray)

@@ -1,8 +1,8 @@
 """Tags: which call of a derivative operator a number belongs to, so that nested derivatives are not confused.
 
-Each call makes a fresh tag. An operation belongs to the newest tag among its operands, and a number with any other tag
-is a constant to it. Without tags, this program would answer 2: the inner derivative by `y` would take `x`, a number
-like `y`, for a variable of its own.
+Each call makes a new tag. An operation belongs to the newest tag among its operands, and a number with any other tag is
+a constant to it. Without tags, this program would answer 2: the inner derivative by `y` would take `x`, a number like
+`y`, for its own variable.
 
 >>> from shiftreset_ad import grad
 >>> grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0)
@@ -26,12 +26,12 @@ from shiftreset_ad.control import ControlError, GreenletError, Operation, Prompt
 
 _serials = itertools.count(1)
 
-# What looks at the operations of the derivatives that begin now: inside `debug()` a `Watcher`.
+# The `Watcher` of `debug()`, which looks at the operations of each derivative that begins now, or None.
 watcher: ContextVar[Any] = ContextVar("watcher", default=None)
 
 
 class _OpenTags(threading.local):
-    """The tags without control whose calls are going on in a thread."""
+    """The tags without control whose calls are running in a thread."""
 
     def __init__(self) -> None:
         self.tags: list[Tag] = []
@@ -41,26 +41,31 @@ _without_control = _OpenTags()
 
 
 class EscapedNumberError(ControlError):
-    """A number was used in an operation after the derivative that it belonged to was finished."""
+    """A number was used in an operation after its derivative had finished."""
 
 
 class WrongThreadError(ControlError):
-    """A number was used in another thread than the one that differentiates with respect to it."""
+    """A number was used in a thread that is not the thread of its derivative."""
 
 
 class Tag(Prompt):
-    """One call of a derivative operator; being a prompt, it is also what the operations on its numbers capture up to.
+    """One call of a derivative operator, and the prompt up to which the operations on its numbers capture.
 
-    `serial` orders tags by age; `level` counts how deep the call is nested, from 1. A mode without control, such as
-    forward mode, has nothing to capture: `around` and `finish` say where its call begins and ends. Of a call that is
-    `recorded`, the operations stay after its end. `copies` are those of large constant arrays, and `protected` the
-    arrays that its numbers hold and that cannot be written to, with the reason; `written` are those that have been
-    written to, and `shown` the numbers of those that `value` has given to the program; all by the arrays' ids.
-    `is_undone` says that the way back has put the old elements of the written ones back. `visible` are the older tags
-    that numbers have in the run of a function that sees only some, as it is one operation. A tag `is_hidden` from a
-    rule of the user's that runs below its level. Operations of one that `copies_all` keep copies of all older arrays,
-    so that these may be written to.
-    `site` is the call of the structured operation that is being carried out.
+    A mode without control, such as forward mode, has nothing to capture: its call begins with `around`, and ends with
+    `finish`.
+
+    *   `serial`: orders tags by age;
+    *   `level`: how deep the call is nested, from 1;
+    *   `recorded`: the operations stay after the end of the call;
+    *   `copies`: the copies of large constant arrays, by the ids of the arrays;
+    *   `protected`: the arrays that its numbers may not write to, with the reasons, by their ids;
+    *   `written`: the arrays that its numbers have written to, by their ids;
+    *   `shown`: the numbers whose arrays `value` has given to the program, by the ids of the arrays;
+    *   `is_undone`: the way back has put the old elements back into the written arrays;
+    *   `visible`: the older tags that this run may see, if the function is one operation; None means all;
+    *   `is_hidden`: a rule of the user is running that may not see this tag, as the rule runs below its level;
+    *   `copies_all`: operations keep copies of all older arrays, so the program may write to these;
+    *   `site`: the call of the structured operation that is being carried out.
     """
 
     __slots__ = (
@@ -120,7 +125,7 @@ class Tag(Prompt):
             self.closed(None, None)
 
     def misplaced(self) -> ControlError:
-        """The error for a capture that could not reach the driver."""
+        """The error for a capture that did not reach the driver."""
         if threading.get_ident() != self.thread:
             return WrongThreadError(
                 f"a number of level {self.level} is used in another thread than its grad runs in. "
@@ -133,14 +138,16 @@ class Tag(Prompt):
 
 
 def nothing_to_capture(source: Any, answers: Any) -> NoReturn:
-    """What `capture` is in a tag without control. Operations that find another one call it with their answers: it looks
-    at them, or raises, as the call is over.
+    """The `capture` of an open tag without control, which is never called.
+
+    Operations that find another `capture` call it with their answers: a watcher looks at the answers, and the `capture`
+    of a finished call raises.
     """
     raise ControlError("an operation of a mode without control was captured")
 
 
 def attended(answers: Any, tag: Tag) -> Any:
-    """The answers of an operation without control, at its end; EscapedNumberError if that of its call has come, too."""
+    """The answers of an operation without control, at its end; EscapedNumberError if its call has ended."""
     if tag.capture is not nothing_to_capture:
         tag.capture(None, answers)
     return answers
@@ -155,7 +162,7 @@ def _refuse_escaped(level: int, source: Any, message: Any) -> NoReturn:
 
 
 def capture(tag: Tag, operation: Operation) -> None:
-    """Leave the program for the handler of `tag`, and come back when that has kept the operation."""
+    """Leave the program for the handler of `tag`, and come back when the handler has kept the operation."""
     try:
         if tag.capture(here(), operation):
             raise tag.misplaced()
@@ -164,7 +171,7 @@ def capture(tag: Tag, operation: Operation) -> None:
 
 
 def open_tags() -> list[Tag]:
-    """The tags of all derivatives that are being computed where this is called, the oldest first."""
+    """The tags of all derivatives that are being computed around the call, the oldest first."""
     captured = [body.prompt for body in enclosing() if isinstance(body.prompt, Tag)]
     tags = sorted([*captured, *_without_control.tags], key=lambda tag: tag.serial)
     for i in reversed(range(len(tags))):
@@ -175,7 +182,7 @@ def open_tags() -> list[Tag]:
 
 
 def visible_tags() -> list[Tag]:
-    """Of the open tags those that the code which calls this is to know of."""
+    """The open tags that the calling code may see."""
     return [tag for tag in open_tags() if not tag.is_hidden]
 
 
@@ -188,7 +195,7 @@ def innermost_tag() -> Tag | None:
 
 
 def innermost_in_need() -> Tag | None:
-    """The tag of the innermost derivative running here that needs older arrays as they are."""
+    """The tag of the innermost derivative running here that needs older arrays unchanged."""
     for body in enclosing():
         tag = body.prompt
         if isinstance(tag, Tag) and not tag.copies_all:
@@ -197,7 +204,7 @@ def innermost_in_need() -> Tag | None:
 
 
 def seeing(tags: Collection[Tag], function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function`, which is to know of these tags alone, and of those that begin in it."""
+    """Call `function`, which may see only these tags, and the tags that begin in it."""
     hidden = [tag for tag in visible_tags() if tag not in tags]
     try:
         for tag in hidden:
@@ -209,7 +216,7 @@ def seeing(tags: Collection[Tag], function: Callable[..., Any], *args: Any) -> A
 
 
 def copying(function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function` while all derivatives that run here copy older arrays: it may write to those that it makes."""
+    """Call `function` while all derivatives that run here copy older arrays, so it may write to its own."""
     tags = {tag for body in enclosing() if isinstance(tag := body.prompt, Tag) and not tag.copies_all}
     try:
         for tag in tags:

@@ -1,8 +1,8 @@
 """Writing in place, as the program asks for it: `x[i] = v`, `x += v`, `out=x`, `numpy.add.at`.
 
-What is written goes into the memory of the array, so every name for it and every view of it sees the new value, as in
-NumPy. What cannot be is an error: arrays that are not the program's own, and those of an outer derivative while an
-inner one runs, which still needs their old values.
+A write goes into the memory of the array, so every name and every view of the array sees the new value, as in NumPy. It
+is an error to write to an array that is not the program's own, or to an array of an outer derivative while an inner
+derivative runs, which still needs the old values.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from shiftreset_ad.rules.building import array, gathered
 from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
 from shiftreset_ad.rules.numpy.reductions import mask_of
 
-MANY = 100  # mentions of one position: its sum is then taken at once, in another order than NumPy's
+MANY = 100  # mentions of one position; above it, the sum is taken at once, and not in NumPy's order
 
 
 def set_item(x: Number, index: Any, item: Any) -> None:
     """x[index] = item."""
     if isinstance(index, Number):
-        operator.index(cast(Any, index))  # the error for an index that is no integer
+        operator.index(cast(Any, index))  # raises for an index that is no integer
     write_as_asked(x, index, item, "x[i] = v")
 
 
@@ -56,7 +56,7 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
     def method(x: Number, v: Any) -> Any:
         if type(x.inside) is float or not isinstance(in_memory(x), ndarray):
             _require_of_numpy(x, f"x {symbol}= v")
-            return operate(x, v)  # a scalar: as in Python, the name gets another object
+            return operate(x, v)  # a scalar: the name gets another object, as in Python
         _require_older(v, x, f"x {symbol}= v")
         y = operate(x, v)
         if y is NotImplemented:
@@ -73,15 +73,15 @@ def in_place(operate: Callable[[Any, Any], Any], symbol: str) -> Callable[[Any, 
 
 
 def function_into(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function with `out=`: its answer is written there."""
+    """Call a function with `out=`, and write its answer there."""
     options = dict(kwargs)
     out = options.pop("out")
     if function in WRITES_BEFORE_IT_HAS_READ:
         parts = args[0] if isinstance(args[0], list | tuple) else ()
         if any(shares_memory(x, out) for x in (*args, *parts)):
             raise ValueError(
-                f"{name_of(function)}: out= has memory in common with an argument, and NumPy's function writes there "
-                "before it has read everything. Write its result by x[...] = f(y)"
+                f"{name_of(function)}: out= has memory in common with an argument, and NumPy's function writes to out= "
+                "before it has read the argument. Write the result by x[...] = f(y)"
             )
     return _into(name_of(function), out, function(*args, **options))
 
@@ -96,7 +96,7 @@ def shares_memory(x: Any, out: Any) -> bool:
 
 
 def ufunc_into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc with `out=`, and with `where=`: only the elements are computed that are chosen."""
+    """Call a ufunc with `out=`. With `where=`, only the chosen elements are computed."""
     options = dict(kwargs)
     out, where = options.pop("out"), options.pop("where", True) if method == "__call__" else True
     name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
@@ -126,7 +126,7 @@ def _write_into(name: str, out: Any, place: Any, y: Any) -> None:
     elif has_number(y):
         raise TypeError(
             f"{name}: the result has numbers that are being differentiated, and the array to write it to (by out=, or "
-            f"an operator such as +=) is a plain one{_integers(out)}, in which they do not fit. Make a new array: "
+            f"by an operator such as +=) is a plain array{_integers(out)}, which cannot hold them. Make a new array: "
             f"y = f(x) for f(x, out=y), y = y + x for y += x; or make the array by numpy.zeros_like(x), "
             f"or {taking_numbers('y')}"
         )
@@ -139,12 +139,13 @@ def _integers(array: ndarray) -> str:
 
 
 def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
-    """`ufunc.at(x, index, operand)`: positions that are named twice are worked on twice."""
+    """`ufunc.at(x, index, operand)`: a position that is named twice is changed twice."""
     name = f"{name_of(ufunc)}.at"
     if not isinstance(cast(object, x), Number):
         raise TypeError(
-            f"{name}: the operand has numbers that are being differentiated, and the array is a plain one, in which "
-            f"they do not fit. Make it by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or {taking_numbers('y')}"
+            f"{name}: the operand has numbers that are being differentiated, and the array is a plain array, which "
+            "cannot hold them. Make the array by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or "
+            f"{taking_numbers('y')}"
         )
     statement = f"{name}(x, i, v)"
     if names_each_position_once(index):
@@ -165,7 +166,7 @@ def at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
 
 
 def _rounds(places: Any) -> list[tuple[Any, ...]]:
-    """Where the first mention of each place is, the second one and so on; each as an index."""
+    """The indices of the first mention of each place, of the second mention, and so on."""
     order = np.argsort(places, axis=None, kind="stable")
     in_order = places.ravel()[order]
     first = np.searchsorted(in_order, in_order)
@@ -174,7 +175,7 @@ def _rounds(places: Any) -> list[tuple[Any, ...]]:
 
 
 def write_as_asked(x: Any, index: Any, item: Any, statement: str) -> None:
-    """x[index] = item, where the `statement` of the program says so; TypeError if it cannot be as NumPy has it."""
+    """x[index] = item, for this `statement` of the program; TypeError where NumPy's meaning cannot be kept."""
     if isinstance(item, Number):
         if item.tag is x.tag and _is_part(item, x, index):
             return  # x[i] = x[i], the last step of x[i] += v
@@ -191,12 +192,12 @@ def write_as_asked(x: Any, index: Any, item: Any, statement: str) -> None:
 
 
 def _as_item(item: Any) -> Any:
-    """What is written, as a number or a plain array; a list of numbers, or an array of objects, as one number."""
+    """`item` as a number or a plain array. A list of numbers, or an array of objects, becomes one number."""
     return array(item) if isinstance(item, list | tuple) else gathered(item)
 
 
 def _last(item: Any, places: Any, shape: tuple[int, ...]) -> Any:
-    """For each position of those that are named more than once, what is written to it last."""
+    """What is written last to each position, where positions are named more than once."""
     spread = np.broadcast_to(item, places.shape + shape[1:])
     last = np.zeros(shape[0], np.intp)
     last[places.ravel()] = np.arange(places.size)
@@ -212,9 +213,9 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
     running = innermost_in_need()
     if running is not None and running.serial > x.tag.serial:
         raise TypeError(
-            f"{statement}: x belongs to an outer derivative, and the inner one that is running still needs its old "
-            "value. Make the array inside of the inner function, by shiftreset_ad.zeros(shape) or numpy.zeros_like of "
-            "its argument, or make a new one with numpy.where or numpy.concatenate"
+            f"{statement}: x belongs to an outer derivative, and the inner derivative, which is running, still needs "
+            "its old value. Make the array inside the inner function, by shiftreset_ad.zeros(shape) or "
+            "numpy.zeros_like of its argument, or make a new array with numpy.where or numpy.concatenate"
         )
     if not array.flags.writeable:
         raise ValueError(f"{statement}: assignment destination is read-only")
@@ -227,44 +228,44 @@ def _require_writable(x: Number, item: Any, statement: str) -> None:
         raise TypeError(f"{statement}: a {type(item).__name__} cannot be written to an array of numbers{instead}")
     if is_complex(item) and not is_complex(x):
         raise TypeError(
-            f"{statement}: the value is complex, and x is an array of real numbers. Write its real part, numpy.real(v)"
+            f"{statement}: v is complex, and x is an array of real numbers. Write its real part, numpy.real(v)"
         )
 
 
 def _require_of_numpy(x: Number, statement: str) -> None:
-    """Raise TypeError if `x` has the array of another library."""
+    """Raise TypeError if `x` holds an array of another library."""
     array = innermost(x)
     if isinstance(array, Wrapped) and array.inside is None and shape_of(x):
         array.refuse_writing(statement)
 
 
 def _require_own_memory(x: Number, statement: str) -> None:
-    """Raise TypeError if some level of `x` has its array from elsewhere, or sees its memory as it cannot be written."""
+    """Raise TypeError if some level of `x` has a protected array, or is a view that cannot be written to."""
     place = id(block_of(x))
     for number in levels_of(x):
         if place in number.tag.protected:
             _, reason = number.tag.protected[place]
             raise TypeError(
-                f"{statement}: the memory of x {reason}, and is not for the function to write to. Write to a copy, "
+                f"{statement}: the memory of x {reason}, so the function may not write to it. Write to a copy, "
                 "y = x.copy()"
             )
         if not number.is_selected():
             raise TypeError(
-                f"{statement}: x is a view that cannot be written to: of the imaginary part, numpy.imag(z), or one "
-                "that repeats elements. Write to the array itself, z[i] = a + 1j * b"
+                f"{statement}: x is a view that cannot be written to: a view of the imaginary part, numpy.imag(z), or "
+                "a view that repeats elements. Write to the array itself, z[i] = a + 1j * b"
             )
 
 
 def _require_older(item: Any, x: Number, statement: str) -> None:
     if isinstance(item, Number) and item.tag.serial > x.tag.serial:
         raise TypeError(
-            f"{statement}: x belongs to an outer derivative, and v to an inner one. Make the array inside of the inner "
-            "function, by shiftreset_ad.zeros(shape) or numpy.zeros_like(v)"
+            f"{statement}: x belongs to an outer derivative, and v to an inner derivative. Make the array inside the "
+            "inner function, by shiftreset_ad.zeros(shape) or numpy.zeros_like(v)"
         )
 
 
 def _is_part(item: Number, x: Number, index: Any) -> bool:
-    """Whether `item` is the very view x[index]."""
+    """Whether `item` is the view x[index] itself."""
     inner, whole = in_memory(item), in_memory(x)
     if not is_view(inner, whole) or shape_of(whole) != shape_of(x) or not names_each_position_once(index):
         return False

@@ -211,7 +211,7 @@ def test_levels_in_place() -> None:
         return jvp(inner, (ONES,), (x,))[1]
 
     for operator in (lambda f: grad(f)(X), lambda f: jvp(f, (X,), (V,))):
-        with pytest.raises(TypeError, match=r"^x \+= v: x belongs to an outer derivative, and v to an inner one"):
+        with pytest.raises(TypeError, match=r"^x \+= v: x belongs to an outer derivative, and v to an inner"):
             operator(inner_value)
 
     def between(x: Any) -> Any:

@@ -143,7 +143,7 @@ def test_an_argument_that_is_written_to_inside_is_an_error(n):
         argument[:] = 5.0
         return y
 
-    with pytest.raises(ControlError, match="written to"):
+    with pytest.raises(ControlError, match="wrote to an argument"):
         grad(f)(argument)
 
 

@@ -1,4 +1,4 @@
-"""The way back of `vjp` and `linearize`, which can be gone any number of times."""
+"""The way back of `vjp` and `linearize`, which can be run any number of times."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def test_an_argument_that_is_written_to_inside_is_an_error(n: int) -> None:
         argument[1] = 5.0
         return y
 
-    with pytest.raises(ControlError, match=rf"an argument, an array of shape \({n},\), was written to.*x\.copy"):
+    with pytest.raises(ControlError, match=rf"wrote to an argument, an array of shape \({n},\),.*x\.copy"):
         vjp(f, argument)
 
 

@@ -1,4 +1,4 @@
-"""Elementwise operations of forward mode: tangents, times the partial derivatives."""
+"""Elementwise operations of forward mode: tangents times partial derivatives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         tag, primal = x.tag, x.primal
         y = function(primal)
         y_dot = times_partial(x.tangent, y, primal)
-        # Of the operand, as the absolute value of a complex number is a float, and its tangent must become one.
+        # The operand decides: the absolute value of a complex number is a float, and its tangent must become one too.
         answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
@@ -33,7 +33,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 
 
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
-    """The operation for y = function(a, b), of which one operand at least is a `NumF`."""
+    """The operation for y = function(a, b), where at least one operand is a `NumF`."""
     times_a, times_b = (partial and times(partial) for partial in partials)
 
     def operate(a: Any, b: Any) -> Any:

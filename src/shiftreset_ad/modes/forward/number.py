@@ -1,9 +1,8 @@
 """Forward mode: a number carries its tangent along, and each operation computes both. No control is needed.
 
 For y = f(a, b), y_dot = df/da a_dot + df/db b_dot (Wang et al. 2019, section 2; Krawiec et al. 2022, section 4). The
-partial derivatives and linear maps are those of reverse mode, from the same tables. Numbers nest by their tags, in any
-mix with those of reverse mode: primal and tangent may be numbers of an older tag, and the arithmetic on them is by
-ordinary operators.
+partial derivatives and linear maps come from the same tables as in reverse mode. Numbers nest by their tags, in any mix
+with reverse mode: primal and tangent may be numbers of an older tag, and ordinary operators compute with them.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ FLOAT64 = np.dtype(float64)
 class NumF(ArrayNumber):
     """A value in forward mode: its `primal`, its `tangent` of the same shape, and the `tag` of its derivative.
 
-    So that a program may write to arrays, tangents share memory just as their values do.
+    Tangents share memory just as their values do, so that a program may write to arrays.
     """
 
     __slots__ = ("has_views", "primal", "tag", "tangent")
-    has_views: bool  # if it is there, the array is a view, or there are views of it
+    has_views: bool  # set if the array is a view, or has views
 
     def __init__(self, primal: Primal, tangent: Tangent, tag: Tag) -> None:
         self.primal = primal
@@ -84,7 +83,7 @@ class NumF(ArrayNumber):
         return NumF(copied_part(self.primal, index), copied_part(self.tangent, index), self.tag)
 
     def write(self, index: Any, item: Any) -> None:
-        """Write to the value and to the tangent, of which every view of the one has the same view of the other."""
+        """Write to the value and to the tangent: a view of the value has the same view of the tangent."""
         self.tag.require_open()
         active = type(item) is NumF and item.tag is self.tag
         y, y_dot = (item.primal, item.tangent) if active else (item, 0.0)
@@ -107,12 +106,12 @@ NumF.inside = NumF.primal  # type: ignore[method-assign,misc]  # as a slot, whic
 
 
 def constant(tangents: list[Tangent], array: Primal, tag: Tag) -> NumF:
-    """A constant array as a number, with a tangent of zero to which tangents like these can be written."""
+    """A constant array as a number with a zero tangent, to which tangents like these can be written."""
     return NumF(array, with_levels_of(zeros_alike(array), array, *tangents), tag)
 
 
 def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
-    """The view of `x` that has the value `y`, by a function that makes such a view of the tangent, too."""
+    """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
     if not hasattr(x, "has_views"):
         if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
             mirror(x)
@@ -125,8 +124,9 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
 
 
 def mirror(x: NumF, y: Primal = 0.0, y_dot: Tangent = 0.0) -> None:
-    """Have the tangent of `x` lie in memory as its value does, so that what is a view there is one here, too, and that
-    `y` can be written to the value, and `y_dot` to the tangent.
+    """Have the tangent of `x` lie in memory as its value does, so that both have the same views.
+
+    Give both the levels of `y` and `y_dot`, so that `y` can be written to the value, and `y_dot` to the tangent.
     """
     value, tangent = with_levels_of(x.primal, y), in_memory(x.tangent)
     has_levels = not lacks(x.tangent, tags_of(value) | tags_of(y_dot))
@@ -143,9 +143,9 @@ def mirror(x: NumF, y: Primal = 0.0, y_dot: Tangent = 0.0) -> None:
 
 
 def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
-    """The answer `y` of an operation with its tangent; `y` itself if it is an integer, say, and so constant.
+    """The answer `y` of an operation with its tangent; `y` itself if it is a constant, such as an integer.
 
-    The tangent may share memory with `x_dot`, that of an operand, and then is copied.
+    A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
     is_usual = type(y) is ndarray and type(y_dot) is ndarray and y.dtype is y_dot.dtype is FLOAT64
     if x_dot is not None and (not is_usual or y_dot is x_dot or y_dot.base is not None):

@@ -27,7 +27,7 @@ def push(
 ) -> tuple[Primal, list[Tangent], Any]:
     """The value of `f`, the tangents of the numbers in it, and what `f` returned beside it.
 
-    `tangents` belong to the numbers in the arguments; here and in the answer, None stands for zero.
+    `tangents` belong to the numbers in the arguments. A tangent None, given or returned, is zero.
     """
     levels = (x.tag.level for x in (*arguments.numbers, *tangents) if isinstance(x, Number))
     tag = Tag.around(levels, partial(constant, tangents))

@@ -8,7 +8,7 @@
 *   `kept`: constants that the way back needs; `recording`: a way back that runs any number of times;
 *   `collector`: Python's collector, while many operations wait.
 
-Here the class is put together: what a number does in reverse mode is what these modules define.
+This file puts the class together from what these modules define.
 """
 
 from shiftreset_ad.modes.reverse import backpropagation, elementwise, writing

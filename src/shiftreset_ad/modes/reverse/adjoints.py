@@ -1,16 +1,16 @@
 """Adjoints are destinations: the one place where contributions to an adjoint are added up.
 
-An adjoint starts as `ZERO` and is replaced by the first contribution. A later one is added in place, but only into an
-array that nothing else sees (`owns`): the pullback of an addition gives both operands the same array.
+An adjoint starts as `ZERO`. The first contribution replaces it. A later contribution is added in place, but only into
+an array that nothing else sees (`owns`): the pullback of an addition gives both operands the same array.
 
-An element that was read, `x[i]`, gives its adjoint back by adding into that part of the adjoint of `x`, never through a
-full-size array of zeros: a loop over n elements costs O(n). Where the contributions are themselves numbers being
-differentiated, they are kept and summed once, which takes fewer operations.
+The adjoint of an element `x[i]` is added into that part of the adjoint of `x`, without a full-size array of zeros: a
+loop over n elements costs O(n). Contributions that are numbers of an outer derivative are kept and summed once, which
+takes fewer operations.
 
-An element that was never read has a zero that no infinite partial may turn into NaN, as has one that was not chosen
-(`rules/masked.py`). An adjoint that has such zeros is a `Partial` or a `Held`.
+An element that was never read, or not chosen (`rules/masked.py`), has a zero that no infinite partial may turn into
+NaN. An adjoint with such zeros is a `Partial` or a `Held`.
 
-An array that the program has written to has its adjoint in its `Memory`.
+The adjoint of an array that the program has written to is in the `Memory` of the array.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PLAIN = (float, complex, np.generic, ndarray)
 
 
 class Partial:
-    """An adjoint in plain `values` of which only a part counts, where `mask` is True."""
+    """An adjoint in plain `values`, which count where `mask` is True."""
 
     __slots__ = ("mask", "values")
 
@@ -49,10 +49,11 @@ class Partial:
 
 
 class Held:
-    """An adjoint that has not been summed yet, or in numbers of which only a part counts.
+    """An adjoint that has not been summed yet, or an adjoint in numbers of which only a part counts.
 
-    It is the sum of a `whole`, which counts only where `mask` says so, if there is one, and of contributions to parts,
-    the `values` at these `indices`, each with the mask of what counts in it, or True.
+    It is the sum of a `whole` and of contributions to parts. The `whole` counts where `mask` is True, or everywhere if
+    `mask` is None. The contributions are the `values` at these `indices`, each with the mask of what counts in it, or
+    True.
     """
 
     __slots__ = ("indices", "mask", "masks", "values", "whole")
@@ -69,7 +70,7 @@ UNSETTLED = PLACES | {Held, Partial}
 
 
 class Accumulator(Protocol):
-    """What has an adjoint; `owns` says of an array adjoint that nothing else sees it."""
+    """What has an adjoint. `owns`: nothing else sees the array of the adjoint."""
 
     primal: Primal
     adjoint: Adjoint
@@ -79,7 +80,7 @@ class Accumulator(Protocol):
 def cotangent(y: Accumulator, site: Any) -> Cotangent:
     """The adjoint of `y`, as linear maps take it; None if nothing that counts has used `y`.
 
-    It is `Masked` where only a part counts, if the function is linear: then its call `site` is the function.
+    If only a part counts, a linear function gets it `Masked`. The call `site` of a linear function is the function.
     """
     y_bar = summed(y)
     if y_bar is ZERO:
@@ -90,7 +91,7 @@ def cotangent(y: Accumulator, site: Any) -> Cotangent:
 
 
 def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent) -> None:
-    """Add to the adjoint of each active operand what its linear map makes of the adjoint of the answer."""
+    """Pull the adjoint of the answer back to each active operand, and add the result to its adjoint."""
     is_masked = type(y_bar) is Masked
     for x, linear_map in active:
         x_bar = through(linear_map.pullback, y_bar) if is_masked else linear_map.pullback(y_bar)
@@ -105,7 +106,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
-    """Add the contribution `x_bar` to the adjoint of `x`; `owned` says that nothing else sees the array `x_bar`."""
+    """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     primal, adjoint = x.primal, x.adjoint
     if (
         type(x_bar) is not ndarray
@@ -145,7 +146,7 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 
 
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
-    """Add a contribution that only counts where its mask says so."""
+    """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
     shape = shape_of(primal)
     if mask.shape != shape:
@@ -178,7 +179,7 @@ def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
 
 
 def summed(x: Accumulator) -> Cotangent:
-    """The adjoint of `x`, summed; `Masked`, if only a part of it counts, and ZERO, if nothing does."""
+    """The adjoint of `x`, summed; `Masked` if only a part counts, and ZERO if nothing counts."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
         return adjoint
@@ -191,7 +192,7 @@ def summed(x: Accumulator) -> Cotangent:
         values = settle(x)
         if mask is None:
             return values
-    if is_staged(mask):  # it is another each time that the steps are taken
+    if is_staged(mask):  # each replay of the steps has another mask
         return Masked(values, mask)
     count = np.count_nonzero(mask)
     if count == mask.size:
@@ -203,7 +204,7 @@ def summed(x: Accumulator) -> Cotangent:
 
 
 def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
-    """Where an adjoint that has not been summed yet counts; None is everywhere."""
+    """Where an adjoint counts that has not been summed yet; None means everywhere."""
     if held.whole is not ZERO and held.mask is None:
         return None
     mask = np.zeros(shape, bool) if held.mask is None else held.mask
@@ -215,7 +216,7 @@ def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
 
 
 def settle(x: Accumulator) -> Cotangent:
-    """The adjoint of `x`, summed; of a view of what the program has written to it is zero, as the memory has it."""
+    """The adjoint of `x`, summed; ZERO for a view of written memory, as the memory has the adjoint."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
         return adjoint
@@ -233,7 +234,7 @@ def settle(x: Accumulator) -> Cotangent:
 
 
 def given_up(x: Accumulator) -> Cotangent:
-    """The adjoint of a memory, from here on that of the number that it belongs to, as all writes have been undone."""
+    """Give the adjoint of a memory back to the number that owns the memory, as all writes have been undone."""
     memory = x.adjoint
     adjoint = memory.adjoint
     if adjoint is None or not (is_staged(memory.mask) or memory.mask.any()):
@@ -248,10 +249,10 @@ def given_up(x: Accumulator) -> Cotangent:
 
 
 def conforms(x_bar: Cotangent, primal: Primal) -> bool:
-    """Whether `conform` has surely nothing to do; for numbers, too, as to ask them for their shapes takes longer."""
+    """Whether `conform` surely has nothing to do. It looks at plain values, as shapes of numbers take longer."""
     try:
         x_bar, primal = plain_value(x_bar), plain_value(primal)
-    except TypeError:  # one has no single value
+    except TypeError:  # a stack has no single value
         return False
     kind, kind_of_primal = type(x_bar), type(primal)
     if kind is ndarray:
@@ -260,21 +261,21 @@ def conforms(x_bar: Cotangent, primal: Primal) -> bool:
 
 
 def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
-    """`x_bar` with broadcasting undone, in the precision of `primal`, real if that is; a scalar without dimensions."""
+    """`x_bar` in the shape and precision of `primal`, real if `primal` is real; a scalar if it has no dimensions."""
     x_bar = unbroadcast(x_bar, shape_of(primal))
     if MET:
         x_bar = in_library_of(primal, x_bar)
     if type(primal) is not float:
         x_bar = in_precision(x_bar, dtype_of(primal))
         if type(x_bar) is complex:
-            x_bar = np.complex128(x_bar)  # which has the interface of an array
+            x_bar = np.complex128(x_bar)  # it has the interface of an array
     elif is_complex(x_bar):
         x_bar = np.real(x_bar)
     return x_bar[()] if type(x_bar) is ndarray and x_bar.ndim == 0 else x_bar
 
 
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
-    """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`."""
+    """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
     primal, adjoint = x.primal, x.adjoint
     kind = type(adjoint)
     if kind in PLACES:
@@ -293,7 +294,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
         if not x.owns:
             x.adjoint = adjoint = Partial(adjoint.values.copy(), adjoint.mask.copy())
             x.owns = True
-        if type(index) is int and mask is True:  # an element, of which there may be many
+        if type(index) is int and mask is True:  # one element: a loop may read many
             adjoint.values[index] += y_bar
             adjoint.mask[index] = True
         else:
@@ -320,7 +321,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
 
 
 def hold(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
-    """Keep a contribution to a part, to be added when the adjoint is asked for."""
+    """Keep a contribution to a part, and add it when the adjoint is needed."""
     adjoint = x.adjoint
     if type(adjoint) is Partial:
         x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
@@ -332,7 +333,7 @@ def hold(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
 
 
 def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
-    """An adjoint as an array of the library that its value belongs to, other than NumPy; of NumPy's, as it is."""
+    """An adjoint as an array of the library of its value; an adjoint of a NumPy array as it is."""
     if adjoint is ZERO:
         if type(innermost(primal)) is not Standard:
             return ZERO
@@ -341,7 +342,7 @@ def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
 
 
 def finished(x: Accumulator) -> Cotangent:
-    """The adjoint of an input as the user gets it: of the input's own type, in C order, and the user's to keep."""
+    """The adjoint of an input as the user gets it: of the type of the input, in C order, in memory of its own."""
     primal, adjoint = x.primal, settle(x)
     if type(primal) is type(adjoint) is float:
         return 0.0 if adjoint is ZERO else adjoint
@@ -354,14 +355,14 @@ def finished(x: Accumulator) -> Cotangent:
             return adjoint if x.owns and adjoint.flags.c_contiguous else adjoint.copy()
         if is_staged(adjoint) and not primal.shape:
             return astype(adjoint, primal.dtype).of_type_of(primal)
-        if isinstance(adjoint, PLAIN):  # of an array without dimensions, or in another order of bytes
+        if isinstance(adjoint, PLAIN):  # the input has no dimensions, or another order of bytes
             return np.array(adjoint, primal.dtype)
-        # A number of its own, as another input may have been given the same.
+        # A copy, as another input may have the same number for its adjoint.
         return in_order(+adjoint if dtype_of(adjoint) == primal.dtype else astype(adjoint, primal.dtype), "C")
     if issubclass(type(primal), PLAIN):
         if type(primal) is float:
             adjoint = conform(adjoint, primal)
-        elif type(adjoint) is not type(primal):  # it may be too large for the type
+        elif type(adjoint) is not type(primal):  # the adjoint may be too large for the type
             adjoint = without_warnings(conform, adjoint, primal)
         if is_staged(adjoint):
             return adjoint.of_type_of(primal)
@@ -369,7 +370,7 @@ def finished(x: Accumulator) -> Cotangent:
         return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
     if isinstance(primal, Wrapped):
         return as_the_users(primal, None if adjoint is ZERO else adjoint)
-    # A number of an outer derivative, and so is its adjoint, unless it is the same everywhere.
+    # The input is a number of an outer derivative. So is its adjoint, unless the adjoint is constant.
     shape = shape_of(primal)
     if adjoint is ZERO:
         return np.zeros(shape, dtype_of(primal)) if shape else 0j if is_complex(primal) else adjoint

@@ -12,7 +12,7 @@ For y = a * b, Wang et al. (ICFP 2019, Fig. 8) capture the rest of the forward p
 
 The same steps, numbered as in the code below:
 
-1.  An operation computes its answer `y` in the program's own frame, so that the program sees an error where it belongs.
+1.  An operation computes its answer `y` in the program's own frame, so the program sees an error in the right place.
 2.  `capture` leaves the program with a tuple that says how to go back: `(pullback, y, ...)`.
 3.  The handler that waits in `there_and_back` keeps the tuple on `pending` and resumes the program with `y`.
 4.  When the program has come to its end, `backward` resumes the pending operations, last in, first out. Each adds to
@@ -21,8 +21,8 @@ The same steps, numbered as in the code below:
 The list `pending` is a tape: the waiting handlers, defunctionalised (section 3.5). A handler that waited in a frame of
 its own, as in the paper, would do the same, and a million of them would need a million frames.
 
-Numbers nest: `primal` and `adjoint` may be numbers of an older tag. The arithmetic on them is by ordinary operators, so
-it consists of operations of the outer program (section 3.7; Pearlmutter and Siskind, TOPLAS 2008).
+Numbers nest: `primal` and `adjoint` may be numbers of an older tag. Ordinary operators compute with them, so each step
+is an operation of the outer program (section 3.7; Pearlmutter and Siskind, TOPLAS 2008).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture, watcher
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 
-# One operation. Here are those with linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the
-# same steps in `elementwise`, specialised, as they decide the speed.
+# One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
+# `elementwise`, which is specialised, as these operations decide the speed.
 
 
 def operation(tag: Tag, answer: Primal, active: Active) -> Any:
-    """Carry out an operation that has this answer (1), and these linear maps for its active operands."""
+    """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
     if not is_inexact(answer):
         return other_answers(tag, answer, active, site)
@@ -60,7 +60,7 @@ def pull(operation: Operation) -> None:
     """Accumulate (4): each active operand gets its share of the adjoint of `y`."""
     _, y, active, site = operation
     y_bar = cotangent(y, site)
-    if y_bar is not None:  # something that counts has used y
+    if y_bar is not None:  # something that counts used y
         contribute(active, y_bar)
 
 
@@ -74,7 +74,7 @@ def there_and_back(
 ) -> tuple[Primal, list[Cotangent], Any]:
     """The value of a program, its derivative by each of these numbers, and what it returned beside the value.
 
-    `program` makes the program of the numbers that it begins with, and `scalar` takes its result apart.
+    `program(xs)` is the program that begins with the numbers `xs`, and `scalar` takes its result apart.
     """
     tag = ReverseTag()
     xs = arrived(numbers, tag)
@@ -89,7 +89,7 @@ def there_and_back(
 
 
 def backward(pending: list[Operation]) -> None:
-    """Resume the pending operations, last in, first out; each is freed once it is done."""
+    """Resume the pending operations, last in, first out, and free each one when it is done."""
     pop, watch, operation = pending.pop, watcher.get(), None
     if watch is not None:
         watch.backward(pending)

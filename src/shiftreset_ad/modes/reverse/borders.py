@@ -18,25 +18,25 @@ from shiftreset_ad.rules.annotations import Primal
 
 
 def arrived(numbers: list[Primal], tag: Tag) -> list[NumR]:
-    """The numbers that a program under this tag begins with. The program may not write to their arrays."""
+    """The numbers with which a program under this tag begins. The program may not write to their arrays."""
     for number in numbers:
         protect(tag, number, "is an argument")
     return [NumR(number, ZERO, tag) for number in numbers]
 
 
 def unchanged_inputs(numbers: list[Primal]) -> list[Operation]:
-    """The operations that check on the way back that nobody has written to the arrays among the inputs."""
+    """Operations that check, on the way back, that nobody has written to the arrays among the inputs."""
     return [unchanged(number) for number in numbers if issubclass(type(number), ndarray)]
 
 
 def departed(answer: Any, aux: Any, tag: Tag) -> tuple[Any, Any]:
-    """What the program returned, as values one level below: the way back puts old elements into written arrays."""
-    tag.copies.clear()  # the operations have the copies, and are freed one by one
+    """What the program returned, as values one level below, before the way back puts old elements into arrays."""
+    tag.copies.clear()  # the operations hold the copies, and are freed one by one
     tag.protected.clear()
     value = last_value(answer) if type(answer) is NumR and answer.tag is tag else answer
     return value, None if aux is None else without_level(aux, tag, last_value)
 
 
 def last_value(x: NumR) -> Primal:
-    """The value of a number before the way back: a copy, if the way back will change it."""
+    """The value of a number before the way back: a copy if the way back will change the array."""
     return +x.primal if has_been_written(x) else x.primal

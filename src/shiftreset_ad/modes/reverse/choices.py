@@ -13,8 +13,9 @@ from shiftreset_ad.rules.masked import Choice
 def pulls_of_choice(
     partial_a: Callable[..., Choice], partial_b: Callable[..., Choice]
 ) -> tuple[Callable[..., None], ...]:
-    """The ways back through y = maximum(a, b), say, with both operands active, or one: for values of all kinds, as a
-    scalar that was not chosen must get no adjoint at all.
+    """The ways back through y = maximum(a, b), say, for both operands active, for `a` alone, and for `b` alone.
+
+    They serve values of all kinds. A scalar that was not chosen must get no adjoint at all.
     """
 
     def pull_both(operation: Operation) -> None:

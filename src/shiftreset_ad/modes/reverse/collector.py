@@ -1,7 +1,7 @@
 """The cyclic garbage collector while operations pile up.
 
 A million waiting operations are two million live objects, and at its default threshold the collector walks through them
-again and again, for 40% of the time in all. It stays on, but young objects are looked at only when there are many.
+again and again, for 40% of the time in all. It stays on, but looks at young objects only when there are many.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ YOUNG_OBJECTS = 100_000
 
 
 def with_relaxed_collector(function: Callable[[], Answer]) -> Answer:
-    """Call `function` with the collector's threshold raised, and put it back on every way out.
+    """Call `function` with the collector's threshold raised, and put the threshold back on every way out.
 
-    The threshold is the whole process's. Who finds it raised already, inside another call or beside one in another
-    thread, leaves it alone, and so nobody puts back what another has raised.
+    The whole process has one threshold. A call that finds it raised, by an outer call or by another thread, leaves it
+    alone. So no call puts back what another call has raised.
     """
     before = gc.get_threshold()
     raised = 0 < before[0] < YOUNG_OBJECTS  # 0 is "off"
@@ -28,8 +28,8 @@ def with_relaxed_collector(function: Callable[[], Answer]) -> Answer:
             gc.set_threshold(YOUNG_OBJECTS, *before[1:])
         answer = function()
         if raised and gc.get_threshold()[0] != YOUNG_OBJECTS:
-            before = gc.get_threshold()  # the function has set one of its own, which stays
+            before = gc.get_threshold()  # the function has set a threshold of its own, which stays
         return answer
     finally:
         if raised:
-            gc.set_threshold(*before)  # with no call before it, at which a KeyboardInterrupt could come first
+            gc.set_threshold(*before)  # a call before this one could be interrupted by KeyboardInterrupt

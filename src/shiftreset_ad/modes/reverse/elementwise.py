@@ -1,9 +1,12 @@
 """The operations on `NumR` that decide the speed: the elementwise ones, made from their partial derivatives, and x[i].
 
-The steps are those of `reverse`: compute the value, capture, come back, accumulate. Where the value is a scalar of the
-outermost level, the pullback calls nothing but the partials (`pull_both`, `pull_a`, `pull_b`, by which operands are
-active). On scalars that are numbers themselves, where arithmetic costs more than a call, it spares products by one
-(`pull_both_nested` ...). Everything else goes the general way (`pull_both_arrays` ...), by `accumulate`.
+The steps are those of `backpropagation`: compute the value, capture, come back, accumulate. There are three kinds
+of pullbacks, each for both operands active, for `a` alone, and for `b` alone:
+
+*   `pull_both`, `pull_a`, `pull_b`, for a scalar of the outermost level, call nothing but the partials;
+*   `pull_both_nested` and so on, for a scalar that is a number itself, spare products by 1, as a product costs more
+    than a call;
+*   `pull_both_arrays` and so on, for everything else, call `accumulate`.
 """
 
 from __future__ import annotations
@@ -38,12 +41,12 @@ from shiftreset_ad.rules.numpy.elementwise import CHOICES
 from shiftreset_ad.rules.table import require_order
 
 FLOAT64 = np.dtype(float64)
-LARGE = 1000  # elements; below it, a new array is quicker to have than the old one to write over
+LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 new = object.__new__
 
 
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
-    """The operation for y = function(a, b), of which one operand at least is a `NumR`."""
+    """The operation for y = function(a, b), where at least one operand is a `NumR`."""
     partial_a, partial_b = as_function(partials[0]), as_function(partials[1])
     times_a, times_b = times(partials[0]), times(partials[1])
     sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
@@ -114,11 +117,11 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             factor_a, factor_b = ieee(partial_a, r, p, q), ieee(partial_b, r, p, q)
         if sums_a:
             accumulate(a, y_bar)
-            y.owns = False  # it is the adjoint of a as well
+            y.owns = False  # y_bar is the adjoint of a as well
         else:
             accumulate(a, factor_a * y_bar, True)
             if type(factor_a) is NumR:
-                y.owns = False  # an outer operation has it as an operand
+                y.owns = False  # y_bar is an operand of an outer operation
         accumulate_last(b, factor_b, y, y_bar, sums_b)
 
     def pull_a_array(operation: Operation) -> None:
@@ -259,14 +262,14 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 
 
 def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
-    """Raise TypeError if an answer that is not in double precision is not a floating-point number at all."""
+    """Raise TypeError if an answer that is not in double precision is no floating-point number either."""
     is_inexact(answer)
     if function in CHOICES:
         require_order(function, answer)
 
 
 def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Cotangent, sums: bool) -> None:
-    """Add `factor * y_bar` to the adjoint of the last operand of `y`, which may use up the array `y_bar`."""
+    """Add `factor * y_bar` to the adjoint of the last operand of `y`. This may overwrite the array `y_bar`."""
     if sums:  # the factor is 1
         accumulate(x, y_bar, type(y_bar) is ndarray and y.owns)
     elif (
@@ -284,7 +287,7 @@ def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Cotangent, sums: bool)
 def without_derivative_in_one(
     function: Callable[..., Any], partials: Any, operate: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The operation where the table gives None for an operand: whatever it is, it is a constant."""
+    """The operation where the table gives None for an operand: this operand is always a constant."""
 
     def operate_on_other(*operands: Any) -> Any:
         given = [plain_value(x) if partial is None else x for x, partial in zip(operands, partials, strict=True)]
@@ -294,7 +297,7 @@ def without_derivative_in_one(
 
 
 def as_constant(constant: Any, x: NumR, function: Callable[..., Any], needed: bool) -> Any:
-    """The other operand of an operation on `x`, as it may be kept if the way back needs it; or NotImplemented."""
+    """The constant operand of an operation on `x`, copied if the way back needs it; or NotImplemented."""
     if type(constant) is ndarray and constant.dtype is not OBJECT:
         return frozen(constant, x.tag) if needed else constant
     operand = as_operand(constant, x, function)
@@ -308,7 +311,7 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
 
 
 def getitem(x: NumR, index: Any) -> Any:
-    """y = x[index], of which a program may do one for each element."""
+    """y = x[index]. It is fast, as a program may do it for each element."""
     primal = x.primal
     if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)

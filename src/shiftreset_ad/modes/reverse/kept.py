@@ -1,11 +1,11 @@
-"""Plain arrays that the way back needs again, although the program may have written to them meanwhile.
+"""Plain arrays that the way back needs as they were, although the program may write to them later.
 
     for row in data:
         buffer[:] = row
-        loss = loss + np.sum(x * buffer)        # d loss / dx needs every row, and `buffer` has the last one
+        loss = loss + np.sum(x * buffer)        # d loss / dx needs every row, and `buffer` has only the last row
 
-So an operation keeps a copy; of a large array, the one that an earlier operation made, if nothing has changed since.
-An array that can never be written to is kept as it is.
+So an operation keeps a copy. For a large array, it shares the copy of an earlier operation if the array has not changed
+since. An array that nobody can write to is kept as it is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
-SMALL = 4096  # elements; to copy these takes about as long as an operation on them, and to compare is no quicker
+SMALL = 4096  # elements; a copy takes about as long as an operation on the array, and a comparison takes no less
 
 
 def frozen(constant: Any, tag: Tag) -> Any:
@@ -36,7 +36,7 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if type(constant) is list:
         return [frozen(part, tag) for part in constant]
     if isinstance(constant, Number):
-        is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # as x[..., 0] is, a view
+        is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # such as the view x[..., 0]
         is_copied = is_array and (tag.recorded or tag.copies_all or may_change(constant))
         return np.positive(cast(Any, constant)) if is_copied else constant
     if type(constant) is Standard:
@@ -51,12 +51,12 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if known is not None and same(constant, known[1]):
         return known[1]
     copy = constant.copy("K")
-    tag.copies[id(constant)] = constant, copy  # the array too, so that no other one gets its id
+    tag.copies[id(constant)] = constant, copy  # the array is kept too, so that no other array gets its id
     return copy
 
 
 def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
-    """An array that the program has, too, as it is now."""
+    """A copy of an array of another library, which the program may change."""
     if constant.size <= SMALL:
         return constant.unshared()
     known = tag.copies.get(id(constant.array))
@@ -68,7 +68,7 @@ def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
 
 
 def frozen_sparse(constant: Any, tag: Tag) -> Any:
-    """A sparse matrix as it is now."""
+    """A copy of a sparse matrix, which the program may change."""
     now = parts(constant)
     known = tag.copies.get(id(constant))
     if known is not None and all(map(same, now, parts(known[1]))):
@@ -79,15 +79,15 @@ def frozen_sparse(constant: Any, tag: Tag) -> Any:
 
 
 def may_change(x: Any) -> bool:
-    """Whether the array of a number of another derivative may be another before the way back of this one.
+    """Whether the array of `x`, a number of another derivative, may change before the way back of this derivative.
 
-    The program cannot write to it meanwhile, but a way back can, that undoes a write.
+    The program cannot write to the array meanwhile, but a way back that undoes a write can.
     """
     return has_been_written(x) if hasattr(x, "adjoint") else True
 
 
 def unchanged(array: ndarray[Any, Any]) -> Operation:
-    """The operation that raises ControlError on the way back if an argument has been changed since now."""
+    """An operation that raises ControlError on the way back if the argument `array` has changed by then."""
     return verify, array, array.copy("K")
 
 
@@ -95,6 +95,6 @@ def verify(operation: Operation) -> None:
     _, array, before = operation
     if not same(array, before):
         raise ControlError(
-            f"an argument, an array of shape {array.shape}, was written to while its derivative was computed, which "
-            "needs its old values. Write to a copy, or give the derivative one: x.copy()"
+            f"the program wrote to an argument, an array of shape {array.shape}, while its derivative was computed. "
+            "The derivative needs the old values. Write to a copy, or give the derivative a copy: x.copy()"
         )

@@ -1,20 +1,20 @@
 """Numbers whose arrays share memory, for programs that write to it.
 
-A view, `x[1:]` or `x.T`, is a number of its own, whose array lies in the memory of another. As long as nobody writes to
-it, each has its own adjoint, and that of the view goes to the other when the operation that made it is undone.
+A view, `x[1:]` or `x.T`, is a number of its own, whose array lies in the memory of `x`. As long as nobody writes there,
+the view and `x` have an adjoint each. The way back through the view adds the adjoint of the view to the adjoint of `x`.
 
-A write changes what all of them see, and so what their adjoints mean:
+A write changes what all these numbers see, and so what their adjoints mean:
 
-    y = x * 1.0             # `y` is the root: the number that the memory belongs to
+    y = x * 1.0             # `y` is the root: the number that owns the memory
     z = y[1:]               # a `Window` says where in the memory z lies
     y[1] = y[0]             # from here on, y has a `Memory`
-    return np.sum(z)        # its adjoint goes into the part [1:] of that of the memory
+    return np.sum(z)        # the adjoint of z goes into the part [1:] of the adjoint of the memory
 
-Where a program has written, the memory itself has the adjoint, and each number that lies in it has a part of that: the
-same view of it. The way back through `y[1] = y[0]` takes element 1 of it, sets it to zero, and adds to element 0.
+Once the program has written, the memory has one adjoint. Each number that lies in the memory has the same view of this
+adjoint. The way back through `y[1] = y[0]` takes element 1 of the adjoint, sets it to zero, and adds it to element 0.
 
-What was overwritten, and what was never read, has a zero there that no infinite partial may turn into NaN
-(`rules/masked.py`). So the memory has a mask, too, of the elements of its adjoint that count.
+An element that was overwritten, or never read, has a zero there that no infinite partial may turn into NaN
+(`rules/masked.py`). So the memory also has a mask, which says which elements of its adjoint count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from shiftreset_ad.rules.stand_ins import is_staged
 
 
 class Viewed:
-    """Stands for the adjoint of a number of which there are views, as long as it is zero and nobody writes to it."""
+    """Stands for the adjoint of a number that has views, while it is zero and nobody has written to the number."""
 
     __slots__ = ()
 
@@ -53,10 +53,10 @@ VIEWED = Viewed()
 
 
 class Memory:
-    """Stands for the adjoint of the number to which a memory belongs that the program has written to.
+    """Stands for the adjoint of a number that owns a memory to which the program has written.
 
-    `adjoint` is that of the whole memory, a number where its elements are numbers; None is zero. It counts where `mask`
-    is True, and is zero elsewhere. `viewed` says that there are views of it.
+    `adjoint` belongs to the whole memory; it is a number if the elements are numbers, and None if it is zero. It counts
+    where `mask` is True, and is zero elsewhere. `viewed`: there are views of the memory.
     """
 
     __slots__ = ("adjoint", "mask", "viewed")
@@ -74,14 +74,16 @@ class Memory:
         return self
 
     def stage_mask(self, staged: Any) -> None:
-        """Have the mask be another each time that staged steps are taken, if this is a staged value to go by."""
+        """Have each replay of the steps make a mask of its own, if `staged` is a staged value."""
         if staged is not None and type(self.mask) is ndarray:
             self.mask = staged.adopt(self.mask)
 
 
 class Window:
-    """Stands for the adjoint of a view, as long as there is none: the number that it is a view `of`, and the one that
-    the memory belongs to, the `root`; its place there is an `index`, or what a `linear_map` makes of it.
+    """Stands for the adjoint of a view, as long as the view has none.
+
+    `of` is the number that was viewed, and `root` is the number that owns the memory. The view is `of[index]`, or
+    `linear_map(of)`.
     """
 
     __slots__ = ("index", "linear_map", "of", "root")
@@ -100,15 +102,15 @@ class Window:
 
     @property
     def selects(self) -> bool:
-        """Whether the view has the very elements of what it is a view of, and none of them twice."""
+        """Whether the view has the very elements of `of`, and none of them twice."""
         return self.linear_map is None or self.linear_map.selects
 
     def view(self, adjoint: Adjoint) -> Adjoint:
-        """Of the adjoint of what this is a view of, the part for the view."""
+        """The part for the view, given the adjoint of `of`."""
         return adjoint[self.index] if self.linear_map is None else self.linear_map.pushforward(adjoint)
 
     def add(self, x_bar: Cotangent) -> None:
-        """Add to the adjoint of the view, by adding to that of what it is a view of."""
+        """Add to the adjoint of the view, by adding to the adjoint of `of`."""
         if self.linear_map is None:
             at: Any = At(self.index, x_bar)
         elif type(x_bar) is Masked:
@@ -134,7 +136,7 @@ WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window))
 
 
 def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> Window | None:
-    """The window for an answer with the value `y`, if that is a view of the value of the number `of`."""
+    """The window for an answer with the value `y`, if `y` is a view of the value of the number `of`."""
     # An input that goes on with an adjoint from before can never be written to.
     if type(of.adjoint) in WITHOUT_ADJOINT and is_view(y, of.primal):
         return Window(of, index, linear_map)
@@ -142,9 +144,7 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
 
 
 def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
-    """The adjoint that the answer with the value `y` of an operation on these numbers begins with: ZERO, or a window if
-    it is a view of one of them.
-    """
+    """The first adjoint of an answer with the value `y`: a window if `y` is a view of an active operand, else ZERO."""
     array = in_memory(y)
     if type(array) is not ndarray or array.base is None:
         return ZERO
@@ -156,7 +156,7 @@ def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
 
 
 def root_of(x: Any) -> Any:
-    """The number to which the memory belongs in which the array of `x` lies."""
+    """The number that owns the memory of `x`."""
     return x.adjoint.root if type(x.adjoint) is Window else x
 
 
@@ -171,7 +171,7 @@ def is_selected(x: Any) -> bool:
 
 
 def has_been_written(x: Any) -> bool:
-    """Whether the program has written to the memory in which the array of `x` lies."""
+    """Whether the program has written to the memory of `x`."""
     adjoint = x.adjoint
     return type((adjoint.root if type(adjoint) is Window else x).adjoint) is Memory
 
@@ -183,7 +183,7 @@ def has_views(x: Any) -> bool:
 
 
 def note_write(x: Any) -> None:
-    """Note that the program writes to the memory in which the array of `x` lies."""
+    """Note that the program writes to the memory of `x`."""
     root = root_of(x)
     if type(root.adjoint) is not Memory:
         root.adjoint = Memory(type(root.adjoint) is Viewed)
@@ -191,13 +191,11 @@ def note_write(x: Any) -> None:
         root.tag.written[id(block)] = weakref.ref(block)
 
 
-# Plain arrays that the program has got by `value`, and numbers that it keeps
+# Plain arrays that the program has from `value`
 
 
 def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
-    """Go back, without warnings, and then let the plain arrays that the program has be what they were at its end, as
-    NumPy's are.
-    """
+    """Go back, without warnings. Then put the last elements back into the plain arrays that the program has."""
     last = [(root, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
     try:
         without_warnings(go_back)
@@ -211,13 +209,13 @@ def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
 
 
 def part_of_adjoint(x: Any) -> Adjoint:
-    """The adjoint of `x`, as a view of the adjoint of its memory, to be written to; None where that is zero."""
+    """The adjoint of `x` as a view of the adjoint of its memory, which can be written to; None if it is zero."""
     adjoint = root_of(x).adjoint.adjoint
     return None if adjoint is None else part_of(adjoint, x)
 
 
 def part_of(part: Any, x: Any) -> Any:
-    """Of the adjoint of a memory, or of its mask, the view for `x`."""
+    """The view for `x`, given the adjoint of its memory, or the mask of the memory."""
     if type(x.adjoint) is Memory:
         return part
     windows: list[Window] = []
@@ -228,15 +226,16 @@ def part_of(part: Any, x: Any) -> Any:
         whole, part = part, window.view(part)
         if part is not whole and not is_view(part, whole):
             raise ControlError(
-                "an array was written to through a view of it whose adjoint cannot be reached in the same way; "
-                "write to the array itself"
+                "the program wrote to an array through a view, and the adjoint of the array has no such view; write to "
+                "the array itself"
             )
     return part
 
 
 def take_adjoint(x: Any, index: Any) -> Adjoint:
-    """The part `index` of the adjoint of `x`, which is zero from here on; None where nothing of it counts, and `Masked`
-    where not all does.
+    """The part `index` of the adjoint of `x`; this part of the adjoint is zero from here on.
+
+    None if nothing of the part counts, and `Masked` if only some of it counts.
     """
     memory = root_of(x).adjoint
     if memory.adjoint is None:
@@ -252,14 +251,16 @@ def take_adjoint(x: Any, index: Any) -> Adjoint:
     put(part, index, 0.0)
     if count != mask.size:
         x_bar = Masked(x_bar, copied_part(counted, index))
-    if part is memory.adjoint or is_complex(part) == is_complex(memory.adjoint):  # of real parts the other halves count
+    # A real part shares its mask with the imaginary part, which still counts.
+    if part is memory.adjoint or is_complex(part) == is_complex(memory.adjoint):
         counted[index] = False
     return x_bar
 
 
 def add_at(x: Any, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
-    """Add `y_bar`, which counts where `mask` says so, to the part `index` of the adjoint of `x`, which lies in a memory
-    that the program has written to.
+    """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`.
+
+    The program has written to the memory of `x`.
     """
     if not x.is_selected():
         if index is not ...:

@@ -20,10 +20,10 @@ from shiftreset_ad.rules.annotations import Adjoint, Primal
 
 
 class NumR(ArrayNumber):
-    """A value in a derivative: its `primal`, the `adjoint` that the way back fills in, the `tag` of its `grad`."""
+    """A value in reverse mode: its `primal`, the `adjoint` that the way back fills in, and the `tag` of its `grad`."""
 
     __slots__ = ("adjoint", "owns", "primal", "tag")
-    owns: bool  # of an array adjoint: nothing else sees it
+    owns: bool  # nothing else sees the array of the adjoint
 
     def __init__(self, primal: Primal, adjoint: Adjoint, tag: Tag) -> None:
         self.primal = primal
@@ -31,7 +31,7 @@ class NumR(ArrayNumber):
         self.tag = tag
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        # What an error on the way back names. To ask for the line takes 0.2 us: much, for a cheap linear function.
+        # An error on the way back names the site. To find the line takes 0.2 us: too much for a cheap linear function.
         self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(4))
         return by_linear_maps(self, rule, args, kwargs)
 
@@ -67,9 +67,9 @@ class ReverseTag(Tag):
 
 
 def of_constant(constant: Primal, tag: Tag) -> NumR:
-    """A constant float or array as a number, to be written to, say."""
+    """A constant float or array as a number, which can be written to."""
     y = NumR(constant, ZERO, tag)
-    if tag.recorded:  # so that a way back takes away the adjoint that it gives, before the next one
+    if tag.recorded:  # each way back then clears the adjoint of y
         capture(tag, (of_no_operand, y))
     return y
 

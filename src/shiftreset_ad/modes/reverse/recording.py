@@ -1,7 +1,7 @@
-"""A way back that can be gone any number of times: the pending operations of a run, kept.
+"""A way back that can be run any number of times: the pending operations of a run are kept.
 
-`grad` frees each operation once it is done. Here they stay, and what a way back writes, the adjoints, is taken away
-again after each one. An interrupt can cut that short, too; then the next way back begins with it.
+`grad` frees each operation when it is done. A recording keeps the operations, and clears their adjoints after each way
+back. An interrupt can cut the clearing short. Then the next way back clears the adjoints first.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ class Recording:
         return self.structure.numbers
 
     def cotangents(self, y_bar: Cotangent) -> list[Cotangent]:
-        """For each number in the value its cotangent in `y_bar`, a structure like the value; None stands for zero."""
+        """The cotangent of each number in the value, from `y_bar`, a structure like the value; None stands for zero."""
         return self.structure.derivatives_in(y_bar, self.operator, "the cotangent", "the value of the function")
 
     def pull(self, y_bars: list[Cotangent]) -> list[Cotangent]:
-        """The cotangents of the numbers in the arguments, for those of the numbers in the value; None stands for zero.
+        """The cotangents of the numbers in the arguments, from those of the numbers in the value; None stands for zero.
 
-        One at a time: another thread waits. Raises ControlError if a pullback calls itself.
+        Only one thread runs it at a time; others wait. Raises ControlError if a pullback calls itself.
         """
-        if self._owner == get_ident():  # which no other thread can have written
+        if self._owner == get_ident():  # no other thread can have written this value
             raise ControlError(f"{self.operator}: a pullback was called while it was running; call vjp once more")
         with self._lock:
             self._owner = get_ident()
@@ -123,7 +123,7 @@ class Recording:
         return x_bars
 
     def _clear(self, operations: list[Operation]) -> None:
-        """Take away what a way back has written: the adjoints of these operations and of the inputs, and old values."""
+        """Clear what a way back has written: the adjoints of these operations, of the inputs, and of the memories."""
         for operation in operations:
             forget(operation)
         for x in self._xs:
@@ -145,15 +145,16 @@ class Recording:
                     operation[0](operation)
                 else:
                     watch.pull(operation)
-                forget(operation)  # at once, so that no more adjoints are held than a single way back needs
+                forget(operation)  # at once, so that a way back holds no more adjoints than `grad`
         except Exception as error:
             add_note(error, operation)
             raise
 
 
 def _own(tree: Any, tag: Tag) -> Any:
-    """What the function returned without numbers of this tag, and the user's to write to: the way back needs the values
-    again, and so the user gets copies.
+    """What the function returned, without numbers of this tag.
+
+    The user gets copies of the arrays, and may write to them, as the way back needs the originals again.
     """
 
     def own(x: Any) -> Any:
@@ -172,7 +173,7 @@ def _copy(x: Any) -> Any:
 
 
 def forget(operation: Operation) -> None:
-    """Take away the adjoints of the answers of an operation."""
+    """Clear the adjoints of the answers of an operation."""
     y = operation[1]
     if type(y) is NumR:
         forget_adjoint(y)
@@ -183,6 +184,6 @@ def forget(operation: Operation) -> None:
 
 
 def forget_adjoint(y: NumR) -> None:
-    """Take away an adjoint; a view of what the program has written to has none of its own."""
+    """Clear the adjoint of `y`, unless the memory of `y` has it."""
     if type(y.adjoint) not in PLACES:
         y.adjoint = ZERO

@@ -17,7 +17,7 @@ from shiftreset_ad.rules.annotations import Cotangent
 
 
 def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:
-    """An operation with a list or a tuple of answers, of which some may be constants; or with a constant answer."""
+    """Carry out an operation with a list or tuple of answers, which may have constants, or with a constant answer."""
     if not issubclass(type(answers), SEQUENCES):
         return answers
     operands = [x for x, _ in active]
@@ -32,8 +32,10 @@ def jointly(
     pullback: Callable[[list[Cotangent]], list[Cotangent]],
     site: CallSite | None = None,
 ) -> list[Any]:
-    """One operation with these answers and operands: `pullback` takes the cotangent of each answer, None for that of a
-    constant, and returns the cotangent of each operand, None for zero.
+    """Carry out one operation with these answers and operands.
+
+    `pullback` takes the cotangent of each answer, None for a constant, and returns the cotangent of each operand, None
+    for zero.
     """
     ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])

@@ -1,10 +1,10 @@
 """Writing in place, in reverse mode: the way back undoes it.
 
 A write keeps the elements that it overwrites, and the rest of the program runs. On the way back the elements are put
-back, so that every earlier operation sees memory as it was at its own time; what was written gets the adjoint of that
-part, which is zero from there on back, and does not count.
+back, so every earlier operation sees memory as it was at its own time. The value that was written gets the adjoint of
+this part. Then this part of the adjoint is zero, and does not count.
 
-The memory is that of a plain array, or of an outer number: then these are writes of the outer program.
+The memory belongs to a plain array, or to an outer number. The outer program records the writes to an outer number.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def write(x: NumR, index: Any, item: Any) -> None:
     array = make_room_in_value(x, item if operand is None else operand.primal)
     old = copied_part(array, index)
     note_write(x)
-    # What says whether it has been written is the last thing to change, so that an interrupt finds both or neither.
+    # The mark `written[0]` changes last, so that an interrupt leaves the write made and marked, or neither.
     written = [False, None]
     capture(tag, (undo, x, index, old, operand, written))
     try:
         put(array, index, item if operand is None else operand.primal)
-        if tag.recorded:  # for another way back the elements are written again; by then a constant may have changed
+        if tag.recorded:  # another way back writes the elements again; a constant may have changed by then
             written[1] = copied_part(array, index)
         written[0] = True
     except BaseException:
@@ -46,7 +46,7 @@ def write(x: NumR, index: Any, item: Any) -> None:
 
 
 def make_room_in_value(x: NumR, item: Any) -> Any:
-    """The value of `x`, to which `item` can be written, although it may belong to an outer derivative."""
+    """The value of `x`, with the levels of `item`, so that `item` can be written to it."""
     array = with_levels_of(x.primal, item)
     if array is not x.primal:
         if has_views(x):
@@ -56,7 +56,7 @@ def make_room_in_value(x: NumR, item: Any) -> Any:
 
 
 def undo(operation: Operation) -> None:
-    """Put the old elements back, and give the adjoint of the new ones to what was written."""
+    """Put the old elements back, and give the adjoint of the new elements to the number that was written."""
     _, x, index, old, operand, (is_written, _) = operation
     if not is_written:
         return
@@ -74,12 +74,12 @@ def redo(operation: Operation) -> None:
 
 
 def is_write(operation: Operation) -> bool:
-    """Whether this is an operation that wrote in place."""
+    """Whether this operation wrote in place."""
     return operation[0] is undo
 
 
 def written_number(operation: Operation) -> NumR:
-    """The number to which the memory belongs that was written to."""
+    """The number that owns the memory to which this operation wrote."""
     root: NumR = root_of(operation[1])
     return root
 
