@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.boundary.notes import FUNCTION_OF, add_note, described
+from shiftreset_ad.boundary.notes import FUNCTION_OF, described
 from shiftreset_ad.boundary.places import Called, Place, Visit
 from shiftreset_ad.control import Operation
 from shiftreset_ad.debugging.finite import Element, adjoint_of, element, first_not_finite, is_finite
@@ -98,16 +98,6 @@ class Watcher:
         return answer
 
     # On the way back
-
-    def backward(self, pending: list[Operation]) -> None:
-        """Resume the pending operations, last in, first out."""
-        while pending:
-            operation = pending.pop()
-            try:
-                self.pull(operation)
-            except Exception as error:
-                add_note(error, operation)
-                raise
 
     def pull(self, operation: Operation) -> None:
         """Go back through an operation, and look at the new adjoints of its operands."""

@@ -88,15 +88,18 @@ def there_and_back(
     return value, [finished(x) for x in xs], aux
 
 
-def backward(pending: list[Operation]) -> None:
-    """Resume the pending operations, last in, first out, and free each one when it is done."""
+def backward(pending: list[Operation], forget: Callable[[Operation], None] | None = None) -> None:
+    """Resume the pending operations, last in, first out. Free each one when it is done, and `forget` its adjoints."""
     pop, watch, operation = pending.pop, watcher.get(), None
-    if watch is not None:
-        watch.backward(pending)
     try:
         while pending:
             operation = pop()
-            operation[0](operation)
+            if watch is None:
+                operation[0](operation)
+            else:
+                watch.pull(operation)
+            if forget is not None:
+                forget(operation)
     except Exception as error:
         add_note(error, operation)
         raise

@@ -18,9 +18,9 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
-from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished
+from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.borders import arrived
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
@@ -28,7 +28,7 @@ from shiftreset_ad.modes.reverse.memory import PLACES, going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
 from shiftreset_ad.numbers.number import ZERO, Number
-from shiftreset_ad.numbers.tags import Tag, watcher
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -114,7 +114,8 @@ class Recording:
             for y, y_bar in zip(self._ys, y_bars, strict=True):
                 if y is not None and y_bar is not None:
                     accumulate(y, y_bar)
-            going_back(self._tag, self._backward)
+            # `forget` runs at once, so that a way back holds no more adjoints than `grad`.
+            going_back(self._tag, partial(backward, self._pending.copy(), forget))
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)
@@ -136,19 +137,6 @@ class Recording:
         for operation in self._writes:
             redo(operation)
         self._tag.is_undone = False
-
-    def _backward(self) -> None:
-        watch, operation = watcher.get(), None
-        try:
-            for operation in reversed(self._pending):
-                if watch is None:
-                    operation[0](operation)
-                else:
-                    watch.pull(operation)
-                forget(operation)  # at once, so that a way back holds no more adjoints than `grad`
-        except Exception as error:
-            add_note(error, operation)
-            raise
 
 
 def _own(tree: Any, tag: Tag) -> Any:
@@ -178,9 +166,9 @@ def forget(operation: Operation) -> None:
     if type(y) is NumR:
         forget_adjoint(y)
     elif type(y) is list:
-        for part in y:
-            if type(part) is NumR:
-                forget_adjoint(part)
+        for answer in y:
+            if type(answer) is NumR:
+                forget_adjoint(answer)
 
 
 def forget_adjoint(y: NumR) -> None:
