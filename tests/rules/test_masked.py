@@ -14,7 +14,8 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import debug, grad, hessian, hvp, jacobian, jvp, taylor, value_and_grad, vjp
-from shiftreset_ad.modes.reverse.adjoints import Held, Partial, accumulate, accumulate_at, settle, summed
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, settle, summed
+from shiftreset_ad.modes.reverse.unsettled import Held, Partial
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.masked import Masked
 

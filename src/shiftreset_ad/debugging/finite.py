@@ -11,8 +11,8 @@ import numpy as np
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.modes.reverse.adjoints import Held, Partial
 from shiftreset_ad.modes.reverse.memory import PLACES, has_been_written, part_of_adjoint
+from shiftreset_ad.modes.reverse.unsettled import Held, Partial
 from shiftreset_ad.numbers.number import Number
 
 INEXACT = (float, complex, np.inexact, np.ndarray)

@@ -20,7 +20,7 @@ from shiftreset_ad.boundary.notes import FUNCTION_OF, described
 from shiftreset_ad.boundary.places import Called, Place, Visit
 from shiftreset_ad.control import Operation
 from shiftreset_ad.debugging.finite import Element, adjoint_of, element, first_not_finite, is_finite
-from shiftreset_ad.modes.reverse.adjoints import Held
+from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.numbers.number import Number, newest, numbers_in
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent

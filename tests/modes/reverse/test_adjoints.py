@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, value_and_grad
-from shiftreset_ad.modes.reverse.adjoints import Held, accumulate, accumulate_at, finished, settle
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, finished, settle
 from shiftreset_ad.modes.reverse.elementwise import LARGE
+from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.numbers.number import ZERO
 
 

@@ -3,7 +3,8 @@
 *   `backpropagation`: the story, an operation, its capture, and the way back;
 *   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`;
 *   `borders`: where values enter a program, and leave it; `several`: operations with several answers;
-*   `adjoints`: where contributions are added up; `choices`: maximum and its kin;
+*   `adjoints`: where contributions are added up; `unsettled`: adjoints of which only a part counts;
+*   `choices`: maximum and its kin;
 *   `writing`: `x[i] = v`, and its undoing; `memory`: adjoints of numbers that share memory;
 *   `kept`: constants that the way back needs; `recording`: a way back that runs any number of times;
 *   `collector`: Python's collector, while many operations wait.

@@ -8,15 +8,22 @@ loop over n elements costs O(n). Contributions that are numbers of an outer deri
 takes fewer operations.
 
 An element that was never read, or not chosen (`rules/masked.py`), has a zero that no infinite partial may turn into
-NaN. An adjoint with such zeros is a `Partial` or a `Held`.
+NaN. Such elements do not count. So an adjoint is one of these:
 
-The adjoint of an array that the program has written to is in the `Memory` of the array.
+| adjoint | state |
+|---|---|
+| `ZERO` | nothing that counts has been added |
+| a float, an array, a number | the sum of all contributions |
+| `Partial` | the sum in a plain array, of which a part counts |
+| `Held` | contributions that are summed when the adjoint is needed |
+| `Viewed`, `Window` | nothing has been added, and the number has views, or is a view |
+| `Memory`, or a `Window` of one | the program has written: the `Memory` has the sum |
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy import float64, ndarray
@@ -24,57 +31,19 @@ from numpy import float64, ndarray
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
+from shiftreset_ad.modes.reverse.unsettled import UNSETTLED, Accumulator, Partial, hold, set_masked
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, innermost, plain_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
+from shiftreset_ad.rules.indexing import At, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.stand_ins import is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
-
-
-class Partial:
-    """An adjoint in plain `values`, which count where `mask` is True."""
-
-    __slots__ = ("mask", "values")
-
-    def __init__(self, values: Any, mask: Any) -> None:
-        self.values = values
-        self.mask = mask
-
-
-class Held:
-    """An adjoint that has not been summed yet, or an adjoint in numbers of which only a part counts.
-
-    It is the sum of a `whole` and of contributions to parts. The `whole` counts where `mask` is True, or everywhere if
-    `mask` is None. The contributions are the `values` at these `indices`, each with the mask of what counts in it, or
-    True.
-    """
-
-    __slots__ = ("indices", "mask", "masks", "values", "whole")
-
-    def __init__(self, whole: Any, mask: Any = None) -> None:
-        self.whole = whole
-        self.mask = mask
-        self.indices: list[Any] = []
-        self.values: list[Any] = []
-        self.masks: list[Any] = []
-
-
-UNSETTLED = PLACES | {Held, Partial}
-
-
-class Accumulator(Protocol):
-    """What has an adjoint. `owns`: nothing else sees the array of the adjoint."""
-
-    primal: Primal
-    adjoint: Adjoint
-    owns: bool
 
 
 def cotangent(y: Accumulator, site: Any) -> Cotangent:
@@ -123,26 +92,22 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             x_bar = conformed
     if adjoint is ZERO:
         x.adjoint, x.owns = x_bar, owned
-    elif type(adjoint) is Held:
-        adjoint.whole, adjoint.mask = x_bar if adjoint.whole is ZERO else adjoint.whole + x_bar, None
-        if not adjoint.values:
-            x.adjoint, x.owns = adjoint.whole, False
-    elif type(adjoint) in PLACES:
-        if has_been_written(x):
-            add_at(x, ..., x_bar)
+    elif type(adjoint) is ndarray and type(x_bar) is ndarray:
+        if x.owns:
+            adjoint += x_bar
+        elif owned:
+            x_bar += adjoint
+            x.adjoint, x.owns = x_bar, True
         else:
-            x.adjoint, x.owns = x_bar, owned
-    elif type(adjoint) is Partial:
-        x.adjoint, x.owns = adjoint.values + x_bar, True
-    elif type(adjoint) is not ndarray or type(x_bar) is not ndarray:
+            x.adjoint, x.owns = adjoint + x_bar, True
+    elif type(adjoint) in UNSETTLED:
+        adjoint.add(x, x_bar)
+    elif type(adjoint) not in PLACES:
         x.adjoint = adjoint + x_bar
-    elif x.owns:
-        adjoint += x_bar
-    elif owned:
-        x_bar += adjoint
-        x.adjoint, x.owns = x_bar, True
+    elif has_been_written(x):
+        add_at(x, ..., x_bar)
     else:
-        x.adjoint, x.owns = adjoint + x_bar, True
+        x.adjoint, x.owns = x_bar, owned
 
 
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
@@ -155,43 +120,26 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
         return
     if type(values) is not ndarray or values.shape != shape or values.dtype is not dtype_of(primal):
         values = conform(values, primal)
-    is_place = type(adjoint) in PLACES
     if not shape:
         accumulate(x, values)
-    elif is_place and has_been_written(x):
+    elif type(adjoint) in UNSETTLED:
+        adjoint.add_masked(x, values, mask)
+    elif type(adjoint) in PLACES and has_been_written(x):
         add_at(x, ..., values, mask)
-    elif adjoint is ZERO or is_place:
+    elif type(adjoint) in PLACES or adjoint is ZERO:
         set_masked(x, values, mask)
-    elif type(adjoint) is Partial:
-        set_masked(x, adjoint.values + values, adjoint.mask | mask)
-    elif type(adjoint) is not Held:
-        accumulate(x, values)
-    elif adjoint.whole is ZERO:
-        adjoint.whole, adjoint.mask = values, mask
     else:
-        adjoint.whole = adjoint.whole + values
-        adjoint.mask = None if adjoint.mask is None else adjoint.mask | mask
-
-
-def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
-    x.adjoint = Partial(values, mask) if type(values) is ndarray else Held(values, mask)
-    x.owns = False
+        accumulate(x, values)
 
 
 def summed(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; `Masked` if only a part counts, and ZERO if nothing counts."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
-        return adjoint
-    if type(adjoint) is Partial:
-        values, mask = adjoint.values, adjoint.mask
-    elif type(adjoint) in PLACES:
-        return ZERO
-    else:
-        mask = mask_of(adjoint, shape_of(x.primal))
-        values = settle(x)
-        if mask is None:
-            return values
+        return ZERO if type(adjoint) in PLACES else adjoint
+    mask, values = adjoint.counted(x), adjoint.settle(x)
+    if mask is None:
+        return values
     if is_staged(mask):  # each replay of the steps has another mask
         return Masked(values, mask)
     count = np.count_nonzero(mask)
@@ -203,34 +151,12 @@ def summed(x: Accumulator) -> Cotangent:
     return Masked(values, mask)
 
 
-def mask_of(held: Held, shape: tuple[int, ...]) -> Any:
-    """Where an adjoint counts that has not been summed yet; None means everywhere."""
-    if held.whole is not ZERO and held.mask is None:
-        return None
-    mask = np.zeros(shape, bool) if held.mask is None else held.mask
-    if type(mask) is ndarray:
-        mask = mask.copy()
-    for index, part in zip(held.indices, held.masks, strict=True):
-        mask = marked(mask, index, part)
-    return mask
-
-
 def settle(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; ZERO for a view of written memory, as the memory has the adjoint."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
-    if type(adjoint) not in UNSETTLED:
-        return adjoint
-    if type(adjoint) is Partial:
-        return adjoint.values
-    if type(adjoint) is Held:
-        x.adjoint = adjoint.whole
-        if adjoint.values:
-            parts = scatter(adjoint.values, adjoint.indices, shape_of(x.primal), dtype_of(x.primal))
-            x.adjoint = parts if adjoint.whole is ZERO else adjoint.whole + parts
-        x.owns = False
-    else:
-        return ZERO
-    return x.adjoint
+    if type(adjoint) in UNSETTLED:
+        return adjoint.settle(x)
+    return ZERO if type(adjoint) in PLACES else adjoint
 
 
 def given_up(x: Accumulator) -> Cotangent:
@@ -277,8 +203,7 @@ def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
     primal, adjoint = x.primal, x.adjoint
-    kind = type(adjoint)
-    if kind in PLACES:
+    if type(adjoint) in PLACES:
         if has_been_written(x):
             add_at(x, index, y_bar, mask)
             return
@@ -286,21 +211,12 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
     if (
         type(primal) is not ndarray
         or not issubclass(type(y_bar), PLAIN)
-        or kind is Held
         or (type(index) is not int and staged_part(index) is not None)
     ):
         hold(x, index, y_bar, mask)
-    elif kind is Partial:
-        if not x.owns:
-            x.adjoint = adjoint = Partial(adjoint.values.copy(), adjoint.mask.copy())
-            x.owns = True
-        if type(index) is int and mask is True:  # one element: a loop may read many
-            adjoint.values[index] += y_bar
-            adjoint.mask[index] = True
-        else:
-            scatter_into(adjoint.values, index, y_bar)
-            adjoint.mask = marked(adjoint.mask, index, mask)
-    elif kind is ndarray:
+    elif type(adjoint) in UNSETTLED:
+        adjoint.add_at(x, index, y_bar, mask)
+    elif type(adjoint) is ndarray:
         if not x.owns:
             x.adjoint = adjoint = adjoint.copy()
             x.owns = True
@@ -318,18 +234,6 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
         x.adjoint, x.owns = Partial(values, marked(counted, index, mask)), True
     else:
         hold(x, index, y_bar, mask)
-
-
-def hold(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
-    """Keep a contribution to a part, and add it when the adjoint is needed."""
-    adjoint = x.adjoint
-    if type(adjoint) is Partial:
-        x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
-    elif type(adjoint) is not Held:
-        x.adjoint = adjoint = Held(adjoint)
-    adjoint.indices.append(index)
-    adjoint.values.append(y_bar)
-    adjoint.masks.append(mask)
 
 
 def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
