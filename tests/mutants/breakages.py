@@ -131,7 +131,12 @@ BREAKAGES = [
         "times_a(a_dot, y, p, q) - times_b(b_dot, y, p, q)",
         "modes/forward",
     ),
-    Breakage("modes/forward/number.py", "        mirror(self, y, y_dot)", "        pass", f"modes/forward {BUFFERS}"),
+    Breakage(
+        "modes/forward/number.py",
+        "        self.primal, self.tangent = mirrored(self",
+        "        mirrored(self",
+        f"modes/forward {BUFFERS}",
+    ),
     Breakage(
         "modes/forward/number.py",
         "number(y, reduce(add, parts), tag)",

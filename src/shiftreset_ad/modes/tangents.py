@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy import ndarray
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
 
-from shiftreset_ad.numbers.number import in_memory, is_view
+import numpy as np
+from numpy import float64, ndarray
+
+from shiftreset_ad.numbers.memory import lacks_level
+from shiftreset_ad.numbers.number import in_memory, is_view, lacks, put, tags_of, with_levels_of, zeros_alike
 from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.shapes import in_precision
+
+PLAIN = {float, float64, ndarray}
 
 
 def lies_alike(tangent: Tangent, value: Primal) -> bool:
@@ -16,6 +23,37 @@ def lies_alike(tangent: Tangent, value: Primal) -> bool:
     if type(tangent) is not ndarray or not tangent.flags.writeable:
         return False
     return bool(tangent.strides[tangent.ndim - value.ndim :] == value.strides)
+
+
+def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
+    """The value and the tangents of `x`, so that all lie in memory alike, and `items` can be written to them.
+
+    A view of the value then has the same view of each tangent. TypeError if `x` has views, and lacks a level.
+    """
+    value, *tangents = arrays
+    has_views = hasattr(x, "has_views")
+    if has_levels(value, tangents, items) and (
+        has_views or all(map(lies_alike, map(in_memory, tangents), repeat(in_memory(value))))
+    ):
+        return arrays
+    if has_views:
+        raise lacks_level()
+    value = with_levels_of(value, items[0])
+    made = [value]
+    for tangent in tangents:
+        whole = with_levels_of(zeros_alike(value), *arrays, *items)
+        put(whole, ..., tangent)
+        made.append(whole)
+    return made
+
+
+def has_levels(value: Primal, tangents: list[Tangent], items: Sequence[Any]) -> bool:
+    """Whether the first item can be written to `value`, and numbers of all levels here to each tangent."""
+    if PLAIN.issuperset(map(type, (value, *tangents, *items))):  # the usual case, for speed
+        return True
+    new, *rest = map(tags_of, items)
+    levels = set().union(tags_of(value), new, *rest, *map(tags_of, tangents))
+    return not lacks(value, new) and not any(map(lacks, tangents, repeat(levels)))
 
 
 def unshared(y_dot: Tangent, x_dot: Tangent) -> Tangent:

@@ -14,19 +14,16 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.modes.tangents import conform, lies_alike, unshared
+from shiftreset_ad.modes.tangents import conform, lies_alike, mirrored, unshared
 from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.memory import lacks_level, protect, put_all
+from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
     SEQUENCES,
     copied_part,
     in_memory,
     is_view,
-    lacks,
     one_level_below,
-    put,
-    tags_of,
     with_levels_of,
     zeros_alike,
 )
@@ -87,7 +84,7 @@ class NumF(ArrayNumber):
         self.tag.require_open()
         active = type(item) is NumF and item.tag is self.tag
         y, y_dot = (item.primal, item.tangent) if active else (item, 0.0)
-        mirror(self, y, y_dot)
+        self.primal, self.tangent = mirrored(self, (self.primal, self.tangent), (y, y_dot))
         put_all(self.tag, (self.primal, self.tangent), index, (y, y_dot))
 
     def __getitem__(self, index: Any) -> Any:
@@ -114,32 +111,13 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
     if not hasattr(x, "has_views"):
         if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
-            mirror(x)
+            x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
         x.has_views = True
     answer = NumF(y, function(x.tangent), x.tag)
     answer.has_views = True
     if not is_view(answer.tangent, x.tangent):
         protect(x.tag, x, "has a view whose tangent is none")
     return answer
-
-
-def mirror(x: NumF, y: Primal = 0.0, y_dot: Tangent = 0.0) -> None:
-    """Have the tangent of `x` lie in memory as its value does, so that both have the same views.
-
-    Give both the levels of `y` and `y_dot`, so that `y` can be written to the value, and `y_dot` to the tangent.
-    """
-    value, tangent = with_levels_of(x.primal, y), in_memory(x.tangent)
-    has_levels = not lacks(x.tangent, tags_of(value) | tags_of(y_dot))
-    if has_levels and value is x.primal and (hasattr(x, "has_views") or lies_alike(tangent, in_memory(value))):
-        return
-    if hasattr(x, "has_views"):
-        raise lacks_level()
-    if type(x.tangent) is ndarray and lies_alike(tangent, in_memory(value)):
-        x.primal, x.tangent = value, with_levels_of(x.tangent.copy("K"), value, y_dot)
-        return
-    whole = with_levels_of(zeros_alike(value), value, x.tangent, y_dot)
-    put(whole, ..., x.tangent)
-    x.primal, x.tangent = value, whole
 
 
 def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
