@@ -1,1 +1,1 @@
-"""The kinds of numbers, one package each: how a number of that kind carries its derivative."""
+"""The kinds of numbers, one package each: how a number carries its derivative."""

@@ -19,7 +19,7 @@ PLAIN = {float, float64, ndarray}
 
 
 def lies_alike(tangent: Tangent, value: Primal) -> bool:
-    """Whether an array can be written to, and lies in memory as `value` does, apart from more axes before its own."""
+    """Whether an array can be written to, and lies in memory as `value` does; it may have more axes in front."""
     if type(tangent) is not ndarray or not tangent.flags.writeable:
         return False
     return bool(tangent.strides[tangent.ndim - value.ndim :] == value.strides)
@@ -57,7 +57,7 @@ def has_levels(value: Primal, tangents: list[Tangent], items: Sequence[Any]) -> 
 
 
 def unshared(y_dot: Tangent, x_dot: Tangent) -> Tangent:
-    """The tangent of a new value, which does not share memory with that of another value."""
+    """The tangent `y_dot` of a new value, copied if it shares memory with `x_dot`."""
     is_shared = type(in_memory(y_dot)) is ndarray if y_dot is x_dot else is_view(y_dot, x_dot)
     return +y_dot if is_shared else y_dot
 

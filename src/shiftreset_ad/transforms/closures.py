@@ -1,7 +1,7 @@
 """Derivatives with respect to what a function closes over.
 
-A closure is code with an environment, and so its sensitivity is the structure of the sensitivities of its free
-variables (Pearlmutter and Siskind 2008, section 4).
+A closure is code with an environment. So its sensitivity is a structure with the sensitivity of each free variable
+(Pearlmutter and Siskind 2008, section 4).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any
     if not places:
         raise TypeError(
             f"{operator}: the function closes over no float and no array of floats. Globals, parameters and their "
-            "defaults are no free variables; make them arguments, and use grad"
+            "defaults are not free variables; make them arguments, and use grad"
         )
 
     def f_of_variables(numbers: list[Any]) -> Any:
@@ -70,15 +70,15 @@ def _value_and_sensitivity(name: str, f: Callable[..., Any], /, *args: Any, **kw
 def grad_closure(f: Callable[P, Scalar]) -> Callable[P, dict[str, Any]]:
     """The function that returns the sensitivity of `f`: a dict with the gradient with respect to each free variable.
 
-    `f` returns a scalar. The dict has, by name, for each number, array or structure of such that `f` closes over a
-    gradient of the same structure and shapes; a dict for a function (of a `functools.partial`, its `func`, `args` and
-    `keywords`; of a bound method, its `__func__` and `__self__`); None for what has no derivative, and for a function
-    where it holds itself. A variable that functions share has one sensitivity, which all of them show. Globals,
-    parameters and their defaults are no free variables. Values that `f` assigns by `nonlocal` are kept.
+    `f` returns a scalar. The keys of the dict are the names of the variables that `f` closes over. A number, an array
+    or a structure of them has a gradient of the same structure and shapes. A function has a dict of its own (a
+    `functools.partial` by `func`, `args` and `keywords`; a bound method by `__func__` and `__self__`). A variable
+    without a derivative has None, and so has a function inside itself. A variable that functions share has one
+    sensitivity, which all their dicts show. Globals, parameters and their defaults are not free variables. Values that
+    `f` assigns by `nonlocal` are kept.
 
     Raises TypeError if `f` is not a Python function, closes over nothing that can be differentiated or does not return
-    a scalar, ControlError if it changes in place a list with such numbers in it. Pearlmutter and Siskind 2008,
-    section 4.
+    a scalar; ControlError if it changes a list with such numbers in place. Pearlmutter and Siskind 2008, section 4.
 
     >>> def of(w):
     ...     return lambda x: w * w * x
@@ -98,7 +98,7 @@ def _named(operator: str, f: Any) -> str:
     name = named(operator, f)
     if not isinstance(f, FunctionType | Derived):
         raise TypeError(
-            f"{operator}: a Python function has free variables, and this is {f!r:.60}; "
-            f"write {operator}(lambda x: f(x)), for which f is one"
+            f"{operator}: only a Python function has free variables, and this is {f!r:.60}; "
+            f"write {operator}(lambda x: f(x)), whose free variable is f"
         )
     return name

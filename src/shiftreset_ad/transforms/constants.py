@@ -1,4 +1,4 @@
-"""Constants among numbers: leaving a derivative, entering one, and telling which is which."""
+"""Constants and numbers: how to turn one into the other, and how to tell them apart."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def value(x: X) -> X:
-    """The plain value of a number, at any level of nesting; of a structure, in each leaf. Anything else stays as it is.
+    """The plain value of a number, at any level of nesting; in a structure, of each leaf. Anything else stays as it is.
 
-    It can be asked for at any time, also after the derivative. Arrays come as read-only views. EscapedNumberError for
-    an array that the program had written to, when the way back has put its old elements back.
+    You may ask for it at any time, also after the derivative. Arrays come as read-only views. Raises EscapedNumberError
+    for an array that the program had written to, once the way back has restored its old elements.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: x * round(value(x)))(3.2)
@@ -31,7 +31,7 @@ def value(x: X) -> X:
 
 
 def stop_gradient(x: X) -> X:
-    """The same value as a constant in every derivative; of a structure, in each leaf. It is what `value` gives.
+    """The value of `x` as a constant in every derivative, as `value` gives it; in a structure, of each leaf.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
@@ -57,10 +57,10 @@ def _plain(leaf: Any) -> Any:
 
 
 def lift(x: X, like: Primal) -> X:
-    """A constant as a number of the derivative that `like` belongs to, with derivative zero; of a structure, each float
-    or array of floats in it.
+    """`x` as a number with derivative zero, of the derivative that `like` belongs to; in a structure, each float and
+    each array of floats becomes such a number.
 
-    With it, a buffer can be added to in place. Where `like` is no number, `x` is returned as it is.
+    A program can then add to a buffer in place. If `like` is not a number, `x` is returned as it is.
 
     >>> from shiftreset_ad import grad
     >>> def f(x):
@@ -80,13 +80,13 @@ def lift(x: X, like: Primal) -> X:
 def _lifted(x: Any, like: Number) -> Any:
     if isinstance(x, Number) and x.tag.serial >= like.tag.serial:
         return x
-    # A copy, as either may be written to.
+    # A copy: the program may write to both arrays.
     return like.lifted(np.copy(x) if isinstance(x, np.ndarray) or shape_of(x) else x)
 
 
 def zeros_like(x: X) -> X:
-    """The zero among the derivatives of `x`: zeros of the same structure, types, shapes and dtypes, and None for an
-    integer, a string and the like.
+    """The zero derivative of `x`: zeros of the same structure, types, shapes and dtypes, and None for an integer, a
+    string and the like.
 
     >>> zeros_like((np.ones(2), 3))
     (array([0., 0.]), None)
@@ -96,7 +96,7 @@ def zeros_like(x: X) -> X:
 
 
 def is_differentiable(x: Any) -> bool:
-    """Whether there is something in `x` to be differentiated: a real or complex float, an array of such, or a number.
+    """Whether `x` holds something to differentiate: a real or complex float, an array of floats, or a number.
 
     >>> is_differentiable([1, 2.0]), is_differentiable([1, "two", None])
     (True, False)

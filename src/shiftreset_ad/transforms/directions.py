@@ -31,9 +31,9 @@ def count(numbers: list[Any]) -> int:
 
 
 def along_units(numbers: list[Any], linear: Linear) -> list[Any]:
-    """What `linear` answers for each unit direction, stacked: rows `(count(numbers), *shape)` for each answer.
+    """The answers of `linear` for each unit direction, stacked: rows `(count(numbers), *shape)` for each answer.
 
-    `linear` takes a direction for each of `numbers`; for it, and in what it answers, None stands for zero.
+    `linear` takes a direction for each of `numbers`. In the directions and in the answers, None stands for zero.
     """
     total = count(numbers)
     if total == 0:
@@ -60,7 +60,7 @@ def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[
 
 
 def at_once(linear: Linear, directions: list[Any], levels: Iterable[int] = ()) -> list[Any]:
-    """The rows that `linear` answers for the rows of these directions, where there are numbers of these levels."""
+    """The rows that `linear` answers for the rows of these directions; `levels` are those of the numbers in it."""
     tag = Tag.around(levels)
     stacks = [Stack(rows, tag) for rows in directions]
     try:
@@ -79,7 +79,7 @@ def _spans(numbers: list[Any]) -> list[tuple[int, int]]:
 
 
 def from_rows(rows: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
-    """The blocks dy/dx, for each y those for each x, from the rows for each x."""
+    """The blocks dy/dx: for each y a list with a block for each x, from the rows for each x."""
     return [
         [_block(None if row is None else row[start:stop], y, x) for row, x in zip(rows, xs, strict=True)]
         for y, (start, stop) in zip(ys, _spans(ys), strict=True)
@@ -87,7 +87,7 @@ def from_rows(rows: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
 
 
 def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
-    """The blocks dy/dx, for each y those for each x, from the columns for each y."""
+    """The blocks dy/dx: for each y a list with a block for each x, from the columns for each y."""
     return [
         [
             _block(None if column is None else np.moveaxis(column[start:stop], 0, -1), y, x)
@@ -98,7 +98,7 @@ def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[
 
 
 def _block(block: Any, y: Any, x: Any) -> Any:
-    """A block in its shape, in C order, and the user's to keep."""
+    """A block in its shape and in C order, for the user to keep."""
     shape = shape_of(y) + shape_of(x)
     if block is None:
         return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])

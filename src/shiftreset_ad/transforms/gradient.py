@@ -52,13 +52,13 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """The function that returns the value of `f` and its gradient, `(value, gradient)`.
 
-    `f: (..., tree of floats and arrays, ...) -> ()`; the gradient has the structure, shapes and dtypes of the argument
-    that `argnums` names, with None for an integer, a string and the like in it; it is a tuple of such if `argnums` is a
-    tuple. With `has_aux`, `f` returns `(scalar, aux)`, and so is the value.
+    `f: (..., tree of floats and arrays, ...) -> ()`. The gradient has the structure, shapes and dtypes of the argument
+    that `argnums` names, with None for an integer, a string and the like. If `argnums` is a tuple, the gradient is a
+    tuple with an entry for each argument. With `has_aux`, `f` returns `(scalar, aux)`, and the value is this pair.
 
-    Of a real `f` of z = x + iy it is df/dx - i df/dy. With `holomorphic`, arguments and result are complex, and it is
-    the complex derivative. Raises TypeError for arguments without floating-point numbers and for a result that is not
-    a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
+    For a real `f` of z = x + iy, the gradient is df/dx - i df/dy. With `holomorphic`, arguments and result are complex,
+    and the gradient is the complex derivative. Raises TypeError if an argument has no floating-point numbers, or if the
+    result is not a scalar. Wang et al. 2019, section 3.2; Pearlmutter and Siskind 2008, section 4.
 
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
@@ -98,7 +98,7 @@ def grad(
 ) -> Callable[..., Any]:
     """The function that returns the gradient of `f`: `value_and_grad` without the value.
 
-    Shapes, structures and errors are as there. With `has_aux`, it returns `(gradient, aux)`.
+    Shapes, structures and errors are those of `value_and_grad`. With `has_aux`, it returns `(gradient, aux)`.
 
     >>> grad(lambda x: x * x)(3.0)
     6.0
@@ -133,7 +133,7 @@ def gradient_of_f(
 def differentiate(
     operator: str, f: Callable[..., Any], arguments: Arguments, has_aux: bool, holomorphic: bool, kwargs: Any
 ) -> tuple[Any, Any, Any]:
-    """The value of `f`, its gradient, and what `f` returned beside the value."""
+    """The value of `f`, its gradient, and the `aux` that `f` returned."""
     numbers = arguments.numbers
     if holomorphic:
         require_complex(operator, numbers)

@@ -23,7 +23,7 @@ from shiftreset_ad.transforms.directions import along_units, at_once, count, fro
 from shiftreset_ad.transforms.gradient import differentiate
 from shiftreset_ad.transforms.products import transpose
 
-MIXED_AT_MOST = 4096  # elements of which any two are told apart
+MIXED_AT_MOST = 4096  # up to this many elements, any two of them are told apart
 
 
 @overload
@@ -67,10 +67,10 @@ def jacobian(
 ) -> Callable[..., Any]:
     """The function that returns the Jacobian of `f`, of shape `(*shape of f(x), *shape of x)`.
 
-    `f` runs once. The rows come from one way back with all cotangents; where the value is larger than the argument,
-    the columns come from one pass over that way back with all tangents. Both may be structures: the Jacobian has the
-    structure of the value, and in it for each number that of the argument. `argnums`, `has_aux` and `holomorphic` are
-    as in `grad`, and so are the errors.
+    `f` runs once. The rows come from one way back with all cotangents. If the value is larger than the argument, the
+    columns come from one pass over the recorded way back, with all tangents. Argument and value may be structures: the
+    Jacobian has the structure of the value, with the structure of the argument in place of each number. `argnums`,
+    `has_aux`, `holomorphic` and the errors are those of `grad`.
 
     >>> jacobian(lambda x: x * x)(np.array([3.0, 4.0]))
     array([[6., 0.],
@@ -190,8 +190,8 @@ def hessian(
 ) -> Callable[..., Any]:
     """The function that returns the second derivatives of `f`, `(*shape of f(x), *shape of x, *shape of x)`.
 
-    Forward over reverse: one gradient, along all directions at once. Structures, options and errors are as of
-    `jacobian`, which this is, applied twice. Pearlmutter and Siskind 2008, section 5.
+    Forward over reverse: one gradient, along all directions at once. The Hessian is `jacobian`, applied twice, with its
+    structures, options and errors. Pearlmutter and Siskind 2008, section 5.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 4.0]))
     array([[8., 6.],
@@ -208,11 +208,11 @@ def hvp(f: Callable[[*Xs], Scalar], primals: tuple[*Xs], tangents: Tangents) -> 
 def hvp(f: Callable[..., Scalar], primals: list[Primal], tangents: Tangents) -> Any: ...
 @trimming
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """The product of the Hessian of a scalar `f` with a direction: forward over reverse, the Hessian is never built.
+    """The product of the Hessian of a scalar `f` with a direction, forward over reverse: the Hessian is never built.
 
-    `primals` and `tangents` are as in `jvp`. The answer has the structure of the argument where there is one, and is
-    a tuple of such where there are several. Raises the errors of `jvp` and of `grad`. Pearlmutter and Siskind 2008,
-    section 5.
+    `primals` and `tangents` are as in `jvp`. For one argument, the answer has the structure of the argument; for
+    several, it is a tuple with an entry for each. Raises the errors of `jvp` and of `grad`. Pearlmutter and Siskind
+    2008, section 5.
 
     >>> hvp(lambda x: x[0] ** 2 * x[1], (np.array([3.0, 4.0]),), (np.array([1.0, 0.0]),))
     array([8., 6.])
@@ -237,8 +237,8 @@ def elementwise_grad(f: Callable[P, Y], argnums: tuple[int, ...]) -> Callable[P,
 def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that returns the derivative of a function that works element by element, in the shape of its value.
 
-    Each argument that `argnums` names has the shape of the value. Raises ValueError if it has not, or if an element of
-    the value depends on another element of it, and so `f` is no such function (looked at in the outermost derivative).
+    Each argument that `argnums` names has the shape of the value. Raises ValueError if an argument has another shape,
+    or if an element of the value depends on another element of an argument (the outermost derivative checks this).
 
     >>> elementwise_grad(np.tanh)(np.array([0.0, 0.0]))
     array([1., 1.])
@@ -247,10 +247,10 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
 
 
 def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]) -> None:
-    """Raise ValueError if elements mix: without the cotangents of some, the derivatives of the others would change.
+    """Raise ValueError if elements mix: if zeros in the cotangent of some change the derivatives of the others.
 
-    The masks are the binary digits of the places, so that any two elements differ in one; for a large array one digit
-    has to do, the parity of a random number.
+    The masks are the binary digits of the places, so any two elements differ in a mask. A large array has one random
+    mask.
     """
     (y,) = recording.answers
     size = count([y])
@@ -292,7 +292,7 @@ def _by_rows(recording: Recording) -> Any:
 
 
 def _assembled(arguments: Arguments, answers: trees.Parts, blocks: list[list[Any]]) -> Any:
-    """The structure of the answer, and in it for each number that of the argument, from a block for each pair."""
+    """The structure of the answer, with the structure of the argument in place of each number, made of the blocks."""
     return answers.derivative([arguments.derivative(of_one_answer) for of_one_answer in blocks])
 
 

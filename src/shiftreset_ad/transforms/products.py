@@ -1,7 +1,7 @@
-"""The derivative operators, as short compositions: of a `Recording`, which goes back as often as wanted, of `push`, one
-pass in forward mode, and of all unit directions at once.
+"""`jvp`, `vjp` and `linearize`: products with the Jacobian, as short compositions.
 
-Names and argument order are JAX's.
+`push` is one pass in forward mode. A `Recording` is a backward pass that can be run any number of times. Names
+and argument order are JAX's.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def jvp(f: Callable[..., Any], primals: list[Primal], tangents: Tangents, has_au
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative along a direction, `(f(*primals), J tangents)`, in one pass.
 
-    `tangents` has one entry for each of `primals`, of the same structure and shapes, with None for zero and for what
-    has no derivative; another precision is converted. The derivative has the structure of the value, with None for an
-    integer, a string and the like in it. With `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises
-    TypeError for another structure or kind of number, ValueError for another shape. Wang et al. 2019, section 2;
-    Krawiec et al. 2022, section 4.
+    `tangents` has an entry for each of `primals`, of the same structure and shapes. None stands for zero, and for a
+    part that has no derivative. Another precision is converted. The derivative has the structure of the value, with
+    None for an integer, a string and the like. With `has_aux`, `f` returns `(value, aux)`, and `aux` comes third.
+    Raises TypeError if the structure or the kind of number differs, ValueError if a shape differs. Wang et al. 2019,
+    section 2; Krawiec et al. 2022, section 4.
 
     >>> jvp(lambda x, y: x * y, (3.0, 2.0), (1.0, 0.0))
     (6.0, 2.0)
@@ -68,10 +68,11 @@ def vjp(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     """The value of `f` and its pullback, `(f(*primals), pullback)`; `pullback(y_bar)` is `y_bar J`, a tuple with an
     entry for each of `primals`.
 
-    `pullback` may be called any number of times, at the cost of one backward pass each; `f` runs once. The cotangent
-    `y_bar` has the structure and shapes of the value, with None for zero and for what has no derivative. With
-    `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises TypeError for another structure or kind of
-    number, ValueError for another shape. Krawiec et al. 2022, section 4; Pearlmutter and Siskind 2008, section 4.
+    `f` runs once. You may call `pullback` any number of times; each call costs one backward pass. The cotangent `y_bar`
+    has the structure and shapes of the value. None stands for zero, and for a part that has no derivative. With
+    `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises TypeError if the structure or the kind of
+    number differs, ValueError if a shape differs. Krawiec et al. 2022, section 4; Pearlmutter and Siskind 2008,
+    section 4.
 
     >>> y, pullback = vjp(lambda x, y: x * y, 3.0, 2.0)
     >>> y, pullback(1.0), pullback(10.0)
@@ -97,8 +98,9 @@ def linearize(f: Callable[[*Xs], Y], *primals: *Xs, has_aux: Literal[False] = Fa
 def linearize(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     """The value of `f` and its derivative there as a linear function, `(f(*primals), pushforward)`.
 
-    `pushforward(*tangents)` is what `jvp` gives for these tangents, without running `f` again, any number of times. It
-    is the transpose of the pullback, which is linear too. With `has_aux`, `aux` comes third. Errors as of `jvp`.
+    `pushforward(*tangents)` is the derivative that `jvp` gives for these tangents. You may call it any number of times,
+    and `f` does not run again. The pushforward is the transpose of the pullback, which is linear too. With `has_aux`,
+    `aux` comes third. Raises the errors of `jvp`.
 
     >>> y, pushforward = linearize(lambda x: x**3, 2.0)
     >>> y, pushforward(1.0), pushforward(10.0)
@@ -117,9 +119,6 @@ def linearize(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> An
 
 
 def transpose(operator: str, recording: Recording) -> Recording:
-    """The pullback, recorded: it is linear, so its own pullback is the derivative of the function."""
+    """The pullback, recorded. The pullback is linear, so its own pullback is the derivative of the function."""
     zeros = [in_library_of(y, np.zeros(shape_of(y), dtype_of(y))[()]) for y in recording.answers]
     return Recording(operator, lambda *y_bars: recording.pull(list(y_bars)), all_of(operator, zeros))
-
-
-# Jacobians: the structure of the result, and in it for each number the structure of the argument

@@ -1,6 +1,7 @@
 """Taylor coefficients, and derivatives of any order of a function of one number, in one pass.
 
-The function runs once, on `Series`. The cost is polynomial in the order; that of n nested derivatives is exponential.
+The function runs once, on `Series`. The cost is polynomial in the order. The cost of n nested derivatives is
+exponential.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ LARGEST = 170  # the largest number whose factorial is a float
 def taylor(f: Callable[[X], Any], x: X, order: int, direction: Tangent = None) -> Any:
     """The Taylor coefficients c_0, ..., c_order of `f` along a direction: f(x + t direction) = sum of c_k t**k.
 
-    `x` and `direction` are numbers, arrays or structures of them, of the same structure and shapes; in `direction`,
-    None stands for zero. If it is not given, it is 1 in every element. An answer of shape s becomes one of shape
-    `(order + 1, *s)`; an integer, a string and the like in the answer stays as it is. Raises TypeError or ValueError
-    for an argument, an order, a direction or an answer of another kind. Griewank and Walther 2008, chapter 13.
+    `x` and `direction` are numbers, arrays or structures of them, of the same structure and shapes. In `direction`,
+    None stands for zero. If no direction is given, it is 1 in every element. An answer of shape s becomes an array of
+    shape `(order + 1, *s)`; an integer, a string and the like in the answer stays as it is. Raises TypeError or
+    ValueError if an argument, an order, a direction or an answer is of another kind. Griewank and Walther 2008,
+    chapter 13.
 
     >>> taylor(lambda x: 1 / x, 1.0, 4)
     array([ 1., -1.,  1., -1.,  1.])
@@ -69,9 +71,10 @@ def derivative(f: Callable[Concatenate[X, P], Y], n: int = 1) -> Callable[Concat
 def derivative(f: Callable[..., Any], n: int = 1) -> Callable[..., Any]:
     """The function that returns the n-th derivative of `f`, a function of one number, by one pass.
 
-    `f` may return a number, an array or a structure, and its derivative is of the same shape and structure, with None
-    for what has none. Arguments after the first are handed on. Raises TypeError for an `n` or an argument of another
-    kind, ValueError if `n` is negative. Griewank and Walther 2008, chapter 13; Karczmarczuk, ICFP 1998.
+    `f` may return a number, an array or a structure. The derivative has the same shape and structure, with None for a
+    part that has no derivative. `f` gets the arguments after the first as they are. Raises TypeError if `n` or an
+    argument is of another kind, ValueError if `n` is negative. Griewank and Walther 2008, chapter 13; Karczmarczuk,
+    ICFP 1998.
 
     >>> derivative(lambda x: x**5, 3)(2.0)
     240.0
@@ -96,7 +99,7 @@ def _nth_derivative(name: str, f: Callable[..., Any], n: int, /, x: Any, *args: 
 
 
 def constant(directions: list[Any], array: Any, tag: Tag) -> Series:
-    """A constant array as a series, to which coefficients like these directions can be written."""
+    """A constant array as a series with room for coefficients like these directions."""
     return Series([array, with_levels_of(zeros_alike(array), array, *directions)], tag)
 
 
@@ -122,12 +125,12 @@ def expanded(
 
 
 def one_like(x: Any) -> Any:
-    """The direction in which every element of `x` grows alike."""
+    """The direction that is 1 in every element of `x`."""
     return 1.0 if type(x) is float else in_library_of(x, np.ones(shape_of(x), dtype_of(x))[()])
 
 
 def stacked(coefficients: Coefficients, order: int) -> Any:
-    """All coefficients along a first axis, with zeros for those that were left out."""
+    """All coefficients along a new first axis, with zeros for the coefficients that were left out."""
     zero = np.zeros(shape_of(coefficients[0]), dtype_of(coefficients[0]))
     return in_order(np.stack([*coefficients, *[zero] * (order + 1 - len(coefficients))]), "C")
 

@@ -510,7 +510,7 @@ def test_a_value_of_another_structure_than_that_of_the_function_is_an_error():
     def f(c):
         return with_rules("vjp", lambda x: (c * x, x), lambda x: (c * x, None), lambda _, g: (g,), None)
 
-    with pytest.raises(TypeError, match="<lambda> returned 2 floating-point numbers, and by its rule 1"):
+    with pytest.raises(TypeError, match="<lambda> returned 2 floating-point numbers, and its rule 1"):
         grad(lambda x: grad(lambda c: f(c)(x))(5.0))(3.0)
 
 

@@ -42,7 +42,7 @@ Terms = Callable[[Tag, Series, Sequence[Any]], Iterator[Any]]
 
 
 def by_recurrence(recurrence: Recurrence) -> Terms:
-    """From the coefficients of the operands; a constant has one."""
+    """The terms by a recurrence in the coefficients of the operands; a constant has one coefficient."""
 
     def terms(tag: Tag, y: Series, operands: Sequence[Any]) -> Iterator[Any]:
         return recurrence(y.coefficients, *[x.coefficients if belongs(x, tag) else [x] for x in operands])
@@ -91,7 +91,7 @@ def by_partials(partials: tuple[Any, ...]) -> Terms:
 
 
 def power(partials: tuple[Any, ...]) -> Terms:
-    """A power a**b: by products where b is a natural number, which is right where a_0 is 0, or close to it, too."""
+    """A power a**b. If b is a natural number, it goes by products, which are right at a_0 = 0 and close to it, too."""
 
     def terms(tag: Tag, y: Series, operands: Sequence[Any]) -> Iterator[Any]:
         a, b = operands
@@ -123,7 +123,7 @@ def nth_power(x: Any, n: int) -> Any:
 
 
 def is_natural(b: Any) -> bool:
-    """Whether `b` is a natural number, and not one that is being differentiated."""
+    """Whether `b` is a natural number, and not a number that is being differentiated."""
     return isinstance(b, (int, float, np.integer, np.floating)) and bool(b >= 0) and float(b).is_integer()
 
 
@@ -138,7 +138,7 @@ def recurrence_of(rule: Elementwise) -> Recurrence | None:
 
 
 def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation that computes `function`, and the further coefficients as `rule` says."""
+    """The operation that computes `function`, and the further coefficients by `rule`."""
     recurrence = recurrence_of(rule)
     if recurrence is not None:
         terms = by_recurrence(recurrence)
@@ -172,7 +172,7 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
                 if coefficients is not None:
                     return attended(Series(coefficients, tag), tag)
             return series(tag, y, lambda y: terms(tag, y, given), sources, (function, identity(given, tag)))
-        except ArithmeticError:  # of Python's floats, where NumPy's are infinite: 0.5 / 0.0
+        except ArithmeticError:  # Python's floats raise it where NumPy's are infinite: 0.5 / 0.0
             y_0, xs = of_numpy(tag, y, given)
             sources = [x for x in xs if belongs(x, tag)]
             answer = series(tag, y_0, lambda y: terms(tag, y, xs), sources, (function, identity(xs, tag)))
@@ -183,7 +183,7 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
 
 
 def of_floats(recurrence: Recurrence, y: Any, operands: Sequence[Any], tag: Tag) -> Coefficients | None:
-    """All coefficients of y, where there are only plain floats, which need no more; None for anything else."""
+    """All coefficients of y, if the coefficients of the operands are plain floats; None otherwise."""
     lists = [x.coefficients if belongs(x, tag) else [x] for x in operands]
     if type(y) not in FLOATS or not all(FLOATS.issuperset(map(type, x)) for x in lists):
         return None

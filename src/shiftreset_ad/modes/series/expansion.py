@@ -14,17 +14,17 @@ class Expansion(Tag):
     order: int
 
     def shorter(self) -> Expansion:
-        """An open tag for a call inside this one, up to one order less."""
+        """A new tag for a call inside this call, up to one order less."""
         tag = cast(Expansion, Expansion.around([self.level], self._lift))
         tag.order = self.order - 1
         return tag
 
 
 class WrittenWhileUnfinished(BaseException):
-    """A lazy series of this `tag` was written to, or another one was that it was to be written to.
+    """The program writes to a lazy series of this `tag`, or writes such a series to another series.
 
-    Memory has no place for coefficients still to come. The code has to run once more, on series that are complete; it
-    is not for the program to handle, and so it is no Exception.
+    Memory has no place for coefficients that are still to come. So the code has to run again, on complete series. The
+    program must not catch this, so it is no Exception.
     """
 
     def __init__(self, tag: Tag) -> None:

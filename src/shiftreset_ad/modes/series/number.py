@@ -2,18 +2,17 @@
 
 For y(t) = function(x(t)), the coefficients y_0 to y_K follow from those of x, at the cost of products of polynomials
 (Griewank and Walther 2008, chapter 13; Karczmarczuk, ICFP 1998). Linear functions take each coefficient by itself, and
-common ones have recurrences. Any other function goes by its derivative, as the tables have it: y' = dy/dx x', and so
+common functions have recurrences. Any other function uses its derivative in the tables: y' = dy/dx x', so
 y_k = (dy/dx x')_(k-1) / k.
 
-For that, the rule computes dy/dx on series, and it may need y itself, or functions whose own derivatives need y again.
-But it needs one coefficient less each time. So these series are lazy, as Karczmarczuk's are: they have the `rest` of
-their coefficients still to come, one by one as they are asked for. What is computed from them is kept in a `memo`, and
-computed once, y itself included: without that, cos' = -sin and sin' = cos would go round in circles, and a derivative
-that needs two functions of a kind would double the cost with each order. Lazy series live as long as the one operation
-does; a series that the program sees is complete.
+For that, the rule computes dy/dx on series. It may need y itself, or functions whose own derivatives need y again, but
+one coefficient less each time. So these series are lazy, as Karczmarczuk's are: their `rest` has the coefficients still
+to come, one by one as they are asked for. A `memo` keeps everything that is computed from them, y itself included, so
+that it is computed once. Without the memo, cos' = -sin and sin' = cos would go round in circles, and a derivative that
+needs two functions of a kind would double the cost with each order. A lazy series lives as long as its operation; a
+series that the program sees is complete.
 
-Numbers nest by their tags: coefficients may be numbers of an older tag, and the arithmetic on them is by ordinary
-operators.
+Numbers nest by their tags: coefficients may be numbers of an older tag, and ordinary operators compute with them.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 
-# The lazy series y, of which the value is known -> y_1, y_2 and so on; who asks for them appends each to y.
+# The lazy series y, with its value known -> y_1, y_2 and so on; the caller appends each of them to y.
 Rest = Callable[["Series"], Iterator[Any]]
 
 FLOATS = {float, float64}
@@ -59,10 +58,10 @@ PLAIN = {float, int, bool, str, type(None)}
 
 
 class Series(ArrayNumber):
-    """The `coefficients` of a value along a path, from its `primal` on; those left out at the end are zero.
+    """The `coefficients` of a value along a path, from its `primal` on; coefficients left out at the end are zero.
 
-    A lazy series has the `memo` of the operation that it is computed for, and a `rest` of coefficients to come, which
-    needs as many of each of its `sources`.
+    A lazy series has the `memo` of the operation that it is computed for, and a `rest` of coefficients to come. For
+    coefficient k, the rest needs the coefficients of each of its `sources` up to k.
     """
 
     __slots__ = ("coefficients", "has_views", "memo", "rest", "sources", "tag")
@@ -88,7 +87,7 @@ class Series(ArrayNumber):
         return self.coefficients[0]
 
     def reach(self, k: int) -> None:
-        """Have the coefficients up to `k`, unless they are zero from an earlier one on."""
+        """Compute the coefficients up to `k`, or fewer if all others are zero."""
         coefficients = self.coefficients
         while len(coefficients) <= k and self.rest is not None:
             for x in self.sources:
@@ -101,7 +100,7 @@ class Series(ArrayNumber):
             coefficients.append(y_k)
 
     def _own(self, y_k: Any) -> Any:
-        """A coefficient of a new value, which does not share memory with that of an operand."""
+        """A coefficient of a new value, copied if it shares memory with a coefficient of an operand."""
         k = len(self.coefficients)
         for x in self.sources:
             if x.has(k) and type(in_memory(y_k)) is ndarray and not is_view(self.primal, x.primal):
@@ -145,7 +144,7 @@ class Series(ArrayNumber):
         return made
 
     def has(self, k: int) -> bool:
-        """Whether there is a coefficient `k`, when it has been reached."""
+        """Whether there is a coefficient `k`, after `reach(k)`."""
         return k < len(self.coefficients)
 
     def lifted(self, constant: Any) -> Series:
@@ -155,7 +154,7 @@ class Series(ArrayNumber):
         return Series([copied_part(x_k, index) for x_k in self.coefficients], self.tag)
 
     def write(self, index: Any, item: Any) -> None:
-        """Write to all coefficients, of which every view of the first has the same view of the others."""
+        """Write to all coefficients: every view of the first coefficient has the same view of the others."""
         self.tag.require_open()
         if self.memo is not None or (belongs(item, self.tag) and item.memo is not None):
             raise WrittenWhileUnfinished(self.tag)
@@ -179,7 +178,7 @@ class Series(ArrayNumber):
 
 
 class Memo:
-    """What one operation computes: all its series, which are lazy, and what is `known` by function and operands."""
+    """What one operation computes: all its series, which are lazy, and results `known` by function and operands."""
 
     __slots__ = ("known", "made")
 
@@ -212,7 +211,8 @@ def series(
 ) -> Any:
     """The series with the value `answer`, and the coefficients `rest(y)` after it; lazy if one of the `sources` is.
 
-    Of several answers, a list or a tuple, each has its own, `rest(y, place)`. `key` says to the memo what it is.
+    If there are several answers, in a list or a tuple, each has the coefficients `rest(y, place)`. The memo keeps the
+    series under `key`.
     """
     outer = memo_of(sources)
     memo = Memo() if outer is None else outer
@@ -237,17 +237,17 @@ def belongs(x: Any, tag: Tag) -> bool:
 
 
 def unfinished(x: Series, memo: Memo | None = None) -> Series:
-    """The same series as a lazy one: what is computed from it is lazy, too."""
+    """The same series, made lazy: everything computed from it is lazy, too."""
     return x if x.memo is not None else Series(x.coefficients, x.tag, None, (), memo or Memo())
 
 
 def memo_of(sources: Sequence[Series]) -> Memo | None:
-    """That of a lazy one among them."""
+    """The memo of a lazy series among the `sources`, if there is one."""
     return next((x.memo for x in sources if x.memo is not None), None)
 
 
 def identity(x: Any, tag: Tag) -> Any:
-    """What tells an operand of an operation from others; of what it does not know, it takes none to be the same."""
+    """What tells an operand of an operation from others; anything that it does not know counts as different."""
     if belongs(x, tag):
         return id(x.coefficients)
     if type(x) is tuple or type(x) is list:
@@ -256,7 +256,7 @@ def identity(x: Any, tag: Tag) -> Any:
 
 
 def rate(x: Series) -> Series:
-    """The series of x', when x_1 is known; lazy, and the same one whenever it is asked for."""
+    """The series of x', when x_1 is known; it is lazy, and every call returns the same series."""
     memo = x.memo or Memo()
     key = rate, identity(x, x.tag)
     if key not in memo.known:
@@ -275,7 +275,7 @@ def rate(x: Series) -> Series:
 
 
 def integrated(y_dot: Any, tag: Tag) -> Iterator[Any]:
-    """The coefficients after the first of y, from y': a series of this call, or else a constant."""
+    """The coefficients of y after the first, from y', which is a series of this call or a constant."""
     if not belongs(y_dot, tag):
         yield y_dot
         return
@@ -287,7 +287,7 @@ def integrated(y_dot: Any, tag: Tag) -> Iterator[Any]:
 
 
 def coefficients_of(x: Series) -> Iterator[Any]:
-    """Those after the first, one after the other."""
+    """The coefficients after the first, one after the other."""
     for k in count(1):
         x.reach(k)
         if not x.has(k):
@@ -304,7 +304,7 @@ def replaced(arg: Any, tag: Tag, function: Callable[[Any], Any]) -> Any:
 
 
 def by_parts(tag: Tag, rule: Structured, parts: list[Any], *rest_of_args: Any, **kwargs: Any) -> Any:
-    """An operation that is linear in a list: it takes the coefficients of one order, all together."""
+    """An operation that is linear in a list: it takes the coefficients of each order by themselves, all together."""
     sources: list[Any] = [x for x in parts if belongs(x, tag)]
 
     def rest(y: Series) -> Iterator[Any]:
@@ -358,7 +358,7 @@ def indices_with_sum(total: int, sizes: Sequence[int]) -> Iterator[tuple[int, ..
 def by_derivative(
     tag: Tag, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], sources: Sequence[Series], key: Any
 ) -> Any:
-    """Any operation, by its derivative along the path, y': what forward mode makes of x and x'."""
+    """Any operation, by its derivative y' along the path, which forward mode computes of x and x'."""
     answer, _ = rule.differentiate(
         *[one_level_below(arg, tag) for arg in args],
         **{name: one_level_below(arg, tag) for name, arg in kwargs.items()},

@@ -9,13 +9,13 @@ from shiftreset_ad.modes.tangents import mirrored
 
 
 def mark_views(x: Any) -> None:
-    """Note that there are views of `x`, each with views of all coefficients."""
+    """Note that `x` has views, each with views of all coefficients."""
     if not hasattr(x, "has_views"):
         mirror(x)
         x.has_views = True
 
 
 def mirror(x: Any, items: Sequence[Any] = (0.0,)) -> None:
-    """Have all coefficients of `x`, in arrays that lie in memory as its value does, so that `items` can be written."""
+    """Give `x` all its coefficients, in arrays that lie in memory as its value does, so that `items` can be written."""
     zeros = [0.0] * (x.tag.order + 1 - len(x.coefficients))
     x.coefficients[:] = mirrored(x, [*x.coefficients, *zeros], items)

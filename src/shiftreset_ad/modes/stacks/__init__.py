@@ -1,6 +1,6 @@
 """Stacks: many tangents or cotangents at once, along a new first axis.
 
-`number` has `Stack`, `elementwise` its elementwise operations, and `at_once` how other functions work on all rows.
+`number` has `Stack`, `elementwise` its elementwise operations, and `at_once` says how other functions work on all rows.
 """
 
 from shiftreset_ad.modes.stacks.at_once import WAYS

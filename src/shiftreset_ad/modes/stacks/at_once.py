@@ -1,4 +1,4 @@
-"""How the functions that linear maps are made of work on all rows of a stack at once."""
+"""How the functions in linear maps work on all rows of a stack at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, join, normalize_axes, normalize_axis, real_part
 
-# `(stack, *args, **kwargs) -> rows`, or None where it must go row by row.
+# `(stack, *args, **kwargs) -> rows`, or None where the function must be called row by row.
 WAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def at_once(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function as the way of each of `functions` to work on all rows."""
+    """Enter the decorated function, which says how each of `functions` works on all rows."""
 
     def enter(on_all_rows: Callable[..., Any]) -> Callable[..., Any]:
         WAYS.update(dict.fromkeys(functions, on_all_rows))

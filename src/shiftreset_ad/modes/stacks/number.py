@@ -1,11 +1,11 @@
 """Many directions at once: a number that stands for a stack of values of one shape.
 
-A derivative is linear in its direction, so a Jacobian is the derivative along all unit directions. Given as a `Stack`,
-they go through the rules as a single tangent or cotangent would, and each operation works on all of them: one pass,
-instead of one for each column or row.
+A derivative is linear in its direction, so a Jacobian is the derivative along all unit directions. A `Stack` of them
+goes through the rules as a single tangent or cotangent does, and each operation works on all of them: one pass, instead
+of one for each column or row.
 
-The functions that linear maps are made of have a way to work on all rows at once, in the table below; any other is
-called row by row. As the values in a stack differ, a question about *the* value is an error.
+Most functions in linear maps have a way to work on all rows at once (`at_once`). Any other function is called row by
+row. The values in a stack differ, so a question about *the* value is an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shiftreset_ad.rules.indexing import BASIC
 
 
 class Stack(ArrayNumber):
-    """Values of one shape, along the first axis of `rows`; `tag` is that of the call that stacked them."""
+    """Values of one shape, along the first axis of `rows`; `tag` is the tag of the call that stacked them."""
 
     __slots__ = ("rows", "tag")
     at_once: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]  # how functions work on all rows
@@ -40,7 +40,7 @@ class Stack(ArrayNumber):
 
     @property
     def primal(self) -> NoReturn:
-        """Not there: the values differ."""
+        """There is none: the values differ."""
         raise TypeError(
             "the value of a tangent or cotangent was asked for, while many of them are computed at once for a Jacobian "
             "or a Hessian. A derivative is linear in it: multiply by it and add, and do not branch on it"
@@ -86,7 +86,7 @@ class Stack(ArrayNumber):
     def lifted(self, constant: Any) -> Stack:
         if type(constant) is not np.ndarray:
             return Stack(np.copy(self.all_rows(constant), order="C"), self.tag)
-        # Each row in the layout of the constant, so that what is a view of that is one here, too.
+        # Each row has the layout of the constant, so that a view of the constant is a view here, too.
         order = np.argsort([-stride for stride in constant.strides], kind="stable")
         rows = np.empty((shape_of(self.rows)[0], *(constant.shape[i] for i in order)), constant.dtype)
         rows = np.transpose(rows, (0, *(np.argsort(order) + 1)))
@@ -140,7 +140,7 @@ OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type}
 
 
 def after_rows(index: Any) -> tuple[Any, ...] | None:
-    """An index of one value as an index of all rows; None where arrays in it are apart, which moves their axes.
+    """An index of one value as an index of all rows; None if a slice parts its arrays: NumPy then moves axes.
 
     `True` and `False` count as arrays: they are masks without dimensions.
     """

@@ -1,7 +1,8 @@
 """Less memory for reverse mode: functions and loops that run again on the way back, or that go back at once.
 
-`calls` takes a call apart so that it can be run again; `checkpoint` is one operation that does so, `loops` a loop of
-them by the schedule of `revolve`; `fusion` goes back through a function at once, and keeps its partial derivatives.
+`calls` takes a call apart so that it can run again. `checkpoint` makes one operation of such a call, and `loops` makes
+one operation of a loop, by the schedule of `revolve`. `fusion` goes back through a function at once, and keeps its
+partial derivatives.
 """
 
 from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint

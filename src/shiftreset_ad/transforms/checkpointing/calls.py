@@ -1,7 +1,7 @@
-"""A call of a function, taken apart so that it can be run again: by `checkpoint` and `fuse`, as one operation.
+"""A call of a function, taken apart so that `checkpoint` and `fuse` can run it again, as one operation.
 
-What goes in are the leaves of its arguments and of what it closes over; what comes out is its value, and what it gave
-to `nonlocal` variables. Nothing else may have numbers in it that are being differentiated.
+Its inputs are the leaves of the arguments and of the variables that the function closes over. Its outputs are the
+value, and the values that it gave to `nonlocal` variables. Numbers that are being differentiated may be nowhere else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shiftreset_ad.transforms.custom.transposition import NoValue
 
 
 class RepeatableCall:
-    """A call of `f`; `leaves` are those of its arguments and of what it closes over."""
+    """A call of `f`; `leaves` are the leaves of its arguments and of what it closes over."""
 
     __slots__ = ("_args", "_environment", "_kwargs", "leaves", "operator")
 
@@ -44,20 +44,20 @@ class RepeatableCall:
         self.leaves = self._environment.leaves
 
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[Callable[[], Any], Instance]:
-        """The call with other leaves, to be made, and the environment that it is made in."""
+        """The call with other leaves, ready to be made, and its environment."""
         instance = self._environment.with_leaves(leaves)
         f, *rest = instance.roots
         return partial(f, *rest[: self._args], **dict(zip(self._kwargs, rest[self._args :], strict=True))), instance
 
     def __call__(self, leaves: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
-        """The value of the call with these leaves, and what the variables are that it assigned to."""
+        """The value of the call with these leaves, and the new values of the variables that it assigned to."""
         call, instance = self.with_leaves(leaves)
         value = call()
         instance.require_unchanged_structures(self.operator)
         return value, instance.updates()
 
     def assign(self, updates: dict[int, Any]) -> None:
-        """Give the variables of the original functions what the call gave to those of its own."""
+        """Give the variables of the original functions the values that the call gave to its own variables."""
         if updates:
             self._environment.with_leaves(self.leaves).assign(updates)
 
@@ -68,7 +68,7 @@ AN_ARGUMENT = "is an argument of a function that may be run again, or a variable
 def as_operation(
     operator: str, f: Callable[..., Any], carry_out: Callable[[str, RepeatableCall], Any]
 ) -> Callable[..., Any]:
-    """`f`, of which reverse mode has `carry_out(name, call)` make one operation. Other modes call it as it is."""
+    """`f` as one operation of reverse mode, by `carry_out(name, call)`. Other modes call `f` as it is."""
     return Decorated(_one_operation, named(operator, f), f, carry_out)
 
 
@@ -104,21 +104,21 @@ def require_known_levels(operator: str, answers: Sequence[Any], leaves: Sequence
     """Raise ControlError if an answer belongs to a level that none of these leaves has."""
     known = levels(leaves)
     for tag in levels(answers) - known:
-        tag.require_open()  # otherwise the error of any operation on it
+        tag.require_open()  # after its derivative, it raises the error of any operation on it
         raise ControlError(
             f"{operator}: the result depends on a number that is being differentiated and was found neither in the "
-            "arguments nor in what the function closes over: it is in a global, say, or in an attribute of an object. "
-            "Pass it as an argument"
+            "arguments nor in what the function closes over: it is in a global, for example, or in an attribute of an "
+            "object. Pass it as an argument"
         )
 
 
 def unrecorded(
     operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], lifted: Collection[int]
 ) -> Any:
-    """The value of `region` on numbers, of which no operation is kept, with the `lifted` ones of these values.
+    """The value of `region` on numbers whose operations are not kept: such numbers replace the `lifted` leaves.
 
-    Numbers, and not the values themselves, so that the function sees the same in every run, and none that it puts
-    elsewhere can be used later: its derivative would be lost.
+    They are numbers, not plain values, so that the function sees the same in every run. A number that the function puts
+    elsewhere cannot be used later: its derivative would be lost.
     """
     tag = ReverseTag()
     tag.closed = tag.capture = partial(_refuse_left_behind, operator)
@@ -146,7 +146,7 @@ def _refuse_left_behind(operator: str, source: Any, message: Any) -> NoReturn:
 def recorded(
     operator: str, region: Callable[[list[Any]], Any], leaves: Sequence[Any], xs: dict[int, NumR], tag: Tag
 ) -> tuple[Any, list[Operation]]:
-    """The value of `region` with the numbers `xs` in these places, all of this new tag, and its operations."""
+    """The value of `region` with the numbers `xs`, all of this new tag, at their places; and its operations."""
     inputs = [xs.get(i, leaf) for i, leaf in enumerate(leaves)]
     tag.visible = levels(leaves)
     for x in xs.values():
@@ -160,20 +160,20 @@ def recorded(
 
 
 def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any], tag: Tag) -> None:
-    """Go back through the operations, which are used up, from the cotangents of the answers; None stands for zero."""
+    """Go back through the operations, and use them up, from the cotangents of the answers; None stands for zero."""
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
             accumulate(y, y_bar)
-    going_back(tag, partial(seeing, tag.visible or (), backward, pending))  # rules on the way back see no more, too
+    going_back(tag, partial(seeing, tag.visible or (), backward, pending))  # rules on the way back see only these, too
 
 
 def adjoint(x: NumR) -> Any:
-    """The adjoint of an input; None if nothing that counts has used it, which is not the same as zero."""
+    """The adjoint of an input; None if nothing that counts has used the input. None is not the same as zero."""
     return None if settle(x) is ZERO else finished(x)
 
 
 def outlined(result: Any) -> tuple[Any, list[Any]]:
-    """What a second run must have in common with the first, the values apart."""
+    """All that a second run must have in common with the first run, apart from the values."""
     leaves, spec = trees.flatten(result)
     return spec, [_outlined(leaf) for leaf in leaves]
 
@@ -185,7 +185,7 @@ def _outlined(leaf: Any) -> Any:
 
 
 def agree(first: Sequence[Any], again: Sequence[Any]) -> bool:
-    """Whether two runs have had the same values, up to rounding: sums may be taken in another order."""
+    """Whether two runs gave the same values, up to rounding: the second run may add up in another order."""
     return all(map(_close, first, map(plain_value, again)))
 
 

@@ -1,8 +1,8 @@
-"""Checkpoints: a function of which reverse mode keeps nothing but what goes in, and runs again on the way back.
+"""Checkpoints: reverse mode keeps only the inputs of a function, and runs the function again on the way back.
 
-Time is traded for memory: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 12. The function becomes
-one operation. Its pullback runs the function again and goes back through it, and is, for an outer derivative, itself a
-function that is checkpointed.
+This trades time for memory: Griewank and Walther, Evaluating Derivatives, 2nd edition, chapter 12. The function becomes
+one operation. Its pullback runs the function again and goes back through it. For an outer derivative, the pullback is
+itself a checkpointed function.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def checkpoint(f: np.ufunc) -> Callable[..., Any]: ...
 @overload
 def checkpoint(f: Callable[P, Y]) -> Callable[P, Y]: ...
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, of which reverse mode keeps no intermediate result: `f` runs again on the way back.
+    """The same function, but reverse mode keeps no intermediate result: `f` runs again on the way back.
 
-    Arguments and value are of any structure. Numbers in what `f` closes over get their derivatives too, and values that
-    it assigns by `nonlocal` are kept, from the first run. `f` must be deterministic, and does not write to its
-    arguments. Checkpoints nest, and at each level of nested reverse mode nothing is kept. Forward mode calls `f` as it
-    is.
+    Arguments and value may be any structures. Numbers that `f` closes over get their derivatives too. Values that `f`
+    assigns by `nonlocal` are kept from the first run. `f` must be deterministic, and must not write to its arguments.
+    Checkpoints nest, and no level of nested reverse mode keeps intermediate results. Forward mode calls `f` as it is.
 
-    Raises ControlError if the result depends on a number found nowhere else (pass it as an argument), if `f` changes in
-    place a list with numbers in it that it was given, or if its second run gives another value; EscapedNumberError if
-    a number that `f` has put elsewhere is used. Griewank and Walther 2008, chapter 12.
+    Raises ControlError if the result depends on a number that is neither in the arguments nor in what `f` closes over
+    (pass it as an argument), if `f` changes a list of numbers that it was given, or if the second run gives another
+    value. Raises EscapedNumberError if the program uses a number that `f` has put elsewhere. Griewank and Walther
+    2008, chapter 12.
 
     >>> from shiftreset_ad import grad
     >>> grad(checkpoint(lambda x: x * x))(3.0)
@@ -74,7 +74,7 @@ def checkpointed(
 ) -> Any:
     """The value of `region`, a function of a list of leaves alone, as one operation at each level of their numbers.
 
-    `lifted` are the places of those that are numbers at a newer level, for which this is one level below.
+    `lifted`: the places of the leaves that are numbers at a newer level, and come here one level below.
     """
     number = newest_of(leaves)
     if type(number) is not NumR:
@@ -100,7 +100,7 @@ def checkpointed(
 
 
 class Operands:
-    """The numbers of one tag among some leaves; the others are constants, kept as they are now."""
+    """The numbers of one tag among some leaves; the other leaves are constants, kept as they are now."""
 
     __slots__ = ("_constants", "_tag", "_xs", "places")
 
@@ -116,13 +116,13 @@ class Operands:
         return [self._xs[i].primal if i in self._xs else c for i, c in enumerate(self._constants)]
 
     def operation(self, operator: str, answers: list[Any], pullback: Pullback) -> list[Any]:
-        """The operation on them that has these answers, for the call of this operator.
+        """The operation on the operands that has these answers, for the call of this operator.
 
-        It holds no array but in the numbers: otherwise `x += v` would take it for shared.
+        Only its numbers hold arrays: otherwise `x += v` would take an array for shared.
         """
 
         def pull_back(y_bars: list[Any]) -> list[Any]:
-            # What nothing has used is not zero: zero times an infinite partial derivative would be NaN.
+            # None, not zero, for an unused answer: zero times an infinite partial derivative would be NaN.
             used = [None if bar is None or settle(y) is ZERO else bar for y, bar in zip(ys, y_bars, strict=True)]
             return pullback(self.below(), used, [plain_value(y) for y in ys])
 

@@ -1,7 +1,7 @@
-"""Fusion: the derivative of a function to one scalar, computed at once, so that one operation stands for all of it.
+"""Fusion: the derivative of a scalar function is computed at once, so that one operation stands for all of it.
 
-Krawiec et al. 2022, section 8.7: where a function has one result, its partial derivatives are a vector as large as its
-arguments, and its intermediate results are not needed any longer once that is known.
+Krawiec et al. 2022, section 8.7: if a function has one result, its partial derivatives are a vector as large as its
+arguments. Once this vector is known, the intermediate results are not needed any longer.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def fuse(f: np.ufunc) -> Callable[..., Any]: ...
 @overload
 def fuse(f: Callable[P, S]) -> Callable[P, S]: ...
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function to a scalar, of which reverse mode keeps one operation, with its partial derivatives.
+    """The same scalar function, but reverse mode keeps one operation for it, with its partial derivatives.
 
-    They are computed at once, by a way back of their own, and what `f` has computed is then free. Arguments are of any
-    structure; numbers in what `f` closes over get their derivatives too. For an outer derivative the gradient is
-    computed like anything else. Forward mode calls `f` as it is.
+    The partial derivatives are computed at once, by a way back of their own, and the memory of the intermediate results
+    is then free. Arguments may be any structures. Numbers that `f` closes over get their derivatives too. For an outer
+    derivative, the gradient is a computation like any other. Forward mode calls `f` as it is.
 
-    Raises TypeError if the value is not one real number, or a number is assigned by `nonlocal` (use checkpoint);
-    ControlError if the value depends on a number found nowhere else (pass it as an argument). Krawiec et al. 2022,
-    section 8.7.
+    Raises TypeError if the value is not one real number, or if `f` assigns a number by `nonlocal` (use checkpoint).
+    Raises ControlError if the value depends on a number that is neither in the arguments nor in what `f` closes over
+    (pass it as an argument). Krawiec et al. 2022, section 8.7.
 
     >>> from shiftreset_ad import grad
     >>> grad(fuse(lambda x: x * x))(3.0)
@@ -56,7 +56,7 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fused(operator: str, call: RepeatableCall) -> Any:
-    """The value of a call to a scalar, as one operation with its partial derivatives."""
+    """The value of a call that gives a scalar, as one operation with its partial derivatives."""
     newest: Any = newest_of(call.leaves)
     tag = newest.tag
     tag.require_open()
@@ -67,7 +67,7 @@ def fused(operator: str, call: RepeatableCall) -> Any:
     (answer, updates), pending = recorded(operator, call, leaves, xs, inner)
     _require_scalar(operator, answer, updates, inner)
     call.assign(updates)
-    y = without_level(answer, inner)  # before the way back, on which it may get an old value again
+    y = without_level(answer, inner)  # before the way back, which may give it an old value again
     require_known_levels(operator, [y], leaves)
     if y is answer:
         return y

@@ -1,8 +1,8 @@
-"""A loop of any number of steps of which reverse mode stores a given number of states, by the binomial schedule.
+"""A loop of any number of steps: reverse mode stores a given number of its states, by the binomial schedule.
 
-Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26(1), 2000. The loop is one operation. On the way there its
-states are stored as the schedule has it; the way back is one step at a time, each from its state, which is computed
-again from a stored one. For an outer derivative, these computations are loops and checkpoints themselves.
+Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26(1), 2000. The loop is one operation. The way there stores the
+states that the schedule names. The way back takes one step at a time, each from its own state, which is computed again
+from a stored state. For an outer derivative, these computations are loops and checkpoints themselves.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ from shiftreset_ad.transforms.checkpointing.revolve import Action, Advance, Free
 def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: int) -> X:
     """The state after `n` steps, `state = step(k, state)` for k = 0 ... n - 1, with at most `snapshots` states stored.
 
-    The state is of any structure, and every step keeps it, with the shapes and dtypes of the numbers in it. Numbers in
-    what `step` closes over get their derivatives too; it must be deterministic. The state at the start is one of the
-    snapshots. With s of them, and r the least number such that (s + r)! / (s! r!) >= n, reverse mode runs
-    r n - (s + r)! / ((s + 1)! (r - 1)!) steps, the least possible number, one more to the final state, and the n that
-    it goes back through. For an outer derivative, a few states are stored for each of these.
+    The state may be any structure. Every step keeps the structure, and the shapes and dtypes of the numbers in it.
+    Numbers that `step` closes over get their derivatives too. `step` must be deterministic. The state at the start is
+    one of the snapshots. Let s be the number of snapshots, and r the least number such that (s + r)! / (s! r!) >= n.
+    Reverse mode runs r n - (s + r)! / ((s + 1)! (r - 1)!) steps, which is the least possible number, one more step to
+    the final state, and the n steps that it goes back through. An outer derivative stores a few states for each step.
 
-    Raises TypeError if a step returns another structure, shape or dtype than that of the state, ValueError for n < 0 or
-    snapshots < 1, ControlError if `step` assigns by `nonlocal`, and as `checkpoint`. Griewank and Walther 2000.
+    Raises TypeError if a step returns another structure, shape or dtype than the state has, ValueError for n < 0 or
+    snapshots < 1, ControlError if `step` assigns by `nonlocal`, and the errors of `checkpoint`. Griewank and Walther
+    2000.
 
     >>> from shiftreset_ad import grad
     >>> grad(lambda x: checkpointed_loop(lambda k, y: x * y, 1.0, 10, snapshots=3))(1.0)
@@ -83,7 +84,7 @@ def _count(name: str, argument: str, given: Any, least: int) -> int:
 
 
 class Loop:
-    """The steps of a loop, as functions of `leaves`: those of the state, and those that `step` closes over."""
+    """The steps of a loop, as functions of `leaves`: those of the state, then those that `step` closes over."""
 
     __slots__ = ("_environment", "_kinds", "leaves", "operator", "size", "snapshots", "structure")
 
@@ -111,7 +112,7 @@ class Loop:
         instance.require_unchanged_structures(self.operator)
         if updates := instance.updates():
             raise ControlError(
-                f"{self.operator}: step assigns to {instance.names_of(updates)} by nonlocal, which may be run again "
+                f"{self.operator}: step assigns to {instance.names_of(updates)} by nonlocal, and step may be run again "
                 "from any state; make it a part of the state"
             )
         return state
@@ -134,7 +135,7 @@ class Loop:
 
 
 def _kind(leaf: Any) -> tuple[Any, Any] | None:
-    """What every step keeps of a number in the state; None for what is no number."""
+    """The shape and dtype of a number in the state, which every step keeps; None for any other leaf."""
     return (shape_of(leaf), dtype_of(leaf)) if trees.is_number(leaf) else None
 
 
@@ -147,14 +148,14 @@ def looped(
 ) -> list[Any]:
     """The leaves of the state after the steps from `start` to `stop`, as one operation at each level of the numbers.
 
-    `lifted` is as in `checkpointed`. `stored`: states are stored on the way there, for the first way back.
+    `lifted` is as in `checkpointed`. `stored`: store states on the way there, for the first way back.
     """
     number = newest_of(leaves)
     if type(number) is not NumR:
         steps = partial(loop.run, start, stop)
         return unrecorded(loop.operator, steps, leaves, lifted) if lifted else steps(leaves)
     operands = Operands(number.tag, leaves)
-    # Of the state every step gets a new one, but of what it closes over, on the way there, the very arrays.
+    # Every step gets a new state. But on the way there, the arrays that it closes over are not copied.
     inner = operands.below()[: loop.size] + below(leaves[loop.size :], number.tag)
     active = loop.numbers.union(operands.places)
     first_sweep: list[Reversal] = []
@@ -184,7 +185,7 @@ def looped(
 
 
 class Reversal:
-    """The schedule being carried out: the stored states, the working state, and how far it has come."""
+    """A schedule that is carried out: the stored states, the working state, and the place it has come to."""
 
     __slots__ = (
         "_actions",
@@ -207,18 +208,18 @@ class Reversal:
         self._active = sorted(active)
         self._actions: Iterator[Action] = schedule(stop - start, loop.snapshots)
         self._stored: list[Sequence[Any]] = []
-        self._step: int | None = None  # the next to go back through, if it has been reached
+        self._step: int | None = None  # the next step to go back through, if it has been reached
         self._totals: dict[int, NumR] = {}  # the adjoints of what `step` closes over
 
     def state_after(self) -> list[Any]:
-        """The state after the last step, once the schedule has come to it; there it waits for `back`."""
+        """The state after the last step. The schedule is carried out up to this step, and waits there for `back`."""
         self._step = self._next_step()
         return self._advanced(self._stop - 1, self._stop)
 
     def back(self, environment: list[Any], y_bars: list[Any], first: list[Any]) -> dict[int, Any]:
-        """The cotangents of the leaves, for those of the final state with plain values `first`; None for zero.
+        """The cotangents of the leaves, from those of the final state, whose plain values are `first`; None for zero.
 
-        `environment` are the leaves that `step` closes over, in which arrays are as they were on the way there.
+        `environment`: the leaves that `step` closes over, with arrays as they were on the way there.
         """
         self._environment = environment
         step = self._next_step() if self._step is None else self._step
@@ -248,7 +249,7 @@ class Reversal:
         return looped(self._loop, start, stop, [*self._state, *self._environment], self._active)
 
     def _through(self, step: int, y_bars: list[Any], first: list[Any] | None) -> list[Any]:
-        """Go back through one step: the cotangents of the state before it."""
+        """Go back through one step; return the cotangents of the state before it."""
         size, leaves = self._loop.size, [*self._state, *self._environment]
 
         def through(inputs: list[Any], totals: dict[int, NumR]) -> dict[int, NumR]:

@@ -1,10 +1,10 @@
-"""The binomial schedule: in which order to store, recompute and reverse the steps of a loop that cannot all be kept.
+"""The binomial schedule: in which order to store, recompute and reverse the steps of a loop, if memory is limited.
 
 Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26(1), 2000; Evaluating Derivatives, 2nd edition, section 12.2.
-Nothing here but integers; `loops` carries the schedule out.
+This module computes with integers only; `loops` carries the schedule out.
 
-With s snapshots, each step being recomputed at most r times, beta(s, r) = (s + r)! / (s! r!) steps can be reversed. The
-snapshots are used as a stack, and the state before step 0 counts as one.
+With s snapshots, if each step is recomputed at most r times, beta(s, r) = (s + r)! / (s! r!) steps can be reversed. The
+snapshots are a stack, and the state before step 0 counts as a snapshot.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple, TypeAlias
 
 
 class Take(NamedTuple):
-    """Push the working state, that before `step`, on the stack of snapshots."""
+    """Push the working state, which is the state before `step`, on the stack of snapshots."""
 
     step: int
 
 
 class Restore(NamedTuple):
-    """Make the snapshot on top of the stack, that before `step`, the working state; it stays there."""
+    """Make the top of the stack, the state before `step`, the working state; the snapshot stays on the stack."""
 
     step: int
 
@@ -54,7 +54,7 @@ def beta(snapshots: int, repetitions: int) -> int:
 
 
 def repetitions(n: int, snapshots: int) -> int:
-    """The least r such that `n` steps can be reversed with each recomputed at most r times."""
+    """The least r such that `n` steps can be reversed, if each is recomputed at most r times."""
     r = 0
     while beta(snapshots, r) < n:
         r += 1
@@ -62,16 +62,17 @@ def repetitions(n: int, snapshots: int) -> int:
 
 
 def advances(n: int, snapshots: int) -> int:
-    """The least number of steps, those being reversed not counted, that must be run to reverse `n` steps."""
+    """The least number of steps that must run to reverse `n` steps, without the runs that go back."""
     r = repetitions(n, snapshots)
     return r * n - beta(snapshots + 1, r - 1)
 
 
 def first_part(n: int, snapshots: int) -> int:
-    """How far to go before the next snapshot is taken, on `n` >= 2 steps, the last snapshot being at their start.
+    """How many of `n` >= 2 steps to run before the next snapshot is taken; the last snapshot is at their start.
 
-    The part after it is reversed with one snapshot less and, later, this part with as many. It costs least if the first
-    needs r repetitions and the second r - 1, where r is what the whole needs.
+    The part after the next snapshot is reversed first, with one snapshot less. The part before it is reversed later,
+    with as many. The cost is least if the part after it needs r repetitions and the part before it needs r - 1, where
+    the whole needs r.
     """
     r = repetitions(n, snapshots)
     return min(beta(snapshots, r - 1), n - beta(snapshots - 1, r - 1))

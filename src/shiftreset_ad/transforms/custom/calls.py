@@ -1,8 +1,8 @@
 """A call of a function with derivative rules of its own: how reverse mode, forward mode and Taylor series use them.
 
 The call belongs to the newest tag among its differentiable arguments. The rules get the arguments one level below, so
-their code is differentiated by all older tags: a rule has derivatives of any order that its code has. A mode without
-a rule uses that of the other, transposed. `levels` has what becomes of numbers that are no arguments.
+all older tags differentiate their code: a rule has the derivatives of any order that its code has. A mode without a
+rule uses the transpose of the other mode's rule. `levels` has the numbers that are not arguments.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from shiftreset_ad.transforms.directions import Linear
 
 
 def call(application: Application) -> Any:
-    """The value of the function of an application, with the derivative that its rules say."""
+    """The value of the function of an application, with the derivative that its rules give."""
     numbers = [x for x in application.numbers if isinstance(x, Number)]
     mode = MODES.get(type(newest(numbers))) if numbers else None
     if mode is None:
@@ -122,19 +122,19 @@ class RuledCall:
     # The uses of the rules
 
     def now(self, use: Use, *args: Any) -> Any:
-        """A use of the rules in the call, below its level."""
+        """Use the rules in the call, below its level."""
         leaves = self.closure.below(self.level)
         given = [*map(self.level.below, self.numbers), *leaves]
         return self.level.run(given, self.closure.call, leaves, use, *args)
 
     def later(self) -> Use:
-        """Uses of the rules after the call, with what they close over as it is now."""
+        """The function that uses the rules after the call, with what they close over as it is now."""
         leaves = self.closure.later(self.level)
         return lambda use, *args: self.closure.call(leaves(), use, *args)
 
     @staticmethod
     def value(application: Application, numbers: list[Any]) -> Any:
-        """The value for these numbers, with the derivatives that the rules say at older levels."""
+        """The value for these numbers, with the derivatives that the rules give at older levels."""
         return application.function(*application.with_numbers(numbers))
 
     @staticmethod
@@ -143,15 +143,15 @@ class RuledCall:
         return application.function.code(*application.with_numbers(numbers))
 
     def as_given(self) -> Linear:
-        """What makes directions numbers of the levels of what the rules are given."""
+        """The function that makes directions numbers of the levels of what the rules are given."""
         return self.level.like([*self.numbers, *self.closure.leaves])
 
     def protect_shared(self, answers: trees.Parts) -> None:
-        """Have it an error to write to answers that share memory with what the function was given."""
+        """Forbid to write to answers that share memory with what the function was given."""
         held = [x for x in self.closure.leaves if isinstance(x, Number)]
         protect_shared(self.tag, answers.numbers, [*self.numbers, *held])
 
-    # The rules of the mode, or those of the other, transposed
+    # The rules of the mode, or the transposed rules of the other mode
 
     def push(self, application: Application, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
         """The value for these numbers, and the tangents of the numbers in it, None for zero."""
@@ -163,8 +163,8 @@ class RuledCall:
         return answers, self.transposed(partial(application.bwd, answers, residuals), answers)(x_dots)
 
     def by_bwd(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
-        """The value, the function from its cotangents to those of the numbers at these places, and that from tangents
-        of all numbers to those of the value.
+        """The value; the function from its cotangents to the cotangents of the numbers at these places; and the
+        function from the tangents of all numbers to the tangents of the value.
         """
         numbers = list(map(self.level.below, self.numbers))
         answers, residuals = self.now(Application.fwd, numbers)
@@ -196,12 +196,12 @@ class RuledCall:
             f"{self.name}: {name}",
             bwd,
             answers.numbers,
-            f"Forward mode of {self.name} is derived from {name}, as a linear function of the cotangent; where it is "
-            f"none, give the rule for forward mode too, by {self.name}.defjvp(rule)",
+            f"Forward mode of {self.name} is derived from {name}, as a linear function of the cotangent; if it is "
+            f"not linear, give the rule for forward mode too, by {self.name}.defjvp(rule)",
         )
 
     def by_transposed_jvp(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
-        """As `by_bwd`, from the rule for forward mode."""
+        """As `by_bwd`, but from the rule for forward mode."""
         numbers = list(map(self.level.below, self.numbers))
         self.level.look_around()
         jvp = name_of(self.application.rules.jvp)
@@ -210,12 +210,12 @@ class RuledCall:
         def along(directions: list[Any]) -> list[Any]:
             nonlocal answers
             recording = directions[0].tag
-            recording.copies_all = True  # so the rule may write to arrays that it has made, although this one runs
+            recording.copies_all = True  # the rule may write to arrays that it has made, though this recording runs
             y_dots: list[Any]
             answers, y_dots = self.now(Application.jvp, numbers, spread(directions, places, len(numbers)))
             if any(type(level) is Unknown for y in answers.numbers for level in levels_of(y)):
                 raise TypeError(f"{self.name}: the value that {jvp} returned depends on the tangents")
-            # What `zeros` has made is a number of the transposition, and does not depend on them.
+            # What `zeros` has made is a number of the transposition, and does not depend on the tangents.
             values = [np.positive(y.primal) if is_of(y, recording) else y for y in answers.numbers]
             answers = trees.Parts(answers.with_numbers(values))
             return y_dots
@@ -224,16 +224,16 @@ class RuledCall:
             f"{self.name}: {jvp}",
             along,
             [numbers[i] for i in places],
-            f"Reverse mode of {self.name} is derived from {jvp}, as a linear function of the tangents; where it is "
-            f"none, give the rule for reverse mode too, by {self.name}.defvjp(fwd, bwd)",
+            f"Reverse mode of {self.name} is derived from {jvp}, as a linear function of the tangents; if it is "
+            f"not linear, give the rule for reverse mode too, by {self.name}.defvjp(fwd, bwd)",
         )
         finished = self.level.tags_in_use(answers.numbers)
         push = partial(self.pushed, self.later(), list(map(self.kept, numbers)))
         return answers, with_constants(finished, pull), with_constants(finished, push)
 
     def recorded(self, recording: Tag, push: Linear, y_bars: list[Any], places: list[int]) -> list[Any]:
-        """The cotangents at these places, where the way back is recorded, to be transposed: for the derivative along a
-        direction, which `push` is.
+        """The cotangents at these places, on a way back that is recorded in order to be transposed: its transpose is
+        `push`, the derivative along a direction.
         """
         operands = [j for j, y_bar in enumerate(y_bars) if type(y_bar) is NumR and y_bar.tag is recording]
 
@@ -245,7 +245,7 @@ class RuledCall:
         return jointly(recording, zeros, [y_bars[j] for j in operands], push_at_places, self.site)
 
     def kept(self, x: Any) -> Any:
-        """What `bwd` needs; an array as it is now, and not to be written to, as it may be needed again."""
+        """`x` as `bwd` needs it: an array as it is now, and read-only, as it may be needed again."""
         if isinstance(x, Number):
             return frozen(x, self.tag)
         if type(x) is not ndarray:
@@ -265,11 +265,11 @@ class RuledCall:
         return residuals if same else trees.unflatten(structure, found)
 
     def kept_below(self, x: Any) -> Any:
-        """What `bwd` needs, one level below."""
+        """`x` as `bwd` needs it, one level below."""
         return self.kept(self.level.below(x))
 
     def with_closure(self, answers: trees.Parts, ys: list[Any], of_this_level: bool = True) -> Any:
-        """The value, where the rules gave `answers`, with `ys` for its numbers as far as the rules go."""
+        """The value, with the numbers `ys` of the rules, and the derivatives in what the function closes over."""
         tags = self.level.tags_from_here([*self.closure.leaves, *answers.numbers])
         if of_this_level and self.tag in tags:
             by_code = self.numbers_by_code(map(self.level.constant, self.numbers), len(ys))
@@ -279,10 +279,10 @@ class RuledCall:
         return answers.with_numbers(ys)
 
     def numbers_by_code(self, numbers: Iterable[Any], count: int) -> list[Any]:
-        """The numbers in the value that the function's own code has for these."""
+        """The numbers in the value that the function's own code gives for these `numbers`."""
         found = trees.Parts(self.by_code(self.application, list(numbers))).numbers
         if len(found) != count:
-            raise TypeError(f"{self.name} returned {len(found)} floating-point numbers, and by its rule {count}")
+            raise TypeError(f"{self.name} returned {len(found)} floating-point numbers, and its rule {count}")
         return found
 
 
@@ -296,8 +296,8 @@ MODES: dict[type, Callable[[RuledCall], Any]] = {
 def recording_of(y_bars: list[Any], tag: Tag) -> Tag | None:
     """The tag of these cotangents, if they are zeros of a recording newer than this `tag`.
 
-    They stand for any then: a way back is recorded at zero, to be transposed, as it is linear. bwd is not to be run
-    there, where it may do something else: end an iteration before its first step, say.
+    Such zeros stand for any cotangents: a way back is linear, so it is recorded at zero, and then transposed. `bwd`
+    must not run at zero, where it may do something else, such as ending an iteration before its first step.
     """
     tags = [y_bar.tag for y_bar in y_bars if type(y_bar) is NumR and y_bar.tag.serial > tag.serial]
     last = max(tags, key=lambda tag: tag.serial, default=None)
@@ -310,7 +310,7 @@ def is_of(x: Any, tag: Tag) -> bool:
 
 
 def is_known_zero(y_bar: Any) -> bool:
-    """Whether a cotangent has a value, which is zero."""
+    """Whether a cotangent has a value, and the value is zero."""
     found = plain_value(y_bar)
     return type(found) is not NoValue and not np.any(found)
 

@@ -1,7 +1,7 @@
-"""What a function with rules of its own closes over, lifted: its rules get it one level below, as they get arguments.
+"""What a function with rules of its own closes over: its rules get it one level below, as they get arguments.
 
 The function, its rules and the functions among its arguments are built anew, with other contents in their variables. So
-the rules of a call see what they close over as it was then, on the way back and at any later time.
+the rules of a call see what they close over as it was at the call, on the way back and at any later time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from shiftreset_ad.numbers.plain_arrays import same
 from shiftreset_ad.transforms.custom.levels import Level
 from shiftreset_ad.transforms.custom.rules import Application
 
-Use = Callable[..., Any]  # a method of an application, that uses a rule
+Use = Callable[..., Any]  # a method of an application that uses a rule
 
 
 class Closure:
-    """What the function of a call, its rules and the functions among its arguments hold, as `leaves`; none if there is
-    no array among them, and no number that is being differentiated.
+    """`leaves`: all that the function of a call, its rules and the functions among its arguments hold. There are none
+    if no leaf is an array or a number that is being differentiated.
     """
 
     __slots__ = ("_application", "_environment", "_places", "_variables", "leaves")
@@ -53,7 +53,7 @@ class Closure:
         return Environment({"the function": self._application.function, **held}, variables)
 
     def call(self, leaves: Sequence[Any], use: Use, *args: Any) -> Any:
-        """What a use of the rules gives where the functions have these leaves instead."""
+        """The answer of a use of the rules, with these leaves in the functions instead."""
         if self._environment is None:
             variables = self._variables
             if not variables or all(content_of(cell) is content for cell, content in variables):
@@ -70,11 +70,11 @@ class Closure:
         return answer
 
     def below(self, level: Level) -> list[Any]:
-        """The leaves as the rules get them in the call: an array of a number is not theirs to write to."""
+        """The leaves as the rules get them in the call: the array of a number is read-only."""
         return [read_only(level.below(x)) if isinstance(x, Number) else x for x in self.leaves]
 
     def later(self, level: Level) -> Callable[[], list[Any]]:
-        """The leaves as the rules get them after the call: plain arrays are the very ones, if they have not changed."""
+        """The leaves as the rules get them after the call: a plain array is the same object, if it has not changed."""
         if not self.leaves:
             return list
         kept = [frozen(level.below(x), level.tag) for x in self.leaves]
@@ -89,7 +89,7 @@ class Closure:
 
 
 def functions_with(function: Any, changed: Callable[[Any], Any]) -> Any:
-    """A function that closes over what `changed` makes of each leaf; the very same one if that changes nothing."""
+    """The function with `changed` applied to each leaf that it closes over; the same object if nothing changes."""
     environment = Environment({"a residual": function})
     leaves = list(map(changed, environment.leaves))
     if all(x is before for x, before in zip(leaves, environment.leaves, strict=True)):
@@ -98,7 +98,7 @@ def functions_with(function: Any, changed: Callable[[Any], Any]) -> Any:
 
 
 def read_only(x: Any) -> Any:
-    """An array as a view that cannot be written to; a number of an older level is protected otherwise."""
+    """An array as a view that cannot be written to; a number of an older level is protected in another way."""
     if type(x) is not ndarray:
         return x
     view = x.view()
@@ -107,7 +107,7 @@ def read_only(x: Any) -> Any:
 
 
 def unchanged(x: Any, before: Any) -> Any:
-    """A plain array, or a copy of what it was `before`; anything else as it is kept."""
+    """A plain array, or if it has changed, a copy of the array `before`; anything else as it was kept."""
     if type(x) is not ndarray or x is before:
         return before
     return x if same(x, before) else before.copy()

@@ -1,7 +1,8 @@
 """Functions with derivative rules of their own: `custom_vjp`, `custom_jvp`, and both at once.
 
-The names and the form of the rules are JAX's. What is more: a function may have rules for both modes, and a mode that
-has none uses the other's, transposed; rules may close over numbers that are being differentiated.
+The names and the form of the rules are JAX's. Two things go beyond JAX. A function may have rules for both modes, and a
+mode without a rule uses the transpose of the other mode's rule. Rules may close over numbers that are being
+differentiated.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
 class CustomDerivative(Composite, Generic[P, Y]):
-    """A function with derivative rules of its own, as `custom_derivative` makes it; without derivatives, the function.
+    """A function with derivative rules of its own, made by `custom_derivative`. Outside derivatives it is the function.
 
-    `defvjp` and `defjvp` give it the rules.
+    `defvjp` and `defjvp` define the rules.
     """
 
     __name__: str
@@ -43,7 +44,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
                 f"{operator}: the function is {f!r:.60}, which cannot be called; write @{operator} above a function"
             )
         functools.update_wrapper(self, f)
-        self.identity = object()  # which copies have, too
+        self.identity = object()  # copies have it, too
         self._f = f
         self._rules = Rules(name_of(f))
         try:
@@ -59,9 +60,10 @@ class CustomDerivative(Composite, Generic[P, Y]):
     def defvjp(self, fwd: Callable[..., tuple[Y, Any]], bwd: Callable[..., Cotangents]) -> None:
         """Define the rule for reverse mode: `fwd(*args) -> (value, residuals)` and `bwd(residuals, y_bar) -> x_bars`.
 
-        `y_bar`, the cotangent, has the structure of the value, and `x_bars` is a tuple with a cotangent for each
-        differentiable argument, of its structure and shapes; None is zero. `bwd` gets arguments without derivative
-        first, in their order. Raises TypeError and ValueError, when it is used, for a rule that returns anything else.
+        The cotangent `y_bar` has the structure of the value. `x_bars` is a tuple with a cotangent for each
+        differentiable argument, of the structure and shapes of the argument; None is zero. `bwd` gets the arguments
+        without derivative first, in their order. If the rule returns anything else, its use raises TypeError or
+        ValueError.
 
         >>> import numpy as np
         >>> from shiftreset_ad import grad
@@ -75,11 +77,11 @@ class CustomDerivative(Composite, Generic[P, Y]):
         self._rules.fwd, self._rules.bwd = self._callable("defvjp", fwd), self._callable("defvjp", bwd)
 
     def defjvp(self, jvp: Callable[Q, tuple[Y, YDot]]) -> Callable[Q, tuple[Y, YDot]]:
-        """Define the rule for forward mode: `jvp(primals, tangents) -> (value, tangent)`; can be used as a decorator.
+        """Define the rule for forward mode: `jvp(primals, tangents) -> (value, tangent)`; also a decorator.
 
-        `primals` and `tangents` are tuples with an entry for each differentiable argument, and the tangent has the
-        structure and shapes of the value; None is zero. `jvp` gets arguments without derivative first, in their order.
-        Raises TypeError and ValueError, when it is used, for a rule that returns anything else.
+        `primals` and `tangents` are tuples with an entry for each differentiable argument. The tangent has the
+        structure and shapes of the value; None is zero. `jvp` gets the arguments without derivative first, in their
+        order. If the rule returns anything else, its use raises TypeError or ValueError.
 
         >>> import numpy as np
         >>> from shiftreset_ad import grad
@@ -99,8 +101,8 @@ class CustomDerivative(Composite, Generic[P, Y]):
     def defjvps(self, *jvps: Callable[..., Tangent] | None) -> None:
         """Define the rule for forward mode for each differentiable argument: `jvp(x_dot, value, *args) -> y_dot`.
 
-        The tangent is the sum of all; None stands for a rule that is always zero. Raises TypeError if there are more or
-        fewer than arguments.
+        The tangent is the sum of the answers of all rules; None stands for a rule that is always zero. Raises TypeError
+        if there are more or fewer rules than differentiable arguments.
 
         >>> from shiftreset_ad import grad
         >>> @custom_jvp
@@ -118,7 +120,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
             if len(rules) != len(primals):
                 raise TypeError(
                     f"{self._rules.name}.defjvps was given {len(rules)} rules, and {len(primals)} differentiable "
-                    "arguments were given; give one rule for each, or None"
+                    "arguments were given; give one rule, or None, for each argument"
                 )
             in_order = self._together(constants, primals)
             value = f(*in_order)
@@ -158,7 +160,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
 
     @property
     def holds_variables(self) -> bool:
-        """Whether the function or a rule may close over something, or have it as a default: not those of a module."""
+        """Whether the function or a rule may close over something, or has defaults. Most functions do not."""
         rules = self._rules
         for function in (self._f, rules.fwd, rules.bwd, rules.jvp):
             if function is not None and (
@@ -177,7 +179,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
 
     @property
     def rules(self) -> Rules:
-        """The rules that it has now."""
+        """The rules that are defined now."""
         return self._rules
 
     def __reduce__(self) -> str:
@@ -203,7 +205,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         return self._names[i] if i < len(self._names) else f"{self._rest}[{i - len(self._names)}]"
 
     def _constants_among(self, args: Sequence[Any]) -> frozenset[int]:
-        """The positions of arguments without derivative; `self` is one of them, unless there are numbers in it."""
+        """The positions of arguments without derivative; `self` is such an argument, unless it holds numbers."""
         if self._is_method and args and not trees.Parts(args[0]).numbers:
             return self._constant | {0}
         return self._constant
@@ -216,7 +218,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         return [next(constant if i in places else differentiable) for i in range(total)]
 
     def _positions(self, operator: str, argnums: Any, argnames: Any) -> list[int]:
-        """The positions that were given by number or by name; TypeError for one that is not there."""
+        """The positions that were given by number or by name; TypeError if there is no such argument."""
         positions = []
         for i in argnums if isinstance(argnums, Sequence) else (argnums,):
             count = len(self._names)
@@ -258,12 +260,12 @@ def custom_derivative(
 ) -> Any:
     """Decorate a function that has a rule for reverse mode, for forward mode, or for both: each mode uses its own.
 
-    After the decoration, `f.defvjp(fwd, bwd)` and `f.defjvp(rule)` define the rules; with one of them only, the other
-    mode uses its transpose. Arguments by name are put into their position. `nondiff_argnums` and `nondiff_argnames`
-    tell arguments without derivative, which are passed to the rules as they are; `self` is one, unless there are
-    numbers in it. Values, arguments, residuals and derivatives are structures of any kind. A rule has derivatives of
-    any order that its code has. Raises NotImplementedError when `f` is differentiated and no rule is defined.
-    Wang et al. 2019, section 3.2, where a user's operator is any code with a `shift`.
+    After the decoration, `f.defvjp(fwd, bwd)` and `f.defjvp(rule)` define the rules. If there is only one rule, the
+    other mode uses its transpose. Arguments by name are put into their position. `nondiff_argnums` and
+    `nondiff_argnames` name the arguments without derivative, which the rules get as they are; `self` is such an
+    argument, unless it holds numbers. Values, arguments, residuals and derivatives may be any structures. A rule has
+    the derivatives of any order that its code has. Raises NotImplementedError if `f` is differentiated and no rule is
+    defined. Wang et al. 2019, section 3.2, where a user's operator is any code with a `shift`.
 
     >>> from shiftreset_ad import grad, jvp
     >>> @custom_derivative

@@ -1,11 +1,11 @@
 """Numbers that a function with rules of its own closes over, or that are in arguments without derivative.
 
-The rules tell the derivative in the arguments, and the code of the function that in those numbers. Where they are of
-the tag that the call belongs to, the two are added up. Where they are of a newer one, the rules have the call first,
-without that tag, and what they make of it becomes the primal of what the code makes of it. Older ones are ordinary
+The rules give the derivative in the arguments; the code of the function gives the derivative in these numbers. If the
+numbers have the tag that the call belongs to, the two derivatives are added up. If their tag is newer, the rules are
+called first, one level down; their answer becomes the primal of the code's answer. Numbers of older tags are ordinary
 values.
 
-Numbers in globals and in attributes of objects are not found before they turn up in the value that a rule returns.
+Numbers in globals and in attributes of objects are found only when they turn up in the value that a rule returns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
 
 
 class Level:
-    """The level of a call, which has this tag."""
+    """The level of a call, that of its tag."""
 
     __slots__ = ("_tags", "tag")
 
@@ -37,7 +37,7 @@ class Level:
         self._tags: list[Tag] | None = None
 
     def look_around(self) -> list[Tag]:
-        """The tags of this level and those above that are open, when this is asked for first."""
+        """The open tags of this level and of the levels above, as they were at the first call."""
         if self._tags is None:
             self._tags = [tag for tag in open_tags() if tag.serial >= self.tag.serial]
         return self._tags
@@ -53,18 +53,18 @@ class Level:
         return x
 
     def below(self, x: Any) -> Any:
-        """`x` without this level and those above, as the rules get it."""
+        """`x` without this level and the levels above, as the rules get it."""
         x = self.at(x)
         return x.primal if self.has(x) else x
 
     def constant(self, x: Any) -> Any:
-        """`x` without its derivative, and those above, but a number of this level, which others can be written to."""
+        """`x` with the derivative zero at this level, and none above: numbers of this level can be written to it."""
         x = self.at(x)
         return x.lifted(x.primal) if self.has(x) else x
 
     def like(self, given: Iterable[Any]) -> Linear:
-        """What makes directions numbers of the open older levels of what a rule is `given`: it may write that to arrays
-        that it makes of them.
+        """The function that makes directions numbers of the open older levels of what a rule is `given`: the rule may
+        write what it is given to arrays that it makes of the directions.
         """
         older = [y for x in given if isinstance(x, Number) and isinstance(y := self.below(x), Number) and is_open(y)]
         if not older:
@@ -79,11 +79,11 @@ class Level:
         return lambda directions: list(map(with_levels, directions))
 
     def tags_from_here(self, leaves: Iterable[Any]) -> set[Tag]:
-        """The tags of this level and those above, of all levels of these."""
+        """The tags in these leaves that are of this level or of levels above."""
         return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial >= self.tag.serial}
 
     def run(self, given: list[Any], use: Callable[..., Any], *args: Any) -> Any:
-        """Have rules run below this level, which is hidden from them. What they are `given` is not to be written to."""
+        """Run rules below this level, which is hidden from them. They may not write to what they are `given`."""
         numbers = [x for x in given if isinstance(x, Number)]
         tag = self.tag
         if not numbers and not (tag.is_hidden or tag.copies_all):  # the usual case, for speed
@@ -107,11 +107,11 @@ class Level:
                 x.tag.protected.pop(id(block_of(x)), None)
 
     def tags_in_use(self, leaves: list[Any]) -> set[Tag]:
-        """The tags of the numbers that a rule which returned these uses as constants, or may use on the way back."""
+        """The tags of numbers that a rule uses as constants, or may use on the way back; it returned these leaves."""
         return {self.tag, *self.tags_from_here(leaves)}
 
     def joined(self, y: Any, by_code: Any) -> Any:
-        """`y`, by the rules, with the derivative at this level that the code gives in what it closes over, too."""
+        """`y` of the rules, plus the derivative at this level that the code gives in what it closes over."""
         by_code = self.at(by_code)
         if not self.has(by_code):
             return y
@@ -120,23 +120,23 @@ class Level:
         return by_code.linearized(self.tag, np.positive(answer) if shape_of(answer) else answer, terms)
 
     def over(self, y: Any, by_code: Any) -> Any:
-        """`y` with the derivatives above this level, which are those of the number that the code makes."""
+        """`y` with derivatives above this level: those of the number that the code makes."""
         if not (isinstance(by_code, Number) and by_code.tag.serial > self.tag.serial):
             return y
         return by_code.linearized(by_code.tag, self.over(y, by_code.primal), [(by_code, IDENTITY)])
 
 
 def lowered(derivative: Any, tags: Collection[Tag]) -> Any:
-    """A tangent or cotangent without the levels of these tags, of which numbers went into it as constants."""
+    """A tangent or cotangent without the levels of these tags, whose numbers went into it as constants."""
     if type(derivative) is Stack:
         return Stack(lowered(derivative.rows, tags), derivative.tag)
     return lowered(derivative.primal, tags) if isinstance(derivative, Number) and derivative.tag in tags else derivative
 
 
 def with_constants(tags: Collection[Tag], linear: Linear) -> Linear:
-    """`linear`, to which numbers of these tags are constants, although their derivatives have finished.
+    """`linear`, with the numbers of these tags as constants, although their derivatives have finished.
 
-    On the way back from a call, the numbers that its rules close over have the values that they had there.
+    On the way back from a call, the numbers that its rules close over have the values that they had in the call.
     """
 
     def with_those(directions: list[Any]) -> list[Any]:

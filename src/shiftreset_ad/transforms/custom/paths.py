@@ -1,8 +1,8 @@
-"""The Taylor coefficients of a call with derivative rules of its own: those of y' = rule(x, x') along the path.
+"""The Taylor coefficients of a call with derivative rules of its own, from y' = rule(x, x') along the path.
 
 The rules run once, on lazy series, which may need y itself (Griewank and Walther 2008, ch. 13). But memory has no place
-for coefficients still to come. So where code writes to an array of them, it runs anew, on complete series: y' is needed
-to one order less than y, and a call inside, of the same function say, to one order less again.
+for coefficients that are still to come. So if a rule writes to an array of them, it runs again, on complete series: of
+y', one coefficient less is needed than of y; of a call inside, of the same function for example, one less again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Path:
     leaves: list[Any]
 
     def lazy_rest(self) -> Rest:
-        """By one run on lazy series; WrittenWhileUnfinished where it writes to one."""
+        """The coefficients by one run on lazy series; WrittenWhileUnfinished if the run writes to a lazy series."""
         has, tag = self.level.has, self.level.tag
 
         @cache
@@ -58,9 +58,9 @@ class Path:
         return rest
 
     def complete_rest(self) -> Rest:
-        """By a run on complete series of one order less."""
+        """The coefficients by a run on complete series of one order less."""
         has = self.level.has
-        self.level.look_around()  # before there is one more
+        self.level.look_around()  # before the tag of the shorter series is open
         tag = cast(Expansion, self.level.tag).shorter()
 
         def shorter(x: Any) -> Any:
@@ -86,8 +86,9 @@ class Path:
         return rest
 
     def rates(self, xs: list[Any], x_dots: list[Any], held: list[Any], held_dots: dict[int, Any]) -> list[Any]:
-        """The series of y', by the rules in the arguments, and by the code in what the function closes over: `held`,
-        of which those with `held_dots`, by place, vary.
+        """The series of y': by the rules in the arguments, and by the code in `held`, which the function closes over.
+
+        The leaves of `held` at the places of `held_dots` vary.
         """
         y_dots: list[Any] = self.closure.call(held, self.by_rules, xs, x_dots)[1]
         if not held_dots:
@@ -99,16 +100,16 @@ class Path:
                 leaves[i] = operand
             return self.closure.call(leaves, self.by_code, list(operands[: len(xs)]))
 
-        still = [own(None, x) if isinstance(x, Number) else None for x in xs]  # numbers, which others are written to
+        still = [own(None, x) if isinstance(x, Number) else None for x in xs]  # numbers: others are written to them
         operands = [*xs, *(held[i] for i in held_dots)]
         _, by_code, _ = push(self.name, code, all_of(self.name, operands), [*still, *held_dots.values()])
         return [b if a is None else a if b is None else a + b for a, b in zip(y_dots, by_code, strict=True)]
 
 
 def not_found(name: str) -> TypeError:
-    """The error for a number of a series that is used and not known."""
+    """The error for a number of a series that the rules use, but that was not found."""
     return TypeError(
-        f"{name} uses a number that Taylor coefficients are computed of, or one of a derivative inside that, which was "
-        f"found neither in its arguments nor in what it closes over: it is in a global, say, or in an attribute of an "
+        f"{name} uses a number of a Taylor series, or of a derivative inside the series, that was found neither in its "
+        f"arguments nor in what it closes over: the number is in a global, for example, or in an attribute of an "
         f"object. Make it an argument of {name}"
     )

@@ -19,7 +19,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.directions import Linear
 
-USUAL = {*WITHOUT_ARRAYS, ndarray}  # arguments without functions and numbers in them
+USUAL = {*WITHOUT_ARRAYS, ndarray}  # types of arguments that hold no functions and no numbers
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Rules:
     jvp: Callable[..., Any] | None = None
 
     def require(self) -> None:
-        """Raise NotImplementedError if there are none."""
+        """Raise NotImplementedError if no rule is defined."""
         if self.jvp is None and self.bwd is None:
             raise NotImplementedError(
                 f"{self.name} is declared to have derivative rules of its own, and none is defined. Define one after "
@@ -41,10 +41,11 @@ class Rules:
 
 
 class Application:
-    """The rules of a function, applied to arguments, of which those at the positions `constant` have no derivative.
+    """The rules of a function, applied to arguments. The arguments at the positions `constant` have no derivative.
 
-    The rules are called with flat lists of numbers, one for each number in the differentiable arguments, `numbers`, and
-    in the value; in those of derivatives, None stands for zero. Directions may be stacks: a rule gets row by row.
+    The methods take and return flat lists, with an entry for each number in the differentiable arguments (`numbers`),
+    or in the value. In lists of derivatives, None stands for zero. Directions may be stacks: a rule gets one row at a
+    time.
     """
 
     __slots__ = ("args", "constants", "function", "names", "numbers", "parts", "positions", "rules")
@@ -60,7 +61,7 @@ class Application:
         self.numbers = [x for parts in self.parts for x in parts.numbers]
 
     def of(self, function: Any, args: dict[int, Any]) -> Application:
-        """The same with the rules of another function, and with other arguments at these positions."""
+        """The same application with the rules of another function, and other arguments at these positions."""
         everything = list(self.args)
         for i, arg in args.items():
             everything[i] = arg
@@ -71,7 +72,7 @@ class Application:
         return other
 
     def to_be_lifted(self) -> list[int]:
-        """The positions of arguments with functions in them, and of those without derivative with numbers in them."""
+        """The positions of arguments that hold functions, and of arguments without derivative that hold numbers."""
         found = []
         for i, arg in enumerate(self.args):
             if type(arg) not in USUAL and not (i in self.positions and isinstance(arg, Number)):
@@ -94,11 +95,11 @@ class Application:
         return trees.Parts(value), residuals
 
     def bwd(self, answers: trees.Parts, residuals: Any, y_bars: list[Any]) -> list[Any]:
-        """The cotangents of the arguments, for those of the value."""
+        """The cotangents of the arguments, from the cotangents of the value."""
         return each_row(partial(self._bwd, answers, residuals), y_bars)
 
     def jvp(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
-        """The value, taken apart, and its tangents, for those of the arguments."""
+        """The value, taken apart, and its tangents, from the tangents of the arguments."""
         answers: Any = None
 
         def along(x_dots: list[Any]) -> list[Any]:
@@ -139,7 +140,7 @@ class Application:
         return answers, _derivatives_in(tangent, answers, rule, "the tangent", "the value")
 
     def _pair(self, rule: Callable[..., Any], returned: Any, what: str) -> tuple[Any, Any]:
-        """The two things that a rule returned; TypeError if it did not."""
+        """The pair that a rule returned; TypeError if it returned anything else."""
         if not (isinstance(returned, tuple) and len(returned) == 2):
             raise TypeError(
                 f"{self.rules.name}: {name_of(rule)} must return a tuple ({what}), and it returned {returned!r:.80}"
@@ -149,14 +150,14 @@ class Application:
 
 
 def _derivatives_in(tree: Any, parts: trees.Parts, rule: str, argument: str, of: str) -> list[Any]:
-    """The derivatives that a rule returned; where it may write to them later, copies."""
+    """The derivatives that a rule returned; copies of arrays, as the rule may write to them later."""
     if tree is None:
         return [None] * len(parts.numbers)
     return list(map(copied, parts.derivatives_in(tree, rule, argument, of)))
 
 
 def each_row(function: Linear, directions: list[Any]) -> list[Any]:
-    """Call `function` for each row of the stacks among the directions, as it is the user's; stack the answers."""
+    """Call `function`, which is the user's, for each row of the stacks among the directions; stack the answers."""
     stacks: list[Any] = [x for x in directions if type(x) is Stack]
     if not stacks:
         return function(directions)
@@ -169,7 +170,7 @@ def each_row(function: Linear, directions: list[Any]) -> list[Any]:
 
 
 def stacked(rows: Sequence[Any], tag: Tag) -> Any:
-    """The stack of these rows, of which None stands for zero."""
+    """The stack of these rows; None stands for a row of zeros."""
     given = next((row for row in rows if row is not None), None)
     if given is None:
         return None

@@ -1,9 +1,8 @@
 """The transpose of a linear function that is given as code.
 
-The derivative of a linear function is the same everywhere, and it is the function itself; going back through it gives
-the transpose. It is recorded at no particular place: the arguments have a shape, and no value that could be asked for.
-So code that branches on the value is an error, and so is code that is not linear: its derivative would depend on the
-place.
+The derivative of a linear function is the same at every place: it is the function itself. The way back through it is
+the transpose. The function is recorded at no particular place: its arguments have a shape, and no value. So it is an
+error if the code branches on a value, or if it is not linear, as its derivative would depend on the place.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from shiftreset_ad.transforms.directions import Linear
 def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> Linear:
     """The transpose of `linear`, which takes a direction for each of the numbers `like`.
 
-    `linear` runs once, here; the transpose may be called any number of times. In what goes in there, and in what
-    `linear` answers, None stands for zero. `purpose` is said with every error: what this is done for.
+    `linear` runs once, here. The transpose may be called any number of times. In its cotangents, and in the answers of
+    `linear`, None stands for zero. `purpose` says what the transpose is for; every error has it as a note.
     """
     tag = Tag.around(x.tag.level for x in like if isinstance(x, Number))
     anywhere = [Unknown(np.zeros(shape_of(x), dtype_of(x))[()], tag) for x in like]
@@ -57,7 +56,7 @@ def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> L
 
 
 def explaining(purpose: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function`, and say in a note to its errors what for."""
+    """Call `function`, and add a note to its errors that says what for."""
     try:
         return function(*args)
     except Exception as error:
@@ -66,7 +65,7 @@ def explaining(purpose: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def is_zero(answer: Any) -> bool:
-    """Whether an answer may be zero where the directions are; zero times infinity, not a number, says nothing."""
+    """Whether an answer may be zero where the directions are zero. NaN, which is zero times infinity, says nothing."""
     found = stand_in(answer)
     return not np.any((found != 0) & (found == found))
 
@@ -84,7 +83,7 @@ def stand_in(x: Any) -> Any:
 
 
 class Unknown(ArrayNumber):
-    """A direction without a value; what linear code makes of `zeros` is zero, and has the shape and dtype."""
+    """A direction without a value. Linear code makes zeros of its `zeros`, and they have the right shape and dtype."""
 
     __slots__ = ("tag", "zeros")
     absorbs = True
@@ -98,7 +97,7 @@ class Unknown(ArrayNumber):
 
     @property
     def primal(self) -> NoValue:
-        """What stands for the value."""
+        """The stand-in for the value."""
         return NoValue(shape_of(self.zeros), dtype_of(self.zeros))
 
     @property
@@ -114,7 +113,7 @@ class Unknown(ArrayNumber):
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = [map_numbers(stand_in, arg) for arg in args]
         named = {name: map_numbers(stand_in, arg) for name, arg in kwargs.items()}
-        if rule.linear:  # by the rule, whose views are as those of the values are
+        if rule.linear:  # by the rule, which makes a view where NumPy makes one
             answer, _ = quietly(rule.differentiate, *given, **named)
         else:
             answer = quietly(rule.function, *given, **named)
@@ -127,7 +126,7 @@ class Unknown(ArrayNumber):
 
 
 class NoValue:
-    """The value of a direction that has none: it has a shape and a dtype, and every other question is an error."""
+    """The stand-in for a value: it has a shape and a dtype, and every other question is an error."""
 
     __slots__ = ("dtype", "shape")
 
@@ -157,7 +156,7 @@ class NoValue:
         asked = f" by {what[0]}" if what and isinstance(what[0], str) else ""
         raise TypeError(
             f"the value of a tangent or cotangent was asked for{asked}, and it has none here: a derivative is linear "
-            "in it, and this one is to hold for all. Multiply by it and add, and do not branch on it"
+            "in it, and must hold for all its values. Multiply by it and add, and do not branch on it"
         )
 
     size = property(lambda self: math.prod(self.shape), doc="As of an array.")
