@@ -172,9 +172,10 @@ def measured(failures: list[str]) -> Iterator[tuple[str, list[Row]]]:
 
 HEAD = """# Coverage
 
-Written by `python docs/coverage.py`, which calls every function that has a derivative, differentiates it by reverse
-mode, by forward mode and twice, in every mix of the two, and compares with finite differences: "yes" is measured.
-A function without a derivative gives an ordinary value; one that is not supported is an error that says what to write.
+`python docs/coverage.py` writes this page. It calls every function that has a derivative, differentiates it by reverse
+mode, by forward mode and twice, in every mix of the two, and compares with finite differences. So each "yes" is
+measured. A function without a derivative gives an ordinary value. A function that is not supported raises an error that
+says what to write instead.
 """
 COLUMNS = "| function | reverse | forward | second order |\n|---|---|---|---|"
 
@@ -190,12 +191,12 @@ def text(tables: dict[str, list[Row]]) -> str:
     theirs = coverage_reasons.of_autograd()
     lacking = [name for name in theirs if name not in have]
     here = len(theirs) - len(lacking)
-    lines.append(f"\nHIPS autograd 1.9.1 has derivatives of {len(theirs)} functions, of which {here} are here.\n")
+    lines.append(f"\nHIPS autograd 1.9.1 has derivatives of {len(theirs)} functions; {here} of them are here.\n")
     modules = dict.fromkeys(name.rpartition(".")[0] for name in lacking)
     of_module = {module: [name for name in lacking if name.rpartition(".")[0] == module] for module in modules}
     lines += [f"- not here: {', '.join(f'`{name}`' for name in names)}" for names in of_module.values()]
     if "scipy.special" in tables:
-        lines += ["\nOperands of functions of `scipy.special` that are refused, as a number there has no derivative:\n"]
+        lines += ["\nThese operands of functions of `scipy.special` have no derivative, and may not be numbers:\n"]
         lines += [f"- {names}: {reason}" for reason, names in coverage_special.PARAMETERS.items()]
     for namespace, rows in tables.items():
         lines += [f"\n## {namespace}\n", COLUMNS, *map(str, rows)]
