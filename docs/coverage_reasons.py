@@ -48,7 +48,7 @@ WITHOUT_OPERANDS = {
 
 # These have a derivative, and calling them with a number is an error that says what to write instead.
 NOT_SUPPORTED = {
-    "`numpy.matrix` is not: use arrays": "asmatrix bmat",
+    "NumPy makes a `numpy.matrix`: use arrays": "asmatrix bmat",
     "NumPy makes a float of each element: use stack": "fromiter",
     "NumPy makes arrays of objects: write the function with NumPy's own": "frompyfunc",
 }

@@ -66,7 +66,7 @@ def test_a_wrong_comment_is_found():
 
 
 def test_the_readme_has_two_screens():
-    assert len(README.read_text().splitlines()) <= 140
+    assert len(README.read_text().splitlines()) <= 126
 
 
 def test_the_set_up_has_one_line_for_the_demo_and_one_for_the_tests():

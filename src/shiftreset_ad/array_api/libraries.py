@@ -77,7 +77,7 @@ def _compat() -> Any:
     except ImportError:
         raise ImportError(
             "arrays of other libraries than NumPy need the package array-api-compat; "
-            "install it with pip install 'shiftreset_ad[arrays]'"
+            "install it with pip install array-api-compat"
         ) from None
     return array_api_compat
 
