@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.building import SEQUENCES
+
 # The classes of arrays of other libraries that the program has used. While it is empty, there is nothing to do.
 MET: set[type] = set()
 
@@ -18,8 +20,6 @@ NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
-
-SEQUENCES = (list, tuple)
 
 _others: set[type] = set()  # classes that have been looked at, and are no such arrays
 

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftreset_ad.array_api.libraries import (
-    SEQUENCES,
     device_of,
     foreign_dtype,
     from_numpy,
@@ -22,6 +21,7 @@ from shiftreset_ad.array_api.libraries import (
     require_without_graph,
     to_numpy,
 )
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import Wrapped
 from shiftreset_ad.rules.table import COMPOSITE
 

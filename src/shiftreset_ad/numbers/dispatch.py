@@ -25,10 +25,10 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, in_memory, newest, numbers_in, one_level_below
+from shiftreset_ad.numbers.number import Number, has_number, in_memory, newest, numbers_in, one_level_below
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
-from shiftreset_ad.rules.building import OF_LISTS, array
+from shiftreset_ad.rules.building import OF_LISTS, SEQUENCES, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
 from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
 

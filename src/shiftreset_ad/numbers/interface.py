@@ -20,7 +20,7 @@ from shiftreset_ad.numbers.classes import class_for_isinstance
 from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array
 from shiftreset_ad.numbers.memory import protect, read
 from shiftreset_ad.numbers.methods import give_methods, position_of_out, with_named_out
-from shiftreset_ad.numbers.number import SEQUENCES, Number, is_open, map_numbers, plain_value
+from shiftreset_ad.numbers.number import Number, is_open, map_numbers, plain_value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,
     as_object,
@@ -41,7 +41,7 @@ from shiftreset_ad.numbers.tags import EscapedNumberError
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.building import OBJECT, array, gathered, is_of_objects
+from shiftreset_ad.rules.building import OBJECT, SEQUENCES, array, gathered, is_of_objects
 from shiftreset_ad.rules.layouts import lies_in
 from shiftreset_ad.rules.numpy.shapes import astype
 

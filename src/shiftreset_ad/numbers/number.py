@@ -11,9 +11,8 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
-
-SEQUENCES = (list, tuple)
 
 
 class Number:

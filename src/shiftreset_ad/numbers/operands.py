@@ -11,12 +11,12 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import SEQUENCES, Number, has_number, plain_value
+from shiftreset_ad.numbers.number import Number, has_number, plain_value
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import OF_MODULES
 from shiftreset_ad.numbers.sparse import elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.rules.building import OBJECT, array, is_of_objects
+from shiftreset_ad.rules.building import OBJECT, SEQUENCES, array, is_of_objects
 from shiftreset_ad.rules.stand_ins import Wrapped
 
 

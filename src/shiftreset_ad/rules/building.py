@@ -17,6 +17,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.table import LinearMap, dispatched, functions_of, structured
 
 OBJECT = np.dtype(object)
+SEQUENCES = (list, tuple)  # the types of arguments that may have numbers in them
 
 # Functions for which a list is a list, and not an array.
 OF_LISTS: set[Callable[..., Any]] = {

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.numbers.number import SEQUENCES, has_number
+from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.special import legendre as _rows

@@ -19,7 +19,6 @@ from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
-    SEQUENCES,
     copied_part,
     in_memory,
     is_view,
@@ -32,6 +31,7 @@ from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal, Pushforward, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.indexing import read
 
 FLOAT64 = np.dtype(float64)

@@ -10,10 +10,11 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.number import Active, NumR
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import SEQUENCES, ZERO
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture
 from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.building import SEQUENCES
 
 
 def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:

@@ -35,7 +35,6 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.memory import put_all
 from shiftreset_ad.numbers.number import (
-    SEQUENCES,
     copied_part,
     in_memory,
     is_view,
@@ -48,6 +47,7 @@ from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 
 # The lazy series y, with its value known -> y_1, y_2 and so on; the caller appends each of them to y.

@@ -20,11 +20,12 @@ from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.number import SEQUENCES, Number, map_numbers, newest, tags_of
+from shiftreset_ad.numbers.number import Number, map_numbers, newest, tags_of
 from shiftreset_ad.numbers.operands import as_operand
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.transforms.directions import Linear
 
 
