@@ -419,6 +419,9 @@ def test_questions_about_the_shape() -> None:
     y = Stack(np.zeros((3, 2, 4), np.float32), Tag.around([]))
     assert (y.shape, y.ndim, y.size, y.dtype, len(y)) == ((2, 4), 2, 8, np.float32, 2)
     assert (np.shape(y), np.ndim(y), np.size(y), np.result_type(y)) == ((2, 4), 2, 8, np.float32)
+    assert (np.shape(a=y), np.ndim(a=y), np.size(a=y, axis=1)) == ((2, 4), 2, 4)
+    assert (np.iscomplexobj(y), np.isrealobj(x=y), np.can_cast(y, np.float64)) == (False, True, True)
+    assert np.common_type(y) is np.float32
     for function in (np.zeros_like, np.ones_like, np.empty_like):
         made = function(y)  # to be written to
         assert type(made) is Stack

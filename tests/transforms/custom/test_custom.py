@@ -797,6 +797,7 @@ def test_hessians(kind):
         lambda d: np.einsum("i,j->ij", X, d),
         lambda d: np.einsum("ij,j->i", np.outer(X, X), d),
         lambda d: d * len(d) + np.zeros_like(d) + np.ndim(d) * np.reshape(d, np.shape(d)),
+        lambda d: d * (np.ndim(a=d) + np.size(a=d) + np.isrealobj(x=d) + np.iscomplexobj(d)),
         lambda d: np.stack([2.0 * part for part in d]),
         lambda d: np.stack([*np.split(d, 3)][::-1]),
         lambda d: d * [1.0, 2.0, 3.0] if repr(d) else d,

@@ -23,6 +23,7 @@ from shiftreset_ad.rules import Structured
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.indexing import BASIC
+from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
 
 
 class Stack(ArrayNumber):
@@ -115,7 +116,7 @@ class Stack(ArrayNumber):
             raise TypeError(
                 f"{asked} of a tangent or cotangent: a derivative is linear in it, and this function is not"
             )
-        return function(*(self.row(arg, 0) for arg in args), **kwargs)
+        return function(*(self.row(arg, 0) for arg in args), **{name: self.row(arg, 0) for name, arg in kwargs.items()})
 
     def has(self, x: Any) -> bool:
         """Whether `x` is a stack of the same call."""
@@ -134,9 +135,6 @@ class Stack(ArrayNumber):
         if self.has(x):
             return x.rows
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
-
-
-OF_THE_SHAPE = {np.shape, np.ndim, np.size, np.result_type}
 
 
 def after_rows(index: Any) -> tuple[Any, ...] | None:

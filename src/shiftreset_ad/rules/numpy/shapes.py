@@ -31,13 +31,17 @@ __all__ = [  # also the functions that other modules define
 normalize_axis = np.lib.array_utils.normalize_axis_index
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
+# They look at types, shapes and dtypes only. So they have an answer for a tangent without a value, too.
+OF_THE_SHAPE = functions_of(
+    *("shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "common_type", "can_cast")
+)
 CONSTANT.update(
+    OF_THE_SHAPE,
     functions_of(
-        *("shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "iscomplex", "isreal"),
-        *("can_cast", "min_scalar_type", "common_type"),
+        *("iscomplex", "isreal", "min_scalar_type"),
         *("tril_indices_from", "triu_indices_from", "diag_indices_from"),
         *("shares_memory", "may_share_memory", "array_repr", "array_str", "array2string"),
-    )
+    ),
 )
 
 

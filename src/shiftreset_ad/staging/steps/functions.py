@@ -22,14 +22,12 @@ from shiftreset_ad.rules.numpy.accumulations import running_maximum, running_min
 from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.selection import elements_along
+from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
 from shiftreset_ad.rules.numpy.sorting import rearranged
 from shiftreset_ad.rules.table import functions_of
 
 # They look only at types, shapes, dtypes and memory, which are the same in each replay of the steps.
-OF_THE_SHAPE = {
-    *functions_of("shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "common_type", "can_cast"),
-    *functions_of("shares_memory", "may_share_memory"),
-}
+WITHOUT_VALUES = {*OF_THE_SHAPE, *functions_of("shares_memory", "may_share_memory")}
 WRITING = {*functions_of("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")}
 TO_FILES = {*functions_of("save", "savez", "savez_compressed", "savetxt")}
 # Options by which a function writes to an argument, each with the value for which the function does not write.

@@ -25,8 +25,8 @@ from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
-    OF_THE_SHAPE,
     TO_FILES,
+    WITHOUT_VALUES,
     WRITING,
     Into,
     is_open_ended,
@@ -83,7 +83,7 @@ class Staged(Wrapped, StagedValue):
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if has_number(args) or has_number(list(kwargs.values())):
             return NotImplemented
-        if function in OF_THE_SHAPE and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
+        if function in WITHOUT_VALUES and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
             return function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
         if function in WRITING:
             if not args:

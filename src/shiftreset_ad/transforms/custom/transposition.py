@@ -15,7 +15,6 @@ import numpy as np
 
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.modes.reverse.recording import Recording
-from shiftreset_ad.modes.stacks.number import OF_THE_SHAPE
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.installing import install_operators
@@ -26,6 +25,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
+from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
 from shiftreset_ad.transforms.directions import Linear
 
 
@@ -147,7 +147,7 @@ class NoValue:
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if function not in OF_THE_SHAPE:
             self.refuse(name_of(function))
-        return function(*(np.empty(x.shape, x.dtype) if type(x) is NoValue else x for x in args), **kwargs)
+        return function(*map(of_its_shape, args), **{name: of_its_shape(x) for name, x in kwargs.items()})
 
     def __array_ufunc__(self, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> NoReturn:
         self.refuse(name_of(ufunc))
@@ -164,6 +164,11 @@ class NoValue:
     __bool__ = __float__ = __int__ = __complex__ = __array__ = __hash__ = __getitem__ = __format__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = refuse
     __floordiv__ = __rfloordiv__ = __round__ = __trunc__ = __floor__ = __ceil__ = refuse
+
+
+def of_its_shape(x: Any) -> Any:
+    """An array with the shape and the dtype of a value that is not there; anything else as it is."""
+    return np.empty(x.shape, x.dtype) if type(x) is NoValue else x
 
 
 def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
