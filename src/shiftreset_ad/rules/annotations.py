@@ -14,6 +14,7 @@ import numpy as np
 Primal: TypeAlias = Any  # the value itself: a float, an array, or a number of an older derivative
 Tangent: TypeAlias = Any  # x_dot, of forward mode: how the primal changes; None stands for zero
 Cotangent: TypeAlias = Any  # x_bar, of reverse mode: how the result changes with the primal; None stands for zero
+Direction: TypeAlias = Any  # a tangent or a cotangent: what a linear map takes and gives
 Adjoint: TypeAlias = Any  # the cotangents of a number that have arrived so far, in the form that takes the next one
 
 Pushforward: TypeAlias = Callable[[Tangent], Tangent]  # x_dot -> y_dot

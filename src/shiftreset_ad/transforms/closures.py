@@ -16,7 +16,7 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.rules.annotations import P, S, Scalar
+from shiftreset_ad.rules.annotations import Cotangent, P, Primal, S, Scalar
 from shiftreset_ad.transforms.gradient import differentiate
 
 
@@ -30,7 +30,7 @@ def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any
             "defaults are not free variables; make them arguments, and use grad"
         )
 
-    def f_of_variables(numbers: list[Any]) -> Any:
+    def f_of_variables(numbers: list[Primal]) -> Any:
         leaves = list(environment.leaves)
         for i, number in zip(places, numbers, strict=True):
             leaves[i] = number
@@ -44,7 +44,7 @@ def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any
         operator, f_of_variables, Arguments(operator, 0, (numbers,)), has_aux=True, holomorphic=False, kwargs={}
     )
     instance.assign(updates)
-    derivatives: list[Any] = [None] * len(environment.leaves)
+    derivatives: list[Cotangent] = [None] * len(environment.leaves)
     for i, x_bar in zip(places, gradient, strict=True):
         derivatives[i] = x_bar
     return value, environment.sensitivity(f, derivatives)  # type: ignore[arg-type]

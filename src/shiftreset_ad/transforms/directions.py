@@ -17,20 +17,21 @@ from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.annotations import Array, Cotangent, Direction, Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order
 
 AT_MOST = 1 << 22  # elements of the directions that are worked on at once
 
-Linear = Callable[[list[Any]], list[Any]]  # from tangents to tangents, or from cotangents to cotangents
+Linear = Callable[[list[Direction]], list[Direction]]  # from tangents to tangents, or from cotangents to cotangents
 
 
-def count(numbers: list[Any]) -> int:
+def count(numbers: list[Primal]) -> int:
     """How many elements these numbers have together."""
     return sum(math.prod(shape_of(x)) for x in numbers)
 
 
-def along_units(numbers: list[Any], linear: Linear) -> list[Any]:
+def along_units(numbers: list[Primal], linear: Linear) -> list[Direction]:
     """The answers of `linear` for each unit direction, stacked: rows `(count(numbers), *shape)` for each answer.
 
     `linear` takes a direction for each of `numbers`. In the directions and in the answers, None stands for zero.
@@ -46,7 +47,7 @@ def along_units(numbers: list[Any], linear: Linear) -> list[Any]:
     return parts[0] if len(parts) == 1 else [_joined(rows) for rows in zip(*parts, strict=True)]
 
 
-def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[Any]:
+def _along(numbers: list[Primal], linear: Linear, places: Array, total: int) -> list[Direction]:
     units = np.zeros((len(places), total))
     units[np.arange(len(places)), places] = 1.0
     directions = [
@@ -59,7 +60,7 @@ def _along(numbers: list[Any], linear: Linear, places: Any, total: int) -> list[
     return at_once(linear, directions, [x.tag.level for x in numbers if isinstance(x, Number)])
 
 
-def at_once(linear: Linear, directions: list[Any], levels: Iterable[int] = ()) -> list[Any]:
+def at_once(linear: Linear, directions: list[Direction], levels: Iterable[int] = ()) -> list[Direction]:
     """The rows that `linear` answers for the rows of these directions; `levels` are those of the numbers in it."""
     tag = Tag.around(levels)
     stacks = [Stack(rows, tag) for rows in directions]
@@ -69,16 +70,16 @@ def at_once(linear: Linear, directions: list[Any], levels: Iterable[int] = ()) -
         tag.finish()
 
 
-def _joined(parts: tuple[Any, ...]) -> Any:
+def _joined(parts: tuple[Direction, ...]) -> Direction:
     return None if parts[0] is None else np.concatenate(parts)
 
 
-def _spans(numbers: list[Any]) -> list[tuple[int, int]]:
+def _spans(numbers: list[Primal]) -> list[tuple[int, int]]:
     """Where each number's elements begin and end in the long vector."""
     return list(itertools.pairwise(itertools.accumulate((math.prod(shape_of(x)) for x in numbers), initial=0)))
 
 
-def from_rows(rows: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
+def from_rows(rows: list[Cotangent], xs: list[Primal], ys: list[Primal]) -> list[list[Any]]:
     """The blocks dy/dx: for each y a list with a block for each x, from the rows for each x."""
     return [
         [_block(None if row is None else row[start:stop], y, x) for row, x in zip(rows, xs, strict=True)]
@@ -86,7 +87,7 @@ def from_rows(rows: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
     ]
 
 
-def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[Any]]:
+def from_columns(columns: list[Tangent], xs: list[Primal], ys: list[Primal]) -> list[list[Any]]:
     """The blocks dy/dx: for each y a list with a block for each x, from the columns for each y."""
     return [
         [
@@ -97,7 +98,7 @@ def from_columns(columns: list[Any], xs: list[Any], ys: list[Any]) -> list[list[
     ]
 
 
-def _block(block: Any, y: Any, x: Any) -> Any:
+def _block(block: Any, y: Primal, x: Primal) -> Any:
     """A block in its shape and in C order, for the user to keep."""
     shape = shape_of(y) + shape_of(x)
     if block is None:

@@ -17,7 +17,7 @@ from shiftreset_ad.boundary.trees import handed_back, returned
 from shiftreset_ad.modes.reverse.backpropagation import there_and_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.number import NumR
-from shiftreset_ad.rules.annotations import Argnums, Aux, P, S, Scalar, X
+from shiftreset_ad.rules.annotations import Argnums, Aux, Cotangent, P, Primal, S, Scalar, X
 
 
 @overload
@@ -132,7 +132,7 @@ def gradient_of_f(
 
 def differentiate(
     operator: str, f: Callable[..., Any], arguments: Arguments, has_aux: bool, holomorphic: bool, kwargs: Any
-) -> tuple[Any, Any, Any]:
+) -> tuple[Primal, Cotangent, Any]:
     """The value of `f`, its gradient, and the `aux` that `f` returned."""
     numbers = arguments.numbers
     if holomorphic:

@@ -17,7 +17,7 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.rules.annotations import Argnums, Aux, P, Primal, Scalar, Tangent, Tangents, X, Xs, Y
+from shiftreset_ad.rules.annotations import Argnums, Aux, Cotangent, P, Primal, Scalar, Tangent, Tangents, X, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
 from shiftreset_ad.transforms.gradient import differentiate
@@ -159,7 +159,7 @@ def _by_forward_mode(
     value: Any = None
     aux: Any = None
 
-    def along(x_dots: list[Tangent]) -> list[Any]:
+    def along(x_dots: list[Tangent]) -> list[Tangent]:
         nonlocal value, aux
         value, y_dots, aux = push(name, f, arguments, x_dots, has_aux, kwargs)
         return y_dots
@@ -220,7 +220,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     name = named("hvp", f)
     arguments = all_of(name, primals)
 
-    def gradient(*xs: Any) -> Any:
+    def gradient(*xs: Primal) -> Cotangent:
         return differentiate(name, f, all_of(name, xs), has_aux=False, holomorphic=False, kwargs={})[1]
 
     value, y_dots, _ = push(name, gradient, arguments, arguments.derivatives_in(tangents, name, "tangents"))
@@ -246,7 +246,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
     return Derived(_elementwise_derivative, named("elementwise_grad", f), f, argnums)
 
 
-def _require_elementwise(name: str, recording: Recording, derivatives: list[Any]) -> None:
+def _require_elementwise(name: str, recording: Recording, derivatives: list[Cotangent]) -> None:
     """Raise ValueError if elements mix: if zeros in the cotangent of some change the derivatives of the others.
 
     The masks are the binary digits of the places, so any two elements differ in a mask. A large array has one random

@@ -26,7 +26,7 @@ from shiftreset_ad.modes.series.number import Series, belongs
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules.annotations import P, Tangent, X, Y
+from shiftreset_ad.rules.annotations import P, Primal, Tangent, X, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
@@ -98,13 +98,13 @@ def _nth_derivative(name: str, f: Callable[..., Any], n: int, /, x: Any, *args: 
     return answers.derivative([nth_coefficient(coefficients, n) for coefficients in expansions])
 
 
-def constant(directions: list[Any], array: Any, tag: Tag) -> Series:
+def constant(directions: list[Tangent], array: Primal, tag: Tag) -> Series:
     """A constant array as a series with room for coefficients like these directions."""
     return Series([array, with_levels_of(zeros_alike(array), array, *directions)], tag)
 
 
 def expanded(
-    operator: str, f: Callable[[list[Any]], Any], xs: list[Any], directions: list[Any], order: int
+    operator: str, f: Callable[[list[Primal]], Any], xs: list[Primal], directions: list[Tangent], order: int
 ) -> tuple[trees.Parts, list[Coefficients]]:
     """What `f` returns for the series `x + t direction`, and the coefficients of each number in it."""
     levels = (x.tag.level for x in (*xs, *directions) if isinstance(x, Number))
@@ -124,7 +124,7 @@ def expanded(
     return answers, [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
 
 
-def one_like(x: Any) -> Any:
+def one_like(x: Primal) -> Tangent:
     """The direction that is 1 in every element of `x`."""
     return 1.0 if type(x) is float else in_library_of(x, np.ones(shape_of(x), dtype_of(x))[()])
 

@@ -46,6 +46,7 @@ from shiftreset_ad.numbers.number import (
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
@@ -82,7 +83,7 @@ class Series(ArrayNumber):
         self.memo = memo
 
     @property
-    def primal(self) -> Any:
+    def primal(self) -> Primal:
         """The value."""
         return self.coefficients[0]
 
@@ -125,7 +126,7 @@ class Series(ArrayNumber):
         return carry_out(tag, rule, args, kwargs, sources, key)
 
     @staticmethod
-    def linearized(tag: Tag, answer: Any, active: list[tuple[Any, LinearMap]]) -> Any:
+    def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         """The answer of a linear function: its maps take each coefficient by itself."""
 
         def rest(y: Series, place: int | None = None) -> Iterator[Any]:
@@ -147,7 +148,7 @@ class Series(ArrayNumber):
         """Whether there is a coefficient `k`, after `reach(k)`."""
         return k < len(self.coefficients)
 
-    def lifted(self, constant: Any) -> Series:
+    def lifted(self, constant: Primal) -> Series:
         return Series([constant], self.tag)
 
     def taken(self, index: Any) -> Series:
@@ -274,7 +275,7 @@ def rate(x: Series) -> Series:
     return cast(Series, memo.known[key])
 
 
-def integrated(y_dot: Any, tag: Tag) -> Iterator[Any]:
+def integrated(y_dot: Tangent, tag: Tag) -> Iterator[Any]:
     """The coefficients of y after the first, from y', which is a series of this call or a constant."""
     if not belongs(y_dot, tag):
         yield y_dot

@@ -20,6 +20,7 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import map_numbers, put
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import Structured
+from shiftreset_ad.rules.annotations import Direction, Primal
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.indexing import BASIC
@@ -32,7 +33,7 @@ class Stack(ArrayNumber):
     __slots__ = ("rows", "tag")
     at_once: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]  # how functions work on all rows
 
-    def __init__(self, rows: Any, tag: Tag) -> None:
+    def __init__(self, rows: Direction, tag: Tag) -> None:
         self.rows = rows
         self.tag = tag
 
@@ -84,7 +85,7 @@ class Stack(ArrayNumber):
         """An argument, with row `k` for every stack in it of this call."""
         return map_numbers(lambda x: x.rows[k] if self.has(x) else x, arg)
 
-    def lifted(self, constant: Any) -> Stack:
+    def lifted(self, constant: Primal) -> Stack:
         if type(constant) is not np.ndarray:
             return Stack(np.copy(self.all_rows(constant), order="C"), self.tag)
         # Each row has the layout of the constant, so that a view of the constant is a view here, too.
@@ -130,7 +131,7 @@ class Stack(ArrayNumber):
         missing = ndim + 1 - len(shape)
         return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
 
-    def all_rows(self, x: Any) -> Any:
+    def all_rows(self, x: Direction) -> Direction:
         """The rows of `x`; of a constant, as many copies as this stack has rows."""
         if self.has(x):
             return x.rows

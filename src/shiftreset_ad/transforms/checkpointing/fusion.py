@@ -19,7 +19,7 @@ from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules.annotations import P, S
+from shiftreset_ad.rules.annotations import Cotangent, P, S
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
     RepeatableCall,
@@ -74,7 +74,7 @@ def fused(operator: str, call: RepeatableCall) -> Any:
     pull(pending, [answer], [1.0], inner)
     partials = [adjoint(x) for x in xs.values()]
 
-    def pullback(y_bars: list[Any]) -> list[Any]:
+    def pullback(y_bars: list[Cotangent]) -> list[Cotangent]:
         return [None if partial is None else partial * y_bars[0] for partial in partials]
 
     (fused_y,) = jointly(tag, [y], list(operands.values()), pullback, call_site(operator, sys._getframe(1)))

@@ -20,6 +20,7 @@ from shiftreset_ad.numbers.memory import block_of, protect, require_last_value
 from shiftreset_ad.numbers.number import Number, is_open, levels_of, newest, with_levels_of
 from shiftreset_ad.numbers.tags import Tag, copying, open_tags
 from shiftreset_ad.rules import LinearMap
+from shiftreset_ad.rules.annotations import Direction, Primal
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.transforms.directions import Linear
 
@@ -71,7 +72,7 @@ class Level:
             return list
         last = newest(older).tag.serial
 
-        def with_levels(direction: Any) -> Any:
+        def with_levels(direction: Direction) -> Direction:
             if direction is None or (isinstance(direction, Number) and direction.tag.serial >= last):
                 return direction
             return with_levels_of(direction, *older)
@@ -110,7 +111,7 @@ class Level:
         """The tags of numbers that a rule uses as constants, or may use on the way back; it returned these leaves."""
         return {self.tag, *self.tags_from_here(leaves)}
 
-    def joined(self, y: Any, by_code: Any) -> Any:
+    def joined(self, y: Primal, by_code: Primal) -> Primal:
         """`y` of the rules, plus the derivative at this level that the code gives in what it closes over."""
         by_code = self.at(by_code)
         if not self.has(by_code):
@@ -119,14 +120,14 @@ class Level:
         terms = [(term, IDENTITY) for term in (y, by_code) if self.has(term)]
         return by_code.linearized(self.tag, np.positive(answer) if shape_of(answer) else answer, terms)
 
-    def over(self, y: Any, by_code: Any) -> Any:
+    def over(self, y: Primal, by_code: Primal) -> Primal:
         """`y` with derivatives above this level: those of the number that the code makes."""
         if not (isinstance(by_code, Number) and by_code.tag.serial > self.tag.serial):
             return y
         return by_code.linearized(by_code.tag, self.over(y, by_code.primal), [(by_code, IDENTITY)])
 
 
-def lowered(derivative: Any, tags: Collection[Tag]) -> Any:
+def lowered(derivative: Direction, tags: Collection[Tag]) -> Direction:
     """A tangent or cotangent without the levels of these tags, whose numbers went into it as constants."""
     if type(derivative) is Stack:
         return Stack(lowered(derivative.rows, tags), derivative.tag)
@@ -139,7 +140,7 @@ def with_constants(tags: Collection[Tag], linear: Linear) -> Linear:
     On the way back from a call, the numbers that its rules close over have the values that they had in the call.
     """
 
-    def with_those(directions: list[Any]) -> list[Any]:
+    def with_those(directions: list[Direction]) -> list[Direction]:
         before = [(tag, tag.capture) for tag in tags]
         try:
             for tag in tags:

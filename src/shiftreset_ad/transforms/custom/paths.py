@@ -18,6 +18,7 @@ from shiftreset_ad.modes.forward.push import push
 from shiftreset_ad.modes.series.expansion import Expansion
 from shiftreset_ad.modes.series.number import Series, integrated, rate, unfinished
 from shiftreset_ad.numbers.number import Number, tags_of
+from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.transforms.custom.closures import Closure, Use
 from shiftreset_ad.transforms.custom.levels import Level
 
@@ -36,7 +37,7 @@ class Path:
     closure: Closure
     by_rules: Use
     by_code: Use
-    numbers: list[Any]
+    numbers: list[Primal]
     leaves: list[Any]
 
     def lazy_rest(self) -> Rest:
@@ -44,7 +45,7 @@ class Path:
         has, tag = self.level.has, self.level.tag
 
         @cache
-        def rates(memo: Any) -> list[Any]:
+        def rates(memo: Any) -> list[Tangent]:
             xs = [unfinished(x, memo) if has(x) else x for x in self.numbers]
             held = [unfinished(x, memo) if has(x) else x for x in self.leaves]
             held_dots = {i: rate(x) for i, x in enumerate(held) if has(x)}
@@ -85,12 +86,14 @@ class Path:
 
         return rest
 
-    def rates(self, xs: list[Any], x_dots: list[Any], held: list[Any], held_dots: dict[int, Any]) -> list[Any]:
+    def rates(
+        self, xs: list[Primal], x_dots: list[Tangent], held: list[Any], held_dots: dict[int, Tangent]
+    ) -> list[Tangent]:
         """The series of y': by the rules in the arguments, and by the code in `held`, which the function closes over.
 
         The leaves of `held` at the places of `held_dots` vary.
         """
-        y_dots: list[Any] = self.closure.call(held, self.by_rules, xs, x_dots)[1]
+        y_dots: list[Tangent] = self.closure.call(held, self.by_rules, xs, x_dots)[1]
         if not held_dots:
             return y_dots
 
