@@ -73,7 +73,7 @@ def grad_closure(f: Callable[P, Scalar]) -> Callable[P, dict[str, Any]]:
     `f` returns a scalar. The keys of the dict are the names of the variables that `f` closes over. A number, an array
     or a structure of them has a gradient of the same structure and shapes. A function has a dict of its own (a
     `functools.partial` by `func`, `args` and `keywords`; a bound method by `__func__` and `__self__`). A variable
-    without a derivative has None, and so has a function inside itself. A variable that functions share has one
+    without a derivative has None, and so has a function where it holds itself. A variable that functions share has one
     sensitivity, which all their dicts show. Globals, parameters and their defaults are not free variables. Values that
     `f` assigns by `nonlocal` are kept.
 
