@@ -71,9 +71,14 @@ def parts(module: str) -> list[str]:
     return [f"{module}.{name}" for name in importlib.import_module(module).__all__] if "stats" in module else [module]
 
 
+def found_by(namespace: str) -> Any:
+    """The attribute of its package: `stats.dirichlet` is a distribution, and a module of ours has this name, too."""
+    return pkgutil.resolve_name(":".join(namespace.rsplit(".", 1)))
+
+
 def functions(namespace: str) -> dict[str, Callable[..., Any]]:
     """The public functions of a namespace, by name."""
-    module, original = map(pkgutil.resolve_name, (namespace, namespace.removeprefix("shiftreset_ad.")))
+    module, original = map(found_by, (namespace, namespace.removeprefix("shiftreset_ad.")))
     names = set(getattr(original, "__all__", dir(original)))
     if namespace.startswith(OURS):
         names &= set(vars(module))
