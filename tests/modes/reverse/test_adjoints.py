@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, value_and_grad
+from shiftreset_ad import grad, linearize, value_and_grad, vjp
 from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, finished, settle
 from shiftreset_ad.modes.reverse.elementwise import LARGE
 from shiftreset_ad.modes.reverse.unsettled import Held
@@ -126,14 +126,36 @@ def test_parts_of_complex_arrays_are_added():
     np.testing.assert_array_equal(settle(x), [1 + 1j, 2.0, 0.0])
 
 
-def test_parts_of_a_number_are_held_and_summed_once():
-    x = Cell(np.float64(3.0))
-    accumulate_at(x, (), 2.0)
-    accumulate(x, 5.0)
-    accumulate_at(x, ..., 1.0)
-    assert type(x.adjoint) is Held
-    assert settle(x) == 8.0
-    assert type(x.adjoint) is not Held
+def test_parts_that_are_numbers_are_held_and_summed_once():
+    def f(s):
+        x = Cell(np.zeros(2))
+        accumulate_at(x, 0, s)
+        accumulate(x, np.array([5.0, 5.0]))
+        accumulate_at(x, 1, s * s)
+        assert type(x.adjoint) is Held
+        return np.sum(settle(x) * np.array([1.0, 2.0]))
+
+    assert value_and_grad(f)(3.0) == (36.0, 13.0)
+
+
+@pytest.mark.parametrize(
+    "read", [lambda x: x[()], lambda x: x[...], lambda x: x[None][0], lambda x: x[True][0], np.flip]
+)
+@pytest.mark.parametrize("x", [0.3, np.float64(0.3), np.array(0.3)])
+def test_a_scalar_may_be_read_as_an_array_is_beside_other_uses(read, x):
+    def f(x):
+        y = x + 0.5
+        return x**2 * np.sin(read(x)) + y**2 * np.sin(read(y))
+
+    slope = sum(2.0 * x * np.sin(x) + x**2 * np.cos(x) for x in (0.3, 0.8))
+    np.testing.assert_allclose(grad(f)(x), slope)
+    np.testing.assert_allclose(linearize(f, x)[1](2.0), 2.0 * slope)
+    np.testing.assert_allclose(grad(lambda y_bar: vjp(f, x)[1](y_bar)[0])(2.0), slope)
+
+
+def test_what_is_read_of_a_scalar_and_left_out_does_not_count():
+    for x in (np.array(0.0), 0.0):
+        assert grad(lambda x: np.sum(np.sqrt(x)[False]) + x)(x) == 1.0
 
 
 @pytest.mark.parametrize(

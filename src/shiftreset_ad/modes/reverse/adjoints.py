@@ -37,7 +37,7 @@ from shiftreset_ad.numbers.number import ZERO, innermost, plain_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.indexing import At, scatter_into, staged_part
+from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
@@ -213,7 +213,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
         or not issubclass(type(y_bar), PLAIN)
         or (type(index) is not int and staged_part(index) is not None)
     ):
-        hold(x, index, y_bar, mask)
+        add_part(x, index, y_bar, mask)
     elif type(adjoint) in UNSETTLED:
         adjoint.add_at(x, index, y_bar, mask)
     elif type(adjoint) is ndarray:
@@ -221,11 +221,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
             x.adjoint = adjoint = adjoint.copy()
             x.owns = True
         scatter_into(adjoint, index, y_bar)
-    elif primal.shape == ():
-        whole = np.zeros((), primal.dtype)
-        scatter_into(whole, index, y_bar)
-        accumulate(x, whole[()])
-    elif adjoint is ZERO:
+    elif adjoint is ZERO and primal.shape:
         values, counted = np.zeros(primal.shape, primal.dtype), np.zeros(primal.shape, bool)
         if type(index) is slice:
             values[index] = y_bar
@@ -233,7 +229,16 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
             scatter_into(values, index, y_bar)
         x.adjoint, x.owns = Partial(values, marked(counted, index, mask)), True
     else:
+        add_part(x, index, y_bar, mask)
+
+
+def add_part(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
+    """Keep a contribution to a part, and add it when the adjoint is needed; add it now to x[...] of a scalar."""
+    if shape_of(x.primal):
         hold(x, index, y_bar, mask)
+    else:
+        whole = scatter([y_bar], [index], (), dtype_of(x.primal))
+        accumulate_masked(x, Masked(whole, marked(np.zeros((), bool), index, mask)))
 
 
 def of_other_library(primal: Primal, adjoint: Adjoint) -> Any:
