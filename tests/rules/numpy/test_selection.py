@@ -400,7 +400,9 @@ def test_windows_see_what_is_written_to_the_array_and_cannot_be_written_to():
     """As the views that they are, of an array in any layout."""
 
     def f(x):
-        for array in (x * x, np.sin(x)[::-1, 1:], np.copy(x, order="F"), np.exp(x).T):
+        in_fortran = np.copy(x, order="F")
+        with_axes_in_another_order = np.stack([in_fortran, in_fortran * 2.0], axis=-1)
+        for array in (x * x, np.sin(x)[::-1, 1:], in_fortran, np.exp(x).T, with_axes_in_another_order):
             windows = sliding_window_view(array, 2, axis=0)
             part = windows[1, ..., 0]
             array[1] = array[1] * x[0, 0]

@@ -230,11 +230,12 @@ def _with_owner(y: Any, x: Any) -> Any:
     owner = x
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    if not y.size or not owner.flags.forc:
+    elements = owner.ravel("K")  # a view, in whatever order the axes lie in memory
+    if not y.size or elements.base is not owner:
         return y
     address = owner.__array_interface__["data"][0]
     offset = y.__array_interface__["data"][0] - address
-    view: Any = np.ndarray(y.shape, y.dtype, owner.ravel("K"), offset, y.strides)
+    view: Any = np.ndarray(y.shape, y.dtype, elements, offset, y.strides)
     view.flags.writeable = False
     return view
 
