@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad import EscapedNumberError, NumR, grad, value, value_and_grad
+from shiftreset_ad import EscapedNumberError, NumR, grad, jvp, value, value_and_grad
 
 X = np.array([0.5, 1.0, 2.0])
 SCALARS = {"float": 1.7, "float64": np.float64(1.7), "float32": np.float32(1.7)}
@@ -434,12 +434,25 @@ def test_parts_of_scalars() -> None:
             lambda x: x.reshape(1, 1),
             lambda x: x.ravel(),
             lambda x: x.sum(),
+            lambda x: x.copy(),
         ):
             found = []
             gradient = grad(lambda x, f=f: found.append(f(x)) or np.sum(f(x) * 3.0))(x)  # noqa: B023
             assert_same(found[0], f(x))
             assert_same(gradient, type(x)(3.0))
     assert grad(lambda x: x.item() * 3.0)(np.float32(1.7)) == 3.0
+
+
+def test_what_is_made_of_a_copied_scalar_is_new_memory() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        row = y[None]
+        row *= 3.0
+        return y + row[0]
+
+    for x in (np.float64(1.7), np.float32(1.7)):
+        assert_same(value_and_grad(f)(x), (f(x), type(x)(4.0)))
+        assert_same(jvp(f, (x,), (x,))[1], 4.0 * x)
 
 
 PROGRAMS = {

@@ -344,9 +344,9 @@ class ArrayNumber(Number):
         """Nested lists of numbers."""
         return [part.tolist() for part in self] if self.shape else self.item()
 
-    def copy(self, order: str = "C") -> Any:
-        """`numpy.copy(x, order)`, but in C order unless `order` says otherwise."""
-        return call(np.copy, self, order=order)
+    def copy(self: Any, order: str = "C") -> Any:
+        """`numpy.copy(x, order)`, but in C order unless `order` says otherwise, and a scalar for a scalar."""
+        return call(np.copy, self, order=order) if self.shape or has_array(self) else +self
 
     def flatten(self, order: str = "C") -> Any:
         """`numpy.ravel(x)`, always a copy."""
