@@ -1,7 +1,8 @@
 """The first and the second derivative of a function of a number at 0, from values alone, with their errors.
 
 Central differences of a ladder of steps, extrapolated twice (Richardson). A kink at the very point is told by one-sided
-differences, which do not meet; one nearby, and a jump, by differences that do not settle.
+differences, which do not meet; one nearby, and a jump, by differences that do not settle: that are elsewhere again for
+smaller steps than those that seem to agree.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 LARGEST = 2.0**-4
 STEPS = 12
+NEARER = 2.0 ** -np.array([18, 21, 24, 27])  # for which differences are rougher, but see what is near
 SAFETY = 10.0
 
 
@@ -28,23 +30,29 @@ class Slopes(NamedTuple):
 
 def slopes(g: Callable[[float], float], noise: float) -> Slopes:
     """The derivatives of `g`, whose values have errors of the size `noise`."""
-    h = LARGEST * 0.5 ** np.arange(STEPS)
+    h = np.concatenate([LARGEST * 0.5 ** np.arange(STEPS), NEARER])
     middle = g(0.0)
     right = np.array([g(step) for step in h])
     left = np.array([g(-step) for step in h])
     around = right - 2.0 * middle + left
     first, first_error = _settled((right - left) / (2.0 * h), noise / h)
     second, second_error = _settled(around / h**2, 4.0 * noise / h**2)
-    one_sided = around / h
-    kinks = np.abs(2.0 * one_sided[1:] - one_sided[:-1]) - 12.0 * noise / h[1:]
+    one_sided = (around / h)[:STEPS]
+    kinks = np.abs(2.0 * one_sided[1:] - one_sided[:-1]) - 12.0 * noise / h[1:STEPS]
     return Slopes(first, first_error, second, second_error, float(np.min(kinks[:-2])))
 
 
 def _settled(table: np.ndarray, noise: np.ndarray) -> tuple[float, float]:
-    """The best of the extrapolated estimates, and its error."""
-    once = (4.0 * table[1:] - table[:-1]) / 3.0
+    """The best of the extrapolated estimates, and its error: infinite if those of smaller steps are not close to it."""
+    ladder = table[:STEPS]
+    once = (4.0 * ladder[1:] - ladder[:-1]) / 3.0
     twice = (16.0 * once[1:] - once[:-1]) / 15.0
-    errors = np.abs(twice - once[1:]) + 2.0 * noise[2:]
+    last, before = twice[1:], twice[:-1]
+    # Two estimates may agree by chance; three do not.
+    errors = np.maximum(np.abs(last - once[2:]), np.abs(last - before) / 16.0) + 2.0 * noise[3:STEPS]
     errors = np.where(np.isfinite(errors), errors, np.inf)
-    best = int(np.argmin(errors))
-    return float(twice[best]), SAFETY * float(errors[best])
+    best = int(np.argmin(errors)) + 1
+    found, error = float(twice[best]), SAFETY * float(errors[best - 1])
+    off = np.abs(table[best + 2 :] - found)  # which gets less with the steps, but for the noise
+    is_settled = np.all(off[1:] <= off[0] + error + SAFETY * noise[best + 3 :])
+    return found, error if is_settled else np.inf
