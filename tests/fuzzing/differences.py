@@ -37,9 +37,14 @@ def slopes(g: Callable[[float], float], noise: float) -> Slopes:
     around = right - 2.0 * middle + left
     first, first_error = _settled((right - left) / (2.0 * h), noise / h)
     second, second_error = _settled(around / h**2, 4.0 * noise / h**2)
-    one_sided = (around / h)[:STEPS]
-    kinks = np.abs(2.0 * one_sided[1:] - one_sided[:-1]) - 12.0 * noise / h[1:STEPS]
-    return Slopes(first, first_error, second, second_error, float(np.min(kinks[:-2])))
+    kinks = _jumps_of_slope((around / h)[: STEPS + 1], h[: STEPS + 1]) - 12.0 * noise / h[1 : STEPS + 1]
+    return Slopes(first, first_error, second, second_error, float(np.min(kinks)))
+
+
+def _jumps_of_slope(one_sided: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """By how much the slopes on the two sides differ, extrapolated to no step."""
+    ratio = h[:-1] / h[1:]
+    return np.abs(ratio * one_sided[1:] - one_sided[:-1]) / (ratio - 1.0)
 
 
 def _settled(table: np.ndarray, noise: np.ndarray) -> tuple[float, float]:
