@@ -24,6 +24,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "part": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
     "reversed": lambda x: np.flip(np.copy(np.flip(x), order="C")),
     "element": lambda x: np.copy(x)[0, ...],  # of arrays of one element: without dimensions
+    "scalar": lambda x: x[0],  # of those, too: no array
 }
 
 

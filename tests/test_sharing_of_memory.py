@@ -200,6 +200,15 @@ READ_ONLY = [
     "np.einsum('ii->i', a)",
 ]
 
+# What NumPy makes an array of if it is given a scalar, and we a scalar; and what it does not write to.
+OF_SCALARS = [
+    "np.apply_over_axes(np.sum, a, [])",
+    "np.polyint(a, 0)",
+    "np.fft.fftn(a)",
+    "np.fft.fftn(a, axes=())",
+    "a.fill(2.0)",
+]
+
 
 def function_of(call: str, shape: tuple[int, ...]) -> Callable[[Any], Any]:
     mask = np.reshape(np.arange(math.prod(shape)) % 2 == 0, shape)
@@ -262,7 +271,14 @@ def test_the_same_of_all_shapes_in_all_layouts(call: str, dtype: type) -> None:
                 raise
 
 
-@pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "element"])
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_made_of_a_scalar_is_an_array_where_it_is_one_in_numpy(call: str) -> None:
+    f, x = function_of(call, ()), np.array([0.6])
+    if not differs(call, ()) and call not in OF_SCALARS and takes(f, x[0]):
+        check_all(f, [x], ["scalar"])
+
+
+@pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout not in ("element", "scalar")])
 def test_the_examples_of_all_functions(layout: str) -> None:
     for name, f in EXAMPLES.items():
         if name == "numpy.broadcast_arrays" or not is_in_numpy(name.replace("numpy", "np", 1)):  # it is tested below

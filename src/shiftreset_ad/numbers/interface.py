@@ -327,7 +327,7 @@ class ArrayNumber(Number):
         if not copy and self.dtype == dtype and (order == "K" or lies_in(self, order)):
             return self
         converted = astype(self, dtype)
-        return call(np.copy, converted, order=order) if order in "CF" else converted
+        return converted.copy(order) if order in "CF" else converted
 
     def item(self, *index: Any) -> Any:
         """One element as a scalar number in double precision: the only element, or the element at `index`."""

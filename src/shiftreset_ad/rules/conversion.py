@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex
+from shiftreset_ad.rules.layouts import is_scalar
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, dispatched, functions_of, linear, structured
 
 
@@ -115,6 +116,8 @@ def _angle(z: Any, deg: bool = False) -> Any:
 
 @composite(np.real_if_close)
 def _real_if_close(a: Any, tol: float = 100) -> Any:
+    if is_scalar(a):
+        a = np.copy(a)  # which is an array
     if not is_complex(a):
         return a
     limit = tol * np.finfo(dtype_of(a)).eps if tol > 1 else tol

@@ -21,6 +21,13 @@ def array_of(x: Any) -> Any:
     return x if isinstance(x, np.ndarray) and x.shape == shape else None
 
 
+def is_scalar(x: Any) -> bool:
+    """Whether `x` is, or holds, a scalar of Python's or of NumPy's, which is no array."""
+    while hasattr(x, "inside"):
+        x = x.inside
+    return isinstance(x, float | complex | np.generic)
+
+
 def order_of(x: Any) -> Literal["C", "F"]:
     """The order "F" of an array that lies in "F", and not in "C" as well; "C" for any other array."""
     array = array_of(x)

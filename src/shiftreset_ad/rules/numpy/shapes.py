@@ -13,7 +13,7 @@ import numpy as np
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
-from shiftreset_ad.rules.layouts import array_of
+from shiftreset_ad.rules.layouts import array_of, is_scalar
 from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
 
@@ -63,7 +63,7 @@ def _reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = Non
 
     def reshaped(a: Any) -> Any:
         y = np.reshape(a, shape, order=order)
-        return np.copy(y) if copy else y
+        return np.copy(y) if copy and not is_scalar(y) else y
 
     return linear(a, reshaped, lambda y_bar: in_shape(y_bar, original, order), selects=True)
 
@@ -86,6 +86,8 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     shape = shape_of(a)
     ndim = len(shape) + (len(axis) if isinstance(axis, tuple | list) else 1)
     axes = normalize_axes(axis, ndim)
+    if not ndim and is_scalar(a):
+        return np.copy(a)  # which is an array
     sizes = iter(shape)
     return np.reshape(a, tuple(1 if place in axes else next(sizes) for place in range(ndim)))
 
