@@ -31,6 +31,8 @@ def named(operator: str, f: Callable[..., Any]) -> str:
 
 def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any]) -> list[int]:
     """The positions that `argnums` names; TypeError if one was not given, or is named twice."""
+    if type(argnums) is int and 0 <= argnums < len(args):  # the usual case, for speed
+        return [argnums]
     positions: list[int] = [argnums] if type(argnums) is int or not isinstance(argnums, Sequence) else list(argnums)
     for i in positions:
         if not isinstance(i, int) or isinstance(i, bool):
