@@ -139,8 +139,8 @@ BREAKAGES = [
     ),
     Breakage(
         "modes/forward/number.py",
-        "number(y, reduce(add, parts), tag)",
-        "number(y, parts[0], tag)",
+        "number(y, reduce(add, terms), tag)",
+        "number(y, terms[0], tag)",
         "modes/forward rules",
     ),
     Breakage("modes/tangents.py", "return +y_dot if is_shared else y_dot", "return y_dot", f"modes/forward {BUFFERS}"),

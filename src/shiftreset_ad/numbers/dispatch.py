@@ -167,8 +167,8 @@ def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
         return arg
     if not takes_lists(function):
         return array(arg) if has_number(arg) else arg
-    if any(type(part) in SEQUENCES for part in arg):
-        return [array(part) if isinstance(part, SEQUENCES) and has_number(part) else part for part in arg]
+    if any(type(element) in SEQUENCES for element in arg):
+        return [array(x) if isinstance(x, SEQUENCES) and has_number(x) else x for x in arg]
     return arg
 
 
@@ -214,7 +214,7 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
 def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
     """Whether the function is linear in a list of arrays, all together, and the list is its first argument.
 
-    A map for each part would make an answer of full size for each part, and so take O(n^2) for n parts.
+    A map for each array would make an answer of full size for each array, and so take O(n^2) for n arrays.
     """
     return rule.linear and type(args[0]) is list and rule.operands == rule.parameters[:1]
 
@@ -230,8 +230,8 @@ def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, Linear
                 "a list of numbers that are being differentiated was given for an array. "
                 "Use numpy.stack([x, y]) to build an array from numbers"
             )
-        for part, part_map in zip(arg, linear_map, strict=True):
-            _pair(part, part_map, tag, active)
+        for element, map_of_element in zip(arg, linear_map, strict=True):
+            _pair(element, map_of_element, tag, active)
 
 
 def _no_rule(name: str) -> NotImplementedError:

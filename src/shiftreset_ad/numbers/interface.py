@@ -342,7 +342,7 @@ class ArrayNumber(Number):
 
     def tolist(self) -> Any:
         """Nested lists of numbers."""
-        return [part.tolist() for part in self] if self.shape else self.item()
+        return [row.tolist() for row in self] if self.shape else self.item()
 
     def copy(self: Any, order: str = "C") -> Any:
         """`numpy.copy(x, order)`, but in C order unless `order` says otherwise, and a scalar for a scalar."""

@@ -210,14 +210,14 @@ def numbers_in(argument: Any) -> list[Number]:
     """The numbers in an argument."""
     if isinstance(argument, Number):
         return [argument]
-    return [number for part in argument for number in numbers_in(part)] if isinstance(argument, SEQUENCES) else []
+    return [number for element in argument for number in numbers_in(element)] if isinstance(argument, SEQUENCES) else []
 
 
 def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:
     """An argument with `function` applied to every number in it. Nested lists and tuples become lists."""
     if isinstance(arg, Number):
         return function(arg)
-    return [map_numbers(function, part) for part in arg] if has_number(arg) else arg
+    return [map_numbers(function, element) for element in arg] if has_number(arg) else arg
 
 
 def newest(numbers: list[Number]) -> Number:

@@ -95,7 +95,7 @@ def may_have_objects(arguments: Iterable[Any]) -> bool:
 def gathered_in(argument: Any) -> Any:
     """An argument whose arrays of objects, also those in lists and tuples, have become numbers."""
     if isinstance(argument, list | tuple) and any(map(_has_objects, argument)):
-        return [gathered_in(part) for part in argument]
+        return [gathered_in(element) for element in argument]
     return gathered(argument)
 
 

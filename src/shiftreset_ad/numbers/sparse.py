@@ -42,7 +42,7 @@ def asked_by_sparse() -> str | None:
     return frame.f_code.co_name if frame.f_globals.get("__name__", "").startswith("scipy.sparse.") else None
 
 
-def parts(a: Any) -> list[Any]:
+def arrays_of(a: Any) -> list[Any]:
     """The plain arrays of which a sparse matrix is made."""
     if a.format in ("lil", "dok"):
         a = a.tocoo()

@@ -77,8 +77,8 @@ def function_into(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     options = dict(kwargs)
     out = options.pop("out")
     if function in WRITES_BEFORE_IT_HAS_READ:
-        parts = args[0] if isinstance(args[0], list | tuple) else ()
-        if any(shares_memory(x, out) for x in (*args, *parts)):
+        elements = args[0] if isinstance(args[0], list | tuple) else ()
+        if any(shares_memory(x, out) for x in (*args, *elements)):
             raise ValueError(
                 f"{name_of(function)}: out= has memory in common with an argument, and NumPy's function writes to out= "
                 "before it has read the argument. Write the result by x[...] = f(y)"

@@ -54,9 +54,9 @@ class NumF(ArrayNumber):
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not is_linear_in_list(rule, args):
             return by_linear_maps(self, rule, args, kwargs)
-        tag, parts, rest = self.tag, args[0], args[1:]
-        x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in parts]
-        y = rule.function(one_level_below(parts, tag), *rest, **kwargs)
+        tag, xs, rest = self.tag, args[0], args[1:]
+        x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in xs]
+        y = rule.function(one_level_below(xs, tag), *rest, **kwargs)
         return attended(number(y, rule.function(x_dots, *rest, **kwargs), tag), tag)
 
     @staticmethod
@@ -68,7 +68,7 @@ class NumF(ArrayNumber):
             return attended(number(answer, linear_map.pushforward(x.tangent), tag, x.tangent), tag)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
         if issubclass(type(answer), SEQUENCES):
-            numbers = [number(y, reduce(add, parts), tag) for y, *parts in zip(answer, *y_dots, strict=True)]
+            numbers = [number(y, reduce(add, terms), tag) for y, *terms in zip(answer, *y_dots, strict=True)]
             return attended(type(answer)(numbers), tag)
         return attended(number(answer, reduce(add, y_dots), tag), tag)
 

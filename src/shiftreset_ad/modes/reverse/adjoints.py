@@ -65,11 +65,11 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
     for x, linear_map in active:
         x_bar = through(linear_map.pullback, y_bar) if is_masked else linear_map.pullback(y_bar)
         if type(x_bar) is At:
-            part = x_bar.y_bar
-            if type(part) is Masked:
-                accumulate_at(x, x_bar.index, part.values, part.mask)
+            contribution = x_bar.y_bar
+            if type(contribution) is Masked:
+                accumulate_at(x, x_bar.index, contribution.values, contribution.mask)
             else:
-                accumulate_at(x, x_bar.index, part)
+                accumulate_at(x, x_bar.index, contribution)
         else:
             accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
 

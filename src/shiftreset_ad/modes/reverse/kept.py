@@ -21,7 +21,7 @@ from shiftreset_ad.control import ControlError, Operation
 from shiftreset_ad.modes.reverse.memory import has_been_written
 from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.numbers.plain_arrays import is_read_only, same
-from shiftreset_ad.numbers.sparse import parts
+from shiftreset_ad.numbers.sparse import arrays_of
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -34,7 +34,7 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if type(constant) is ndarray and constant.size <= SMALL and not constant.dtype.hasobject:
         return constant.copy("K")
     if type(constant) is list:
-        return [frozen(part, tag) for part in constant]
+        return [frozen(element, tag) for element in constant]
     if isinstance(constant, Number):
         is_array = shape_of(constant) or type(in_memory(constant)) is ndarray  # such as the view x[..., 0]
         is_copied = is_array and (tag.recorded or tag.copies_all or may_change(constant))
@@ -69,9 +69,9 @@ def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
 
 def frozen_sparse(constant: Any, tag: Tag) -> Any:
     """A copy of a sparse matrix, which the program may change."""
-    now = parts(constant)
+    now = arrays_of(constant)
     known = tag.copies.get(id(constant))
-    if known is not None and all(map(same, now, parts(known[1]))):
+    if known is not None and all(map(same, now, arrays_of(known[1]))):
         return known[1]
     copy = constant.copy()
     tag.copies[id(constant)] = constant, copy

@@ -214,17 +214,17 @@ def part_of_adjoint(x: Any) -> Adjoint:
     return None if adjoint is None else part_of(adjoint, x)
 
 
-def part_of(part: Any, x: Any) -> Any:
-    """The view for `x`, given the adjoint of its memory, or the mask of the memory."""
+def part_of(whole: Any, x: Any) -> Any:
+    """The view for `x` of `whole`, which is the adjoint of its memory, or the mask of the memory."""
     if type(x.adjoint) is Memory:
-        return part
-    windows: list[Window] = []
+        return whole
+    part, windows = whole, []
     while type(x.adjoint) is Window:
         windows.append(x.adjoint)
         x = x.adjoint.of
     for window in reversed(windows):
-        whole, part = part, window.view(part)
-        if part is not whole and not is_view(part, whole):
+        outer, part = part, window.view(part)
+        if part is not outer and not is_view(part, outer):
             raise ControlError(
                 "the program wrote to an array through a view, and the adjoint of the array has no such view; write to "
                 "the array itself"

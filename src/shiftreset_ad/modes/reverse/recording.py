@@ -74,9 +74,9 @@ class Recording:
         self._memories = [(x, x.adjoint) for x in {id(x): x for x in map(written_number, self._writes)}.values()]
         value, aux = value_and_aux(operator, result, has_aux)
         trees.require_known(value, operator)
-        parts = trees.Parts(value)
-        require_all_usable(operator, parts.numbers, tag)
-        self._ys = [y if type(y) is NumR and y.tag is tag else None for y in parts.numbers]
+        ys = trees.Parts(value).numbers
+        require_all_usable(operator, ys, tag)
+        self._ys = [y if type(y) is NumR and y.tag is tag else None for y in ys]
         self.value = _own(value, tag)
         self.aux = _own(aux, tag) if has_aux else None
         self.structure = trees.Parts(self.value)
