@@ -1,4 +1,4 @@
-"""Whether a plain array is still what it was."""
+"""Plain arrays that are to stay as they are: views that cannot be written to, and whether an array has changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy import ndarray
+
+from shiftreset_ad.rules.stand_ins import is_staged
 
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -25,3 +27,18 @@ def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
     if kind is None:  # complex numbers, or extended precision
         return array.shape == copy.shape and np.array_equal(array, copy, equal_nan=True)
     return array.shape == copy.shape and bool((array.view(kind) == copy.view(kind)).all())
+
+
+def read_only(x: Any) -> Any:
+    """An array as a view that cannot be written to; anything else as it is."""
+    if isinstance(x, ndarray):
+        view = x.view()
+        view.flags.writeable = False
+        return view
+    return x.read_only() if is_staged(x) and type(x.inside) is ndarray else x
+
+
+def note_read_only(error: ValueError, remedy: str) -> None:
+    """Have an error of NumPy's about a write to such a view say what to do."""
+    if "read-only" in str(error):
+        error.add_note(remedy)

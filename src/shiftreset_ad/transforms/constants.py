@@ -12,9 +12,9 @@ from shiftreset_ad.boundary.results import own
 from shiftreset_ad.numbers import number
 from shiftreset_ad.numbers.memory import require_last_value, show
 from shiftreset_ad.numbers.number import Number, is_open
+from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.rules.annotations import Primal, X
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def value(x: X) -> X:
@@ -49,10 +49,7 @@ def _plain(leaf: Any) -> Any:
     if isinstance(number.in_memory(found), np.ndarray):
         require_last_value(leaf)
         show(leaf)
-        if is_staged(found):
-            return found.read_only()
-        found = found.view()
-        found.flags.writeable = False
+        return read_only(found)
     return found
 
 

@@ -378,6 +378,46 @@ def test_a_list_with_numbers_must_not_be_changed() -> None:
     assert log == ["run", "run"]
 
 
+@pytest.mark.parametrize("outer", [lambda f: f, jacobian, jacrev])
+def test_a_plain_array_of_a_function_that_runs_again_is_not_written_to(outer) -> None:
+    """A later run would begin with what an earlier one has written."""
+
+    def closing(x):
+        step = np.array([1.0, 2.0])
+
+        def f(y):
+            answer = y * step
+            step[...] = 2.0 * step
+            return answer
+
+        return np.sum(np.sin(checkpoint(f)(x)))
+
+    def given(x):
+        def f(y, step):
+            answer = y * step
+            step *= 2
+            return answer
+
+        return np.sum(np.sin(checkpoint(f)(x, np.array([1, 2]))))
+
+    for f in (closing, given):
+        with pytest.raises(ValueError, match="read-only") as raised:
+            outer(grad(f))(np.array([0.5, 0.7]))
+        assert "may be run again" in raised.value.__notes__[0]
+        assert "make the array inside of the function" in raised.value.__notes__[0]
+
+
+def test_a_plain_array_that_is_returned_is_the_very_one() -> None:
+    weights = np.array([1, 2])
+
+    def f(x):
+        y, same, (again,) = checkpoint(lambda x, w: (x * w, w, [weights]))(x, weights)
+        assert same is again is weights
+        return np.sum(y)
+
+    np.testing.assert_array_equal(grad(f)(np.ones(2)), [1.0, 2.0])
+
+
 def test_in_place() -> None:
     def f(x):
         total = lift(np.zeros(3), like=x)

@@ -449,3 +449,40 @@ def test_what_a_loop_closes_over_and_then_overwrites_has_the_derivative_zero() -
     np.testing.assert_allclose(grad(f)(x), expected)
     np.testing.assert_allclose(linearize(f, x)[1](np.ones((1, 2))), np.sum(expected))
     np.testing.assert_allclose(grad(lambda v: linearize(f, x)[1](v))(x), expected)
+
+
+@pytest.mark.parametrize("derivative", [grad, lambda f: jacrev(jacrev(f)), hessian, lambda f: jacobian(grad(f))])
+def test_a_step_does_not_write_to_what_another_run_of_it_gets(derivative: Any) -> None:
+    """The derivatives would be those of other steps."""
+
+    def closing(x: Any) -> Any:
+        factor = np.array([1.0, 2.0])
+
+        def step(k: int, y: Any) -> Any:
+            y = np.sin(y * factor)
+            factor[...] = 1.5 * factor
+            return y
+
+        return np.sum(checkpointed_loop(step, x, 5, 2))
+
+    def with_a_state(x: Any) -> Any:
+        def step(k: int, state: Any) -> Any:
+            y, count = state
+            count += 1
+            return np.sin(y * count), count
+
+        return np.sum(checkpointed_loop(step, (x, np.array([1, 2])), 5, 2)[0])
+
+    for f in (closing, with_a_state):
+        with pytest.raises(ValueError, match="read-only") as raised:
+            derivative(f)(np.array([0.5, 0.7]))
+        assert "Write to a copy, y = x.copy()" in raised.value.__notes__[0]
+
+
+def test_integers_in_the_state_are_the_callers_to_write_to() -> None:
+    def f(x: Any) -> Any:
+        y, count = checkpointed_loop(lambda k, s: (s[0] * s[1], s[1]), (x, np.array([1, 2])), 3, 2)
+        count += 1
+        return np.sum(y * count)
+
+    np.testing.assert_allclose(grad(f)(np.ones(2)), [2.0, 24.0])

@@ -25,6 +25,7 @@ from shiftreset_ad.modes.reverse.memory import going_back
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, plain_value
+from shiftreset_ad.numbers.plain_arrays import note_read_only, read_only
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag, seeing
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.transposition import NoValue
@@ -56,6 +57,16 @@ class RepeatableCall:
         instance.require_unchanged_structures(self.operator)
         return value, instance.updates()
 
+    def again(self, leaves: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
+        """The same, but the function cannot write to plain arrays in the leaves: a later run gets them, too."""
+        lent = Lent(leaves)
+        try:
+            result = self(lent.leaves)
+        except ValueError as error:
+            note_read_only(error, f"{self.operator}: {NOT_TO_BE_WRITTEN}")
+            raise
+        return trees.map_leaves(lent.given, result) if lent.has_arrays else result
+
     def assign(self, updates: dict[int, Any]) -> None:
         """Give the variables of the original functions the values that the call gave to its own variables."""
         if updates:
@@ -63,6 +74,29 @@ class RepeatableCall:
 
 
 AN_ARGUMENT = "is an argument of a function that may be run again, or a variable that it closes over"
+NOT_TO_BE_WRITTEN = (
+    "the function may be run again, and so it may not write to its arguments or to arrays that it closes over. Write "
+    "to a copy, y = x.copy(), or make the array inside of the function"
+)
+
+
+class Lent:
+    """`leaves` in which plain arrays cannot be written to, for a function that may be run again."""
+
+    __slots__ = ("_given", "leaves")
+
+    def __init__(self, leaves: Sequence[Any]) -> None:
+        self.leaves = list(map(read_only, leaves))
+        self._given = {id(view): x for view, x in zip(self.leaves, leaves, strict=True) if view is not x}
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there are such arrays among the leaves."""
+        return bool(self._given)
+
+    def given(self, leaf: Any) -> Any:
+        """The array that was given, for one of `leaves`; anything else as it is."""
+        return self._given.get(id(leaf), leaf)
 
 
 def as_operation(

@@ -48,8 +48,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, but reverse mode keeps no intermediate result: `f` runs again on the way back.
 
     Arguments and value may be any structures. Numbers that `f` closes over get their derivatives too. Values that `f`
-    assigns by `nonlocal` are kept from the first run. `f` must be deterministic, and must not write to its arguments.
-    Checkpoints nest, and no level of nested reverse mode keeps intermediate results. Forward mode calls `f` as it is.
+    assigns by `nonlocal` are kept from the first run. `f` must be deterministic, and must not write to its arguments or
+    to arrays that it closes over. Checkpoints nest, and no level of nested reverse mode keeps intermediate results.
+    Forward mode calls `f` as it is.
 
     Raises ControlError if the result depends on a number that is neither in the arguments nor in what `f` closes over
     (pass it as an argument), if `f` changes a list of numbers that it was given, or if the second run gives another
@@ -64,7 +65,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _carry_out(name: str, call: RepeatableCall) -> Any:
-    result, updates = checkpointed(name, call, call.leaves)
+    result, updates = checkpointed(name, call.again, call.leaves)
     call.assign(updates)
     return result
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import optree
 
 from shiftreset_ad.boundary import trees
@@ -22,10 +23,13 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.plain_arrays import note_read_only
 from shiftreset_ad.numbers.tags import Tag, seeing
 from shiftreset_ad.rules.annotations import X
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.checkpointing.calls import (
+    NOT_TO_BE_WRITTEN,
+    Lent,
     adjoint,
     agree,
     below,
@@ -46,10 +50,11 @@ def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: 
     """The state after `n` steps, `state = step(k, state)` for k = 0 ... n - 1, with at most `snapshots` states stored.
 
     The state may be any structure. Every step keeps the structure, and the shapes and dtypes of the numbers in it.
-    Numbers that `step` closes over get their derivatives too. `step` must be deterministic. The state at the start is
-    one of the snapshots. Let s be the number of snapshots, and r the least number such that (s + r)! / (s! r!) >= n.
-    Reverse mode runs r n - (s + r)! / ((s + 1)! (r - 1)!) steps, which is the least possible number, one more step to
-    the final state, and the n steps that it goes back through. An outer derivative stores a few states for each step.
+    Numbers that `step` closes over get their derivatives too. `step` must be deterministic, and must not write to the
+    state or to arrays that it closes over. The state at the start is one of the snapshots. Let s be the number of
+    snapshots, and r the least number such that (s + r)! / (s! r!) >= n. Reverse mode runs
+    r n - (s + r)! / ((s + 1)! (r - 1)!) steps, which is the least possible number, one more step to the final state,
+    and the n steps that it goes back through. An outer derivative stores a few states for each step.
 
     Raises TypeError if a step returns another structure, shape or dtype than the state has, ValueError for n < 0 or
     snapshots < 1, ControlError if `step` assigns by `nonlocal`, and the errors of `checkpoint`. Griewank and Walther
@@ -66,7 +71,7 @@ def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: 
     loop = Loop(name, step, state, snapshots)
     carry_out = partial(looped, loop, 0, n, loop.leaves, stored=True)
     if type(newest_of(loop.leaves)) is NumR:
-        final = carry_out()
+        final = [np.copy(x) if type(x) is np.ndarray else x for x in carry_out()]  # an array may be of a stored state
     else:
         final = seeing(levels(loop.leaves), carry_out)
         require_known_levels(name, final, loop.leaves)
@@ -104,18 +109,23 @@ class Loop:
 
     def run(self, start: int, stop: int, leaves: Sequence[Any]) -> list[Any]:
         """The leaves of the state after the steps from `start` to `stop`."""
-        instance = self._environment.with_leaves(leaves[self.size :])
+        lent = Lent(leaves)
+        instance = self._environment.with_leaves(lent.leaves[self.size :])
         (step,) = instance.roots
-        state = list(leaves[: self.size])
-        for k in range(start, stop):
-            state = self._checked(k, step(k, trees.unflatten(self.structure, state)))
+        state = lent.leaves[: self.size]
+        try:
+            for k in range(start, stop):
+                state = self._checked(k, step(k, trees.unflatten(self.structure, state)))
+        except ValueError as error:
+            note_read_only(error, f"{self.operator}: {NOT_TO_BE_WRITTEN}")
+            raise
         instance.require_unchanged_structures(self.operator)
         if updates := instance.updates():
             raise ControlError(
                 f"{self.operator}: step assigns to {instance.names_of(updates)} by nonlocal, and step may be run again "
                 "from any state; make it a part of the state"
             )
-        return state
+        return list(map(lent.given, state))
 
     def _checked(self, k: int, state: Any) -> list[Any]:
         leaves, structure = trees.flatten(state)

@@ -25,14 +25,15 @@ from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.modes.series.expansion import WrittenWhileUnfinished
 from shiftreset_ad.modes.series.number import Series, identity, memo_of, series
-from shiftreset_ad.numbers.memory import protect_shared
+from shiftreset_ad.numbers.memory import block_of, protect, protect_shared
 from shiftreset_ad.numbers.number import Number, levels_of, newest, plain_value
+from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
-from shiftreset_ad.transforms.custom.levels import Level, lowered, with_constants
+from shiftreset_ad.transforms.custom.levels import Level, lowered, protecting, with_constants
 from shiftreset_ad.transforms.custom.paths import Path, not_found
-from shiftreset_ad.transforms.custom.rules import Application, name_of
+from shiftreset_ad.transforms.custom.rules import Application, Residuals, copied, name_of
 from shiftreset_ad.transforms.custom.transposition import NoValue, Unknown, transpose
 from shiftreset_ad.transforms.directions import Linear
 
@@ -78,18 +79,18 @@ class RuledCall:
             return pull(y_bars) if recording is None else self.recorded(recording, push, y_bars, places)
 
         operands = [self.numbers[i] for i in places]
-        self.protect_shared(answers)
+        self.settle(answers)
         ys = jointly(self.tag, list(map(self.level.below, answers.numbers)), operands, pullback, self.site)
         return self.with_closure(answers, ys)
 
     def in_forward(self) -> Any:
         """The value and its tangent."""
         self.tag.require_open()
-        x_dots = [x.tangent if self.level.has(x) else None for x in self.numbers]
+        x_dots = [copied(x.tangent) if self.level.has(x) else None for x in self.numbers]
         x_dots = self.as_given()(x_dots)
         answers, y_dots = self.now(self.push, list(map(self.level.below, self.numbers)), x_dots)
         constants = self.level.tags_in_use(y_dots)
-        self.protect_shared(answers)
+        self.settle(answers)
         ys = []
         for y, y_dot in zip(map(self.level.below, answers.numbers), y_dots, strict=True):
             ys.append(y if y_dot is None else number(y, lowered(y_dot, constants), self.tag))
@@ -98,11 +99,11 @@ class RuledCall:
     def in_series(self) -> Any:
         """The value, and then the coefficients of y' = rule(x, x'), one by one (Griewank and Walther 2008, ch. 13)."""
         self.tag.require_open()
-        answers = trees.Parts(self.now(self.value, list(map(self.level.below, self.numbers))))
+        answers = self.now(Application.value, list(map(self.level.below, self.numbers)))
         if any(self.level.below(y) is not y for y in answers.numbers):
             raise not_found(self.name)
         leaves = list(map(self.level.at, self.closure.leaves))
-        self.protect_shared(answers)
+        self.settle(answers)
         sources: list[Any] = list(filter(self.level.has, [*self.numbers, *leaves]))
         operands, structure = trees.flatten(list(self.application.args))
         key = self.application.function.identity, structure, identity([*operands, *leaves], self.tag)
@@ -110,7 +111,7 @@ class RuledCall:
         known = None if memo is None else memo.known.get(key)
         if known is not None:
             return self.with_closure(answers, known, of_this_level=False)
-        path = Path(self.name, self.level, self.closure, self.push, self.by_code, self.numbers, leaves)
+        path = Path(self.name, self.level, self.closure, self.push, Application.by_code, self.numbers, leaves)
         try:
             ys = series(self.tag, answers.numbers, path.lazy_rest(), sources, key)
         except WrittenWhileUnfinished as error:
@@ -127,29 +128,40 @@ class RuledCall:
         given = [*map(self.level.below, self.numbers), *leaves]
         return self.level.run(given, self.closure.call, leaves, use, *args)
 
-    def later(self) -> Use:
-        """The function that uses the rules after the call, with what they close over as it is now."""
+    def later(self, given: list[Any]) -> Use:
+        """The function that uses the rules after the call, with what they close over as it is now. They must not write
+        to what they are `given` then.
+        """
         leaves = self.closure.later(self.level)
-        return lambda use, *args: self.closure.call(leaves(), use, *args)
 
-    @staticmethod
-    def value(application: Application, numbers: list[Any]) -> Any:
-        """The value for these numbers, with the derivatives that the rules give at older levels."""
-        return application.function(*application.with_numbers(numbers))
+        def used_later(use: Use, *args: Any) -> Any:
+            now = leaves()
+            return protecting([*given, *now], self.closure.call, now, use, *args)
 
-    @staticmethod
-    def by_code(application: Application, numbers: list[Any]) -> Any:
-        """The value for these numbers, with the derivatives of the function's own code."""
-        return application.function.code(*application.with_numbers(numbers))
+        return used_later
 
     def as_given(self) -> Linear:
         """The function that makes directions numbers of the levels of what the rules are given."""
         return self.level.like([*self.numbers, *self.closure.leaves])
 
-    def protect_shared(self, answers: trees.Parts) -> None:
-        """Forbid to write to answers that share memory with what the function was given."""
+    def settle(self, answers: trees.Parts) -> None:
+        """Forbid to write to answers that share memory with what the function was given. Copy arrays that the rule may
+        write to later, as a rule may use one array for all its answers.
+        """
         held = [x for x in self.closure.leaves if isinstance(x, Number)]
-        protect_shared(self.tag, answers.numbers, [*self.numbers, *held])
+        given = [*self.numbers, *held]
+        protect_shared(self.tag, answers.numbers, given)
+        known = {id(x) for x in map(self.level.below, given)}
+        answers.numbers = [y if id(y) in known else self.own_copy(y) for y in answers.numbers]
+
+    def own_copy(self, y: Any) -> Any:
+        """A copy of an array. If nobody may write to `y`, nobody may write to the copy."""
+        if type(y) is not ndarray:
+            return y
+        copy = y.copy("K")
+        if (known := self.tag.protected.get(id(block_of(y)))) is not None:
+            protect(self.tag, copy, known[1])
+        return copy
 
     # The rules of the mode, or the transposed rules of the other mode
 
@@ -160,6 +172,7 @@ class RuledCall:
         answers, residuals = application.fwd(numbers)
         if not answers.numbers:
             return answers, []
+        residuals.leaves = list(map(read_only, residuals.leaves))
         return answers, self.transposed(partial(application.bwd, answers, residuals), answers)(x_dots)
 
     def by_bwd(self, places: list[int]) -> tuple[trees.Parts, Linear, Linear]:
@@ -170,8 +183,10 @@ class RuledCall:
         answers, residuals = self.now(Application.fwd, numbers)
         finished = self.level.tags_in_use(answers.numbers)
         outline = without_values(answers)
-        later = self.later()
-        bwd = with_constants(finished, partial(later, Application.bwd, outline, self.kept_residuals(residuals)))
+        self.keep(residuals)
+        kept = list(map(self.kept, numbers)) if self.application.rules.jvp is not None else []
+        later = self.later([*residuals.leaves, *kept])
+        bwd = with_constants(finished, partial(later, Application.bwd, outline, residuals))
 
         as_given = self.as_given()
 
@@ -180,7 +195,7 @@ class RuledCall:
             return [x_bars[i] for i in places]
 
         if self.application.rules.jvp is not None:
-            return answers, pull, with_constants(finished, partial(self.pushed, later, list(map(self.kept, numbers))))
+            return answers, pull, with_constants(finished, partial(self.pushed, later, kept))
         transposed = cache(lambda: self.transposed(bwd, outline))
         return answers, pull, with_constants(finished, lambda x_dots: transposed()(x_dots))
 
@@ -228,7 +243,8 @@ class RuledCall:
             f"not linear, give the rule for reverse mode too, by {self.name}.defvjp(fwd, bwd)",
         )
         finished = self.level.tags_in_use(answers.numbers)
-        push = partial(self.pushed, self.later(), list(map(self.kept, numbers)))
+        kept = list(map(self.kept, numbers))
+        push = partial(self.pushed, self.later(kept), kept)
         return answers, with_constants(finished, pull), with_constants(finished, push)
 
     def recorded(self, recording: Tag, push: Linear, y_bars: list[Any], places: list[int]) -> list[Any]:
@@ -246,23 +262,14 @@ class RuledCall:
 
     def kept(self, x: Any) -> Any:
         """`x` as `bwd` needs it: an array as it is now, and read-only, as it may be needed again."""
-        if isinstance(x, Number):
-            return frozen(x, self.tag)
-        if type(x) is not ndarray:
-            return x
-        constant = frozen(x, self.tag).view()
-        constant.flags.writeable = False
-        return constant
+        return read_only(frozen(x, self.tag)) if type(x) is ndarray or isinstance(x, Number) else x
 
-    def kept_residuals(self, residuals: Any) -> Any:
-        """The residuals as `bwd` needs them."""
-        leaves, structure = trees.flatten(residuals)
-        found = [
+    def keep(self, residuals: Residuals) -> None:
+        """Make the residuals what `bwd` needs."""
+        residuals.leaves = [
             functions_with(leaf, self.kept_below) if isinstance(leaf, HOLDERS) else self.kept_below(leaf)
-            for leaf in leaves
+            for leaf in residuals.leaves
         ]
-        same = all(leaf is before for leaf, before in zip(found, leaves, strict=True))
-        return residuals if same else trees.unflatten(structure, found)
 
     def kept_below(self, x: Any) -> Any:
         """`x` as `bwd` needs it, one level below."""
@@ -280,7 +287,7 @@ class RuledCall:
 
     def numbers_by_code(self, numbers: Iterable[Any], count: int) -> list[Any]:
         """The numbers in the value that the function's own code gives for these `numbers`."""
-        found = trees.Parts(self.by_code(self.application, list(numbers))).numbers
+        found = trees.Parts(self.application.by_code(list(numbers))).numbers
         if len(found) != count:
             raise TypeError(f"{self.name} returned {len(found)} floating-point numbers, and its rule {count}")
         return found

@@ -16,7 +16,7 @@ from shiftreset_ad.boundary.closed_over import Environment, content_of, plain_va
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.numbers.plain_arrays import same
+from shiftreset_ad.numbers.plain_arrays import read_only, same
 from shiftreset_ad.transforms.custom.levels import Level
 from shiftreset_ad.transforms.custom.rules import Application
 
@@ -95,15 +95,6 @@ def functions_with(function: Any, changed: Callable[[Any], Any]) -> Any:
     if all(x is before for x, before in zip(leaves, environment.leaves, strict=True)):
         return function
     return environment.with_leaves(leaves, sharing=True).roots[0]
-
-
-def read_only(x: Any) -> Any:
-    """An array as a view that cannot be written to; a number of an older level is protected in another way."""
-    if type(x) is not ndarray:
-        return x
-    view = x.view()
-    view.flags.writeable = False
-    return view
 
 
 def unchanged(x: Any, before: Any) -> Any:

@@ -94,18 +94,13 @@ class Level:
             finally:
                 tag.is_hidden = tag.copies_all = False
         hidden = [tag for tag in (self.look_around() if numbers else (tag,)) if not tag.is_hidden]
-        protected = [x for x in numbers if id(block_of(x)) not in x.tag.protected]
         try:
             for tag in hidden:
                 tag.is_hidden = True
-            for x in protected:
-                protect(x.tag, x, GIVEN)
-            return copying(use, *args)
+            return copying(protecting, numbers, use, *args)
         finally:
             for tag in hidden:
                 tag.is_hidden = False
-            for x in protected:
-                x.tag.protected.pop(id(block_of(x)), None)
 
     def tags_in_use(self, leaves: list[Any]) -> set[Tag]:
         """The tags of numbers that a rule uses as constants, or may use on the way back; it returned these leaves."""
@@ -125,6 +120,18 @@ class Level:
         if not (isinstance(by_code, Number) and by_code.tag.serial > self.tag.serial):
             return y
         return by_code.linearized(by_code.tag, self.over(y, by_code.primal), [(by_code, IDENTITY)])
+
+
+def protecting(given: Iterable[Any], use: Callable[..., Any], *args: Any) -> Any:
+    """Run rules that must not write to the numbers that they are `given`."""
+    protected = [x for x in given if isinstance(x, Number) and id(block_of(x)) not in x.tag.protected]
+    try:
+        for x in protected:
+            protect(x.tag, x, GIVEN)
+        return use(*args)
+    finally:
+        for x in protected:
+            x.tag.protected.pop(id(block_of(x)), None)
 
 
 def lowered(derivative: Direction, tags: Collection[Tag]) -> Direction:

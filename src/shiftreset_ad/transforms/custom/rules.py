@@ -14,9 +14,11 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import HOLDERS, WITHOUT_ARRAYS
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.number import Number, newest
+from shiftreset_ad.numbers.number import Number, in_memory, newest
+from shiftreset_ad.numbers.plain_arrays import note_read_only, read_only
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.transforms.directions import Linear
 
 USUAL = {*WITHOUT_ARRAYS, ndarray}  # types of arguments that hold no functions and no numbers
@@ -45,7 +47,7 @@ class Application:
 
     The methods take and return flat lists, with an entry for each number in the differentiable arguments (`numbers`),
     or in the value. In lists of derivatives, None stands for zero. Directions may be stacks: a rule gets one row at a
-    time.
+    time. A rule may write to directions, which are its own, but not to arguments and residuals.
     """
 
     __slots__ = ("args", "constants", "function", "names", "numbers", "parts", "positions", "rules")
@@ -80,22 +82,26 @@ class Application:
                 found += [i] if any(isinstance(leaf, sought) for leaf in trees.flatten(arg)[0]) else []
         return found
 
-    def with_numbers(self, numbers: list[Any]) -> list[Any]:
-        """All arguments, with other numbers."""
-        args, remaining = list(self.args), iter(numbers)
-        for i, parts in zip(self.positions, self.parts, strict=True):
-            if parts.numbers:
-                args[i] = parts.with_numbers([next(remaining) for _ in parts.numbers])
-        return args
+    def value(self, numbers: list[Any]) -> trees.Parts:
+        """The value for these numbers, taken apart, with the derivatives that the rules say at older levels."""
+        args, given = self._lent(numbers)
+        return _answers(self._called(self.function, *args), given)
 
-    def fwd(self, numbers: list[Any]) -> tuple[trees.Parts, Any]:
+    def by_code(self, numbers: list[Any]) -> Any:
+        """The value for these numbers, with the derivatives of the function's own code."""
+        args, _ = self._lent(numbers)
+        return self._called(self.function.code, *args)
+
+    def fwd(self, numbers: list[Any]) -> tuple[trees.Parts, Residuals]:
         """The value, taken apart, and the residuals."""
         fwd: Any = self.rules.fwd
-        value, residuals = self._pair(fwd, fwd(*self.with_numbers(numbers)), "value, residuals")
-        return trees.Parts(value), residuals
+        args, given = self._lent(numbers)
+        value, residuals = self._pair(fwd, self._called(fwd, *args), "value, residuals")
+        leaves, structure = trees.flatten(residuals)
+        return _answers(value, given), Residuals([given.get(id(leaf), leaf) for leaf in leaves], structure)
 
-    def bwd(self, answers: trees.Parts, residuals: Any, y_bars: list[Any]) -> list[Any]:
-        """The cotangents of the arguments, from the cotangents of the value."""
+    def bwd(self, answers: trees.Parts, residuals: Residuals, y_bars: list[Any]) -> list[Any]:
+        """The cotangents of the arguments, for those of the value."""
         return each_row(partial(self._bwd, answers, residuals), y_bars)
 
     def jvp(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
@@ -110,10 +116,10 @@ class Application:
         y_dots = each_row(along, x_dots)
         return answers, y_dots
 
-    def _bwd(self, answers: trees.Parts, residuals: Any, y_bars: list[Any]) -> list[Any]:
+    def _bwd(self, answers: trees.Parts, residuals: Residuals, y_bars: list[Any]) -> list[Any]:
         bwd: Any = self.rules.bwd
         rule = f"{self.rules.name}: {name_of(bwd)}"
-        x_bars = bwd(*self.constants, residuals, answers.derivative(y_bars))
+        x_bars = self._called(bwd, *self.constants, residuals.put_together(), answers.derivative(y_bars))
         if not isinstance(x_bars, tuple | list) or len(x_bars) != len(self.positions):
             wanted = "".join(f"{self.names[i]}_bar, " for i in self.positions)
             raise TypeError(
@@ -127,17 +133,39 @@ class Application:
 
     def _jvp(self, numbers: list[Any], x_dots: list[Any]) -> tuple[trees.Parts, list[Any]]:
         jvp: Any = self.rules.jvp
-        args = self.with_numbers(numbers)
+        args, given = self._lent(numbers)
         tangents = iter([own(None, x) if x_dot is None else x_dot for x, x_dot in zip(numbers, x_dots, strict=True)])
-        returned = jvp(
+        returned = self._called(
+            jvp,
             *self.constants,
             tuple(args[i] for i in self.positions),
             tuple(parts.derivative([next(tangents) for _ in parts.numbers]) for parts in self.parts),
         )
         value, tangent = self._pair(jvp, returned, "value, tangent")
-        answers = trees.Parts(value)
+        answers = _answers(value, given)
         rule = f"{self.rules.name}: {name_of(jvp)}"
         return answers, _derivatives_in(tangent, answers, rule, "the tangent", "the value")
+
+    def _lent(self, numbers: list[Any]) -> tuple[list[Any], dict[int, Any]]:
+        """All arguments, with views of these numbers that cannot be written to, and the numbers by the views' ids."""
+        views = list(map(read_only, numbers))
+        args, remaining = list(self.args), iter(views)
+        for i, parts in zip(self.positions, self.parts, strict=True):
+            if parts.numbers:
+                args[i] = parts.with_numbers([next(remaining) for _ in parts.numbers])
+        return args, {id(view): x for view, x in zip(views, numbers, strict=True)}
+
+    def _called(self, rule: Callable[..., Any], *args: Any) -> Any:
+        """What a rule returns."""
+        try:
+            return rule(*args)
+        except ValueError as error:
+            note_read_only(
+                error,
+                f"{self.rules.name}: {name_of(rule)} may not write to its arguments, to residuals, or to numbers that "
+                "it closes over. Write to a copy, y = x.copy()",
+            )
+            raise
 
     def _pair(self, rule: Callable[..., Any], returned: Any, what: str) -> tuple[Any, Any]:
         """The pair that a rule returned; TypeError if it returned anything else."""
@@ -149,11 +177,32 @@ class Application:
         return first, second
 
 
+class Residuals:
+    """Residuals, taken apart into `leaves`."""
+
+    __slots__ = ("_structure", "leaves")
+
+    def __init__(self, leaves: list[Any], structure: Any) -> None:
+        self.leaves = leaves
+        self._structure = structure
+
+    def put_together(self) -> Any:
+        """The residuals for one way back: in new lists and dicts, to which a rule may write."""
+        return trees.unflatten(self._structure, self.leaves)
+
+
+def _answers(value: Any, given: dict[int, Any]) -> trees.Parts:
+    """The value, taken apart, in which an argument is the very one, `given` by its view."""
+    answers = trees.Parts(value)
+    answers.numbers = [given.get(id(y), y) for y in answers.numbers]
+    return answers
+
+
 def _derivatives_in(tree: Any, parts: trees.Parts, rule: str, argument: str, of: str) -> list[Any]:
     """The derivatives that a rule returned; copies of arrays, as the rule may write to them later."""
     if tree is None:
         return [None] * len(parts.numbers)
-    return list(map(copied, parts.derivatives_in(tree, rule, argument, of)))
+    return [x.copy() if type(x) is ndarray else x for x in parts.derivatives_in(tree, rule, argument, of)]
 
 
 def each_row(function: Linear, directions: list[Any]) -> list[Any]:
@@ -163,7 +212,7 @@ def each_row(function: Linear, directions: list[Any]) -> list[Any]:
         return function(directions)
     last: Any = newest(stacks)
     rows = [
-        each_row(function, [copied(x.rows[k]) if last.has(x) else x for x in directions])
+        each_row(function, [copied(x.rows[k] if last.has(x) else x) for x in directions])
         for k in range(shape_of(last.rows)[0])
     ]
     return [stacked(answers, last.tag) for answers in zip(*rows, strict=True)]
@@ -179,8 +228,11 @@ def stacked(rows: Sequence[Any], tag: Tag) -> Any:
 
 
 def copied(x: Any) -> Any:
-    """A derivative that nothing else will write to."""
-    return x.copy() if type(x) is ndarray else x
+    """A direction that nothing else sees, so that a rule may write to it. Of a stack the rows are copied one by one."""
+    if type(x) is ndarray:
+        return x.copy()
+    is_other = isinstance(x, Number) or is_staged(x)
+    return np.copy(x) if is_other and type(x) is not Stack and type(in_memory(x)) is ndarray else x
 
 
 def name_of(rule: Any) -> str:

@@ -26,6 +26,7 @@ from shiftreset_ad.rules import Elementwise, Structured
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
+from shiftreset_ad.transforms.custom.rules import copied
 from shiftreset_ad.transforms.directions import Linear
 
 
@@ -39,7 +40,7 @@ def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> L
     anywhere = [Unknown(np.zeros(shape_of(x), dtype_of(x))[()], tag) for x in like]
 
     def answered(*directions: Any) -> list[Any]:
-        return [0.0 if answer is None else answer for answer in linear(list(directions))]
+        return [0.0 if answer is None else answer for answer in linear(list(map(copied, directions)))]
 
     def require_linear(holds: bool) -> None:
         if not holds:
