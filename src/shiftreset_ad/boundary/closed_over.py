@@ -43,10 +43,16 @@ class Composite:
 
 Holder: TypeAlias = FunctionType | MethodType | partial[Any] | Composite
 HOLDERS = (FunctionType, MethodType, partial, Composite)
+BUILT_ANEW = (FunctionType, Composite)
 DEFAULTS = ("__defaults__", "__kwdefaults__")
 EMPTY = object()  # the content of a variable that is not bound yet
-PLAIN = {int, float, complex, bool, str, type(None)}
+PLAIN = {int, float, complex, bool, str, type(None), np.float64, np.float32, np.complex128, np.int64, np.bool_}
 WITHOUT_ARRAYS = {*PLAIN, type, object, ModuleType, BuiltinFunctionType, np.ufunc}
+
+
+def is_holder(x: Any) -> bool:
+    """Whether `x` is a function that may hold something. It asks no number for the class of its value."""
+    return issubclass(type(x), HOLDERS)
 
 
 def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None:
@@ -75,7 +81,7 @@ def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None
                     found.append((cell, content))
                 else:
                     waiting.append(content)
-        elif isinstance(x, HOLDERS):
+        elif is_holder(x):
             seen.add(id(x))
             waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in _held(x)]
         else:
@@ -98,7 +104,7 @@ class Place:
     assigns to it.
     """
 
-    __slots__ = ("cell", "content", "holder", "is_assigned", "leaves", "name", "spec")
+    __slots__ = ("cell", "content", "has_holders", "holder", "is_assigned", "leaves", "name", "spec")
 
     def __init__(self, name: str, content: Any, holder: Any = None, cell: CellType | None = None) -> None:
         self.name = name
@@ -110,6 +116,7 @@ class Place:
         self.spec: optree.PyTreeSpec | None = None
         if content is not EMPTY:
             self.leaves, self.spec = trees.flatten(content)
+        self.has_holders = any(map(is_holder, self.leaves))
 
     @property
     def described(self) -> str:
@@ -151,11 +158,14 @@ class Environment:
             waiting = [
                 place
                 for outer in waiting
+                if outer.has_holders
                 for leaf in outer.leaves
-                if isinstance(leaf, HOLDERS) and id(leaf) not in self._by_holder
+                if is_holder(leaf) and id(leaf) not in self._by_holder
                 for place in self._enter(leaf)
             ]
-        self.leaves = [leaf for place in self._places for leaf in place.leaves if not isinstance(leaf, HOLDERS)]
+        self.leaves = [
+            leaf for place in self._places for leaf in place.leaves if not (place.has_holders and is_holder(leaf))
+        ]
 
     def _enter(self, holder: Holder) -> list[Place]:
         """Read a function, and return the places in it that were not known."""
@@ -186,7 +196,7 @@ class Environment:
         found, i = [], 0
         for place in self._places:
             for leaf in place.leaves:
-                if not isinstance(leaf, HOLDERS):
+                if not is_holder(leaf):
                     found += [i] if place.cell is not None or isinstance(place.holder, MethodType | partial) else []
                     i += 1
         return found
@@ -198,10 +208,7 @@ class Environment:
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
         """The sensitivity of a function, given the derivative of each of the `leaves`, or None."""
         rest = iter(derivatives)
-        by_place = {
-            place: [None if isinstance(leaf, HOLDERS) else next(rest) for leaf in place.leaves]
-            for place in self._places
-        }
+        by_place = {place: [None if is_holder(leaf) else next(rest) for leaf in place.leaves] for place in self._places}
         return self._sensitivity(of, by_place, set())
 
     def _sensitivity(self, holder: Any, by_place: dict[Place, list[Any]], going_on: set[int]) -> Any:
@@ -220,7 +227,7 @@ class Environment:
         if place.spec is None:
             return None
         bars = [
-            self._sensitivity(leaf, by_place, going_on) if isinstance(leaf, HOLDERS) else bar
+            self._sensitivity(leaf, by_place, going_on) if is_holder(leaf) else bar
             for leaf, bar in zip(place.leaves, by_place[place], strict=True)
         ]
         return trees.unflatten(place.spec, bars)
@@ -260,9 +267,7 @@ class Instance:
         self._environment = environment
         places = environment._places
         rest = iter(leaves)
-        self._parts = {
-            place: [leaf if isinstance(leaf, HOLDERS) else next(rest) for leaf in place.leaves] for place in places
-        }
+        self._parts = {place: [leaf if is_holder(leaf) else next(rest) for leaf in place.leaves] for place in places}
         # The functions are made first, with unbound variables, as functions may hold each other and themselves.
         self._shared = {place for place in environment._by_cell.values() if sharing and self._is_shared(place)}
         self._cells: dict[Place, Any] = {
@@ -273,7 +278,7 @@ class Instance:
             if isinstance(holder, FunctionType)
             else holder.copied()
             for key, (holder, _) in environment._by_holder.items()
-            if isinstance(holder, FunctionType | Composite)
+            if isinstance(holder, BUILT_ANEW)
         }
         self._contents: dict[Place, Any] = {}
         for place in places:
@@ -289,15 +294,13 @@ class Instance:
 
     def _is_shared(self, place: Place) -> bool:
         """Whether the new functions share a variable with the original ones: it is unbound, or they assign to it."""
-        if not place.is_assigned or any(isinstance(leaf, HOLDERS) for leaf in place.leaves):
+        if not place.is_assigned or place.has_holders:
             return place.content is EMPTY
         return all(map(_is, self._parts[place], place.leaves))
 
     def _content(self, place: Place) -> Any:
         if place not in self._contents:
-            self._parts[place] = [
-                self._function(leaf) if isinstance(leaf, HOLDERS) else leaf for leaf in self._parts[place]
-            ]
+            self._parts[place] = [self._function(leaf) if is_holder(leaf) else leaf for leaf in self._parts[place]]
             self._contents[place] = place.built(self._parts[place])
         return self._contents[place]
 

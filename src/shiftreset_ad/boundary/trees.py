@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ CONSTANTS = (int, str, bytes, slice, range, Enum, PurePath)
 
 _registered: set[type] = set()
 _without_fields: set[type] = set()  # classes of leaves that are not dataclasses
-_numbers: set[type] = {float, np.ndarray}  # classes of numbers, also of numbers that are being differentiated
+_usual: set[type] = {float, np.ndarray, int, bool, str, FunctionType}  # classes of leaves; those of numbers are added
 _registering = threading.Lock()
 
 
@@ -48,9 +49,9 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
 
 
 def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
-    if type(tree) in _numbers:  # the usual structures, for speed
+    if type(tree) in _usual:  # the usual structures, for speed
         return [tree], _structure_of_leaves(None)
-    if type(tree) is tuple and _numbers.issuperset(map(type, tree)):
+    if type(tree) is tuple and _usual.issuperset(map(type, tree)):
         return list(tree), _structure_of_leaves(len(tree))
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
     if _without_fields.issuperset(map(type, leaves)):
@@ -61,7 +62,7 @@ def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
         else:
             _without_fields.add(kind)
             if issubclass(kind, Number):
-                _numbers.add(kind)
+                _usual.add(kind)
     return _flatten(tree)
 
 
@@ -154,6 +155,15 @@ class Parts:
             leaves[i] = number
         return unflatten(self._spec, leaves)
 
+    def outline(self) -> Parts:
+        """The same structure with zeros of the same shapes and dtypes, which holds no value."""
+        outline = object.__new__(Parts)
+        outline._leaves, outline._spec, outline._places = [None] * len(self._leaves), self._spec, self._places
+        outline.numbers = [_zeros(x) for x in self.numbers]
+        for place, zeros in zip(self._places, outline.numbers, strict=True):
+            outline._leaves[place] = zeros
+        return outline
+
     def derivatives_in(self, tree: Any, function: str, argument: str, of: str) -> list[Any]:
         """The derivative of each number, from `tree`, a structure like this one; None, which is zero, stays None.
 
@@ -192,6 +202,11 @@ class Parts:
             pairs = zip(self.numbers, derivatives, strict=True)
             return [None if dot is None else in_library_of(x, dot) for x, dot in pairs]
         return derivatives
+
+
+def _zeros(x: Any) -> Any:
+    zero, shape = np.zeros((), dtype_of(x)), shape_of(x)
+    return np.broadcast_to(zero, shape) if shape else zero
 
 
 def require_differentiable(tree: Any, function: str, argument: str) -> None:

@@ -34,6 +34,8 @@ def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> No
     Nobody knows which views such a function makes.
     """
     blocks = [block for block in map(block_of, answers) if block is not None]
+    if not blocks:
+        return
     known = {id(block) for block in map(block_of, given) if block is not None}
     for i, block in enumerate(blocks):
         if id(block) in known or any(block is other for other in blocks[:i]):

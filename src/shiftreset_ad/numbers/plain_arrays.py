@@ -31,6 +31,8 @@ def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
 
 def read_only(x: Any) -> Any:
     """An array as a view that cannot be written to; anything else as it is."""
+    if type(x) is float:  # the usual case, for speed
+        return x
     if isinstance(x, ndarray):
         view = x.view()
         view.flags.writeable = False

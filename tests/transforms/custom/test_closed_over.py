@@ -396,3 +396,84 @@ def test_second_derivatives_by_each_route_are_those_of_finite_differences(progra
     plain = weighted(partial(program, "none"))
     expected = finite_differences(lambda x: finite_differences(plain, x, 1e-3), X, 1e-3)
     np.testing.assert_allclose(HESSIANS[route](partial(program, kind)), expected, rtol=1e-6, atol=1e-6)
+
+
+# Later calls, which look at what has changed only
+
+
+def test_each_of_many_calls_sees_what_has_changed_since_the_last() -> None:
+    """The variable of a function that a rule calls, and the parts of a list."""
+    factor, parts = 2.0, [1.0, 3.0]
+
+    def scaled(z):
+        return factor * z * parts[-1]
+
+    f = custom_vjp(lambda z: scaled(z))
+    f.defvjp(lambda z: (scaled(z), None), lambda _, g: (scaled(g),))
+    assert [grad(f)(1.0) for _ in range(4)] == [6.0] * 4
+    factor = 5.0
+    assert [grad(f)(1.0) for _ in range(2)] == [15.0] * 2
+    parts.append(7.0)
+    assert grad(f)(1.0) == 35.0
+    factor = np.array([1.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(grad(lambda x: np.sum(f(x)))(np.ones(2)), [7.0, 14.0])
+    factor[0] = 3.0
+    np.testing.assert_array_equal(grad(lambda x: np.sum(f(x)))(np.ones(2)), [21.0, 14.0])
+
+
+def test_numbers_of_each_run_are_those_of_the_run() -> None:
+    c = 1.0
+    f = custom_vjp(lambda z: c * z)
+    f.defvjp(lambda z: (c * z, None), lambda _, g: (c * g,))
+
+    def h(x):
+        nonlocal c
+        c = x * 2.0
+        y = f(x) + f(x) + f(x)
+        c = x * x
+        return y + f(f(f(x)))
+
+    for x in (1.0, 3.0, 3.0):
+        assert grad(h)(x) == pytest.approx(12.0 * x + 7.0 * x**6)
+        assert grad(grad(h))(x) == pytest.approx(12.0 + 42.0 * x**5)
+        assert jvp(h, (x,), (1.0,))[1] == pytest.approx(12.0 * x + 7.0 * x**6)
+
+
+def test_rules_and_defaults_that_are_given_anew() -> None:
+    c = 2.0
+    inner = custom_vjp(lambda z: c * z)
+    inner.defvjp(lambda z: (c * z, None), lambda _, g: (c * g,))
+    f = custom_vjp(lambda z: inner(z))
+
+    def fwd(z, scale=1.0):
+        return inner(z), scale
+
+    f.defvjp(fwd, lambda scale, g: (scale * inner(g),))
+    assert [grad(f)(1.0) for _ in range(3)] == [2.0] * 3
+    fwd.__defaults__ = (np.array(10.0),)
+    assert grad(f)(1.0) == 20.0
+    f.defvjp(lambda z: (inner(z), None), lambda _, g: (7.0 * g,))
+    assert [grad(f)(1.0) for _ in range(3)] == [7.0] * 3
+    inner.defjvp(lambda xs, ds: (c * xs[0], 5.0 * ds[0]))
+    assert jvp(inner, (1.0,), (1.0,))[1] == 5.0
+
+
+def test_an_error_in_a_rule_leaves_nothing_for_the_next_call() -> None:
+    c, is_broken = np.ones(2), True
+
+    def bwd(_, g):
+        nonlocal is_broken
+        if is_broken:
+            is_broken = False
+            raise RuntimeError("once")
+        return (c * g,)
+
+    f = custom_vjp(lambda z: c * z)
+    f.defvjp(lambda z: (c * z, None), bwd)
+    _, pullback = vjp(f, X)
+    with pytest.raises(RuntimeError, match="once"):
+        pullback(D)
+    for _ in range(3):
+        np.testing.assert_array_equal(pullback(D)[0], D)
+        np.testing.assert_array_equal(grad(lambda x: np.sum(f(x)))(X), c)

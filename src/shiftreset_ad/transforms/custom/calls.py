@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.boundary.closed_over import HOLDERS
+from shiftreset_ad.boundary.closed_over import is_holder
 from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.forward.number import NumF, number
@@ -29,7 +29,6 @@ from shiftreset_ad.numbers.memory import block_of, protect, protect_shared
 from shiftreset_ad.numbers.number import Number, levels_of, newest, plain_value
 from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.numbers.tags import Tag, attended
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
 from shiftreset_ad.transforms.custom.levels import Level, lowered, protecting, with_constants
 from shiftreset_ad.transforms.custom.paths import Path, not_found
@@ -122,11 +121,10 @@ class RuledCall:
 
     # The uses of the rules
 
-    def now(self, use: Use, *args: Any) -> Any:
-        """Use the rules in the call, below its level."""
+    def now(self, use: Use, numbers: list[Any], *args: Any) -> Any:
+        """Use the rules in the call, with these numbers from below its level."""
         leaves = self.closure.below(self.level)
-        given = [*map(self.level.below, self.numbers), *leaves]
-        return self.level.run(given, self.closure.call, leaves, use, *args)
+        return self.level.run([*numbers, *leaves], self.closure.call, leaves, use, numbers, *args)
 
     def later(self, given: list[Any]) -> Use:
         """The function that uses the rules after the call, with what they close over as it is now. They must not write
@@ -148,11 +146,11 @@ class RuledCall:
         """Forbid to write to answers that share memory with what the function was given. Copy arrays that the rule may
         write to later, as a rule may use one array for all its answers.
         """
-        held = [x for x in self.closure.leaves if isinstance(x, Number)]
-        given = [*self.numbers, *held]
+        given = [*self.numbers, *(x for x in self.closure.leaves if isinstance(x, Number))]
         protect_shared(self.tag, answers.numbers, given)
-        known = {id(x) for x in map(self.level.below, given)}
-        answers.numbers = [y if id(y) in known else self.own_copy(y) for y in answers.numbers]
+        if any(type(y) is ndarray for y in answers.numbers):
+            known = {id(x) for x in map(self.level.below, given)}
+            answers.numbers = [y if id(y) in known else self.own_copy(y) for y in answers.numbers]
 
     def own_copy(self, y: Any) -> Any:
         """A copy of an array. If nobody may write to `y`, nobody may write to the copy."""
@@ -182,7 +180,7 @@ class RuledCall:
         numbers = list(map(self.level.below, self.numbers))
         answers, residuals = self.now(Application.fwd, numbers)
         finished = self.level.tags_in_use(answers.numbers)
-        outline = without_values(answers)
+        outline = answers.outline()
         self.keep(residuals)
         kept = list(map(self.kept, numbers)) if self.application.rules.jvp is not None else []
         later = self.later([*residuals.leaves, *kept])
@@ -196,8 +194,14 @@ class RuledCall:
 
         if self.application.rules.jvp is not None:
             return answers, pull, with_constants(finished, partial(self.pushed, later, kept))
-        transposed = cache(lambda: self.transposed(bwd, outline))
-        return answers, pull, with_constants(finished, lambda x_dots: transposed()(x_dots))
+        transposed: list[Linear] = []  # made when it is first asked for
+
+        def push(x_dots: list[Any]) -> list[Any]:
+            if not transposed:
+                transposed.append(self.transposed(bwd, outline))
+            return transposed[0](x_dots)
+
+        return answers, pull, with_constants(finished, push)
 
     def pushed(self, later: Use, numbers: list[Any], x_dots: list[Any]) -> list[Any]:
         """The tangents alone."""
@@ -267,7 +271,7 @@ class RuledCall:
     def keep(self, residuals: Residuals) -> None:
         """Make the residuals what `bwd` needs."""
         residuals.leaves = [
-            functions_with(leaf, self.kept_below) if isinstance(leaf, HOLDERS) else self.kept_below(leaf)
+            functions_with(leaf, self.kept_below) if is_holder(leaf) else self.kept_below(leaf)
             for leaf in residuals.leaves
         ]
 
@@ -328,10 +332,3 @@ def spread(directions: list[Any], places: list[int], total: int) -> list[Any]:
     for place, direction in zip(places, directions, strict=True):
         found[place] = direction
     return found
-
-
-def without_values(answers: trees.Parts) -> trees.Parts:
-    """A structure of the same shapes and dtypes, which holds no value."""
-    return trees.Parts(
-        answers.with_numbers([np.broadcast_to(np.zeros((), dtype_of(y)), shape_of(y)) for y in answers.numbers])
-    )

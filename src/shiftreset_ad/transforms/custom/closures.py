@@ -7,12 +7,14 @@ the rules of a call see what they close over as it was at the call, on the way b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from types import CellType
 from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.boundary.closed_over import Environment, content_of, plain_variables
+from shiftreset_ad.boundary.closed_over import Environment, Instance, content_of, plain_variables
+from shiftreset_ad.boundary.snapshots import Snapshot
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.numbers.number import Number
@@ -23,43 +25,94 @@ from shiftreset_ad.transforms.custom.rules import Application
 Use = Callable[..., Any]  # a method of an application that uses a rule
 
 
+class Look:
+    """What some functions hold: an environment if one of its `leaves` is an array or a number that is being
+    differentiated, and otherwise the variables with plain values. Later calls use it while its snapshot is true.
+    """
+
+    __slots__ = ("_last", "environment", "leaves", "snapshot", "variables")
+
+    def __init__(self, environment: Environment | None, variables: Sequence[tuple[CellType, Any]] = ()) -> None:
+        self.environment = environment
+        self.leaves = [] if environment is None else environment.leaves
+        self.variables = variables
+        self.snapshot: Snapshot | None = None
+        self._last: tuple[Sequence[Any], Instance] | None = None
+
+    @classmethod
+    def into(cls, roots: dict[str, Any]) -> Look:
+        """A look into these functions."""
+        variables = plain_variables(list(roots.values()))
+        if variables is not None:
+            return cls(None, variables)
+        environment = Environment(roots)
+        if any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves):
+            return cls(environment)
+        return cls(None, environment.plain_variables())
+
+    def is_out_of_date(self) -> bool:
+        """Whether a variable has been bound again."""
+        return any(content_of(cell) is not content for cell, content in self.variables)
+
+    def instance(self, leaves: Sequence[Any]) -> Instance:
+        """The functions with these leaves. They belong to the caller until it gives them back."""
+        last, self._last = self._last, None
+        if last is not None and all(map(is_, last[0], leaves)):
+            return last[1]
+        environment: Any = self.environment
+        return environment.with_leaves(leaves, sharing=True)  # type: ignore[no-any-return]
+
+    def give_back(self, leaves: Sequence[Any], instance: Instance) -> None:
+        """Keep these for the next caller that has the same leaves."""
+        self._last = leaves, instance
+
+
+NOTHING = Look(None)
+
+
 class Closure:
     """`leaves`: all that the function of a call, its rules and the functions among its arguments hold. There are none
     if no leaf is an array or a number that is being differentiated.
     """
 
-    __slots__ = ("_application", "_environment", "_places", "_variables", "leaves")
+    __slots__ = ("_application", "_look", "_places")
 
     def __init__(self, application: Application) -> None:
         self._application = application
         self._places = application.to_be_lifted()
-        self._variables: list[tuple[CellType, Any]] | None = []
-        if self._places or application.function.holds_variables:
-            self._variables = plain_variables([application.function, *(application.args[i] for i in self._places)])
-        self._environment: Environment | None = None
-        self.leaves: list[Any] = []
-        if self._variables is None:
-            self._look_closer()
-
-    def _look_closer(self) -> None:
-        environment = self._looked_into()
-        if any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves):
-            self._environment, self.leaves = environment, environment.leaves
+        function = application.function
+        if self._places:
+            self._look = Look.into(self._roots())
+        elif not function.holds_variables:
+            self._look = NOTHING
         else:
-            self._variables = environment.plain_variables()
+            known = function.look
+            if known is None or known.snapshot is None or not known.snapshot.is_true():
+                snapshot = (
+                    None if known is None else Snapshot.of(function.held().values())
+                )  # it takes time, and may not be of use
+                known = function.look = Look.into(self._roots())
+                known.snapshot = snapshot
+            self._look = known
 
-    def _looked_into(self, variables: Sequence[tuple[CellType, Any]] = ()) -> Environment:
+    @property
+    def leaves(self) -> list[Any]:
+        """The leaves."""
+        return self._look.leaves
+
+    def _roots(self) -> dict[str, Any]:
         held = {f"argument {i}": self._application.args[i] for i in self._places}
-        return Environment({"the function": self._application.function, **held}, variables)
+        return {"the function": self._application.function, **held}
 
     def call(self, leaves: Sequence[Any], use: Use, *args: Any) -> Any:
         """The answer of a use of the rules, with these leaves in the functions instead."""
-        if self._environment is None:
-            variables = self._variables
-            if not variables or all(content_of(cell) is content for cell, content in variables):
+        look = self._look
+        if look.environment is None:
+            if not look.is_out_of_date():
                 return use(self._application, *args)
-            self._environment = self._looked_into(variables)
-        instance = self._environment.with_leaves(leaves or self._environment.leaves, sharing=True)
+            look = self._look = Look(Environment(self._roots(), look.variables))
+        leaves = leaves or look.leaves
+        instance = look.instance(leaves)
         function, *held = instance.roots
         answer = use(self._application.of(function, dict(zip(self._places, held, strict=True))), *args)
         if updates := instance.updates():
@@ -67,6 +120,7 @@ class Closure:
                 f"{self._application.rules.name} assigns to {instance.names_of(updates)}, which holds a number that is "
                 "being differentiated, and its derivative would be lost. Return it from the function"
             )
+        look.give_back(leaves, instance)
         return answer
 
     def below(self, level: Level) -> list[Any]:

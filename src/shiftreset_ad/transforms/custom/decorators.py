@@ -18,6 +18,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.rules.annotations import Cotangents, P, Q, Tangent, X, Y, YDot
 from shiftreset_ad.transforms.custom.calls import call
+from shiftreset_ad.transforms.custom.closures import Look
 from shiftreset_ad.transforms.custom.rules import Application, Rules, name_of
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -45,6 +46,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
             )
         functools.update_wrapper(self, f)
         self.identity = object()  # copies have it, too
+        self.look: Look | None = None  # what it held at its last call
         self._f = f
         self._rules = Rules(name_of(f))
         try:
@@ -75,6 +77,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         1.0
         """
         self._rules.fwd, self._rules.bwd = self._callable("defvjp", fwd), self._callable("defvjp", bwd)
+        self.look = None
 
     def defjvp(self, jvp: Callable[Q, tuple[Y, YDot]]) -> Callable[Q, tuple[Y, YDot]]:
         """Define the rule for forward mode: `jvp(primals, tangents) -> (value, tangent)`; also a decorator.
@@ -96,6 +99,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         0.5
         """
         self._rules.jvp = self._callable("defjvp", jvp)
+        self.look = None
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Tangent] | None) -> None:
@@ -135,6 +139,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
             return value, answers.derivative(sums)
 
         self._rules.jvp = sum_of_jvps
+        self.look = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
         given = self._in_order(args, kwargs)
@@ -157,6 +162,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
     def made_of(self, held: dict[str, Any]) -> None:
         self._f, *rules = held.values()
         self._rules = Rules(self._rules.name, *rules)
+        self.look = None
 
     @property
     def holds_variables(self) -> bool:

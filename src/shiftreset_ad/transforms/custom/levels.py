@@ -55,6 +55,8 @@ class Level:
 
     def below(self, x: Any) -> Any:
         """`x` without this level and the levels above, as the rules get it."""
+        if not isinstance(x, Number):  # the usual case for what rules return, for speed
+            return x
         x = self.at(x)
         return x.primal if self.has(x) else x
 
@@ -81,7 +83,10 @@ class Level:
 
     def tags_from_here(self, leaves: Iterable[Any]) -> set[Tag]:
         """The tags in these leaves that are of this level or of levels above."""
-        return {number.tag for x in leaves for number in levels_of(x) if number.tag.serial >= self.tag.serial}
+        numbers = [x for x in leaves if isinstance(x, Number)]
+        if not numbers:
+            return set()
+        return {number.tag for x in numbers for number in levels_of(x) if number.tag.serial >= self.tag.serial}
 
     def run(self, given: list[Any], use: Callable[..., Any], *args: Any) -> Any:
         """Run rules below this level, which is hidden from them. They may not write to what they are `given`."""

@@ -64,13 +64,15 @@ class Application:
 
     def of(self, function: Any, args: dict[int, Any]) -> Application:
         """The same application with the rules of another function, and other arguments at these positions."""
-        everything = list(self.args)
-        for i, arg in args.items():
-            everything[i] = arg
-        constant = [i for i in range(len(everything)) if i not in self.positions]
-        other = Application(function, everything, constant, self.names)
-        other.numbers = self.numbers
-        other.constants = [args.get(i, before) for i, before in zip(constant, self.constants, strict=True)]
+        other = object.__new__(Application)
+        other.function, other.rules = function, function.rules
+        other.names, other.positions, other.numbers = self.names, self.positions, self.numbers
+        other.args, other.constants, other.parts = self.args, self.constants, self.parts
+        if args:
+            other.args = [args.get(i, arg) for i, arg in enumerate(self.args)]
+            constant = [i for i in range(len(self.args)) if i not in self.positions]
+            other.constants = [args.get(i, before) for i, before in zip(constant, self.constants, strict=True)]
+            other.parts = [trees.Parts(other.args[i]) for i in self.positions]
         return other
 
     def to_be_lifted(self) -> list[int]:
@@ -98,7 +100,9 @@ class Application:
         args, given = self._lent(numbers)
         value, residuals = self._pair(fwd, self._called(fwd, *args), "value, residuals")
         leaves, structure = trees.flatten(residuals)
-        return _answers(value, given), Residuals([given.get(id(leaf), leaf) for leaf in leaves], structure)
+        if given:
+            leaves = [given.get(id(leaf), leaf) for leaf in leaves]
+        return _answers(value, given), Residuals(leaves, structure)
 
     def bwd(self, answers: trees.Parts, residuals: Residuals, y_bars: list[Any]) -> list[Any]:
         """The cotangents of the arguments, for those of the value."""
@@ -153,7 +157,7 @@ class Application:
         for i, parts in zip(self.positions, self.parts, strict=True):
             if parts.numbers:
                 args[i] = parts.with_numbers([next(remaining) for _ in parts.numbers])
-        return args, {id(view): x for view, x in zip(views, numbers, strict=True)}
+        return args, {id(view): x for view, x in zip(views, numbers, strict=True) if view is not x}
 
     def _called(self, rule: Callable[..., Any], *args: Any) -> Any:
         """What a rule returns."""
@@ -194,7 +198,8 @@ class Residuals:
 def _answers(value: Any, given: dict[int, Any]) -> trees.Parts:
     """The value, taken apart, in which an argument is the very one, `given` by its view."""
     answers = trees.Parts(value)
-    answers.numbers = [given.get(id(y), y) for y in answers.numbers]
+    if given:
+        answers.numbers = [given.get(id(y), y) for y in answers.numbers]
     return answers
 
 
