@@ -319,6 +319,21 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
         "shiftreset_ad.array([f(v) for v in x])",
         lambda x: sr.array([v * v for v in x]),
     ),
+    "full of an array": (
+        lambda x: np.full((2, 3), x),
+        "Use shiftreset_ad.zeros(shape) + x for numpy.full(shape, x)",
+        lambda x: sr.zeros((2, 3)) + x,
+    ),
+    "full with a dtype": (
+        lambda x: np.full(3, x[0], dtype=float),
+        "Use shiftreset_ad.zeros(shape) + x for numpy.full(shape, x)",
+        lambda x: sr.zeros(3) + x[0],
+    ),
+    "full_like of a plain array": (
+        lambda x: np.full_like(C, x[0]),
+        "Use shiftreset_ad.zeros(a.shape) + x for numpy.full_like(a, x)",
+        lambda x: sr.zeros(C.shape) + x[0],
+    ),
     "random": (
         lambda x: random.lognormvariate(x[0], x[1]),
         "numpy.random and its functions of fixed parameters: x + s * rng.normal() for random.gauss(x, s)",

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftreset_ad.numbers.dispatch import ON_ARRAYS, has_array, name_of
 from shiftreset_ad.numbers.number import Number, innermost, levels_of, plain_value
+from shiftreset_ad.numbers.refusals import refusal_to_fill
 from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import visible_tags
 from shiftreset_ad.numbers.writing import shares_memory, write_as_asked
@@ -112,7 +113,7 @@ def writes(function: Callable[..., Any]) -> Callable[[Callable[..., None]], Call
     def enter(definition: Callable[..., None]) -> Callable[..., None]:
         def checked(array: Any, *args: Any, **kwargs: Any) -> None:
             if not isinstance(array, Number):
-                raise TypeError(
+                raise refusal_to_fill() or TypeError(
                     f"{name_of(function)}: a number that is being differentiated does not fit in a plain array. Make "
                     f"the array by shiftreset_ad.zeros(shape) or numpy.zeros_like(x), or {taking_numbers('y')}"
                 )

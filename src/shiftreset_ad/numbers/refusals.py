@@ -69,6 +69,16 @@ def refuse(conversion: str, remedy: str) -> TypeError:
     return _refusal(subject, of_function(function, method) or of_library(_library_in(frame)) or remedy)
 
 
+def refusal_to_fill() -> TypeError | None:
+    """The error where the program calls `numpy.full` or `numpy.full_like` with a number; None where it does not."""
+    frame = _user_frame(sys._getframe(1))
+    expression = None if frame is None else _expression(frame, frame.f_lasti)
+    function = None if expression is None else _function(expression)[0]
+    if expression is None or function not in (np.full, np.full_like):
+        return None
+    return _refusal(expression.text, str(of_function(function, None)))
+
+
 def require_no_shuffle(frame: FrameType) -> None:
     """Raise TypeError if the program is calling NumPy's `shuffle`, which swaps rows through views."""
     expression = _expression(frame, frame.f_lasti)

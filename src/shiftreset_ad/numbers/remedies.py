@@ -44,6 +44,8 @@ OF_FUNCTIONS = (
     (np.c_, "numpy.column_stack"),
     (np.ndenumerate, "x[i] for each i in numpy.ndindex(x.shape)"),
     (np.vectorize, "shiftreset_ad.array([f(v) for v in x])"),
+    (np.full, "shiftreset_ad.zeros(shape) + x for numpy.full(shape, x)"),
+    (np.full_like, "shiftreset_ad.zeros(a.shape) + x for numpy.full_like(a, x)"),
 )
 # Methods of plain arrays. They do not ask their arguments; NumPy's functions do.
 OF_METHODS = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad
+from shiftreset_ad import grad, jvp
 from tests.rules.three_ways import check, check_values, examples, generators
 
 INF, NAN = np.inf, np.nan
@@ -110,9 +110,23 @@ def test_methods_of_arrays_and_ufuncs(call):
 
 
 @pytest.mark.parametrize("axis", [0, -1, None, ()])
-@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min, np.nanmean])
 def test_scalars_have_an_axis(function, axis):
     assert grad(lambda x: 2 * function(x, axis=axis))(3.0) == 2.0
+    assert jvp(lambda x: 2 * function(x, axis=axis), (3.0,), (1.0,))[1] == 2.0
+
+
+@pytest.mark.parametrize("x", [3.0, np.float64(3.0), np.array(3.0)])
+@pytest.mark.parametrize("function", [np.mean, np.median, np.nanmedian, np.quantile, np.std])
+def test_scalars_have_no_axis_to_take_a_mean_along(function, x):
+    more = (0.5,) if function is np.quantile else ()
+    for axis in (0, -1, (0,)):
+        for derivative in (lambda f: f(x), lambda f: grad(f)(x), lambda f: jvp(f, (x,), (x * 1.0,))):
+            with pytest.raises(np.exceptions.AxisError):
+                derivative(lambda x, axis=axis: function(x, *more, axis=axis))
+    if function is not np.std:
+        for axis in ((), None):
+            assert grad(lambda x, axis=axis: function(x, *more, axis=axis))(x) == 1.0
 
 
 @pytest.mark.parametrize("function", [np.max, np.min, np.amax, np.amin])

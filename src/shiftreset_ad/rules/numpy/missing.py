@@ -60,6 +60,8 @@ def valid_of(a: Any, where: Any) -> Any:
 @composite(np.nanmean)
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
     require_inexact(dtype)
+    if axis in (0, -1) and shape_of(a) == ():  # which NumPy's mean refuses
+        axis = None
     return np.mean(filled(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, **given(where=valid_of(a, where)))
 
 

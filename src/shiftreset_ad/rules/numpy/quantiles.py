@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.numpy.reductions import in_line, reduced_axes
+from shiftreset_ad.rules.numpy.reductions import averaged_axes, in_line, reduced_axes
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.numpy.sorting import along, order_of
 from shiftreset_ad.rules.plain import as_array, plain
@@ -104,7 +104,7 @@ def first_of(y: Any) -> Any:
 
 def _median(ignore_nan: bool, a: Any, axis: Any, keepdims: bool) -> Any:
     shape = shape_of(a)
-    axes = reduced_axes(axis, shape)
+    axes = averaged_axes(axis, shape)
     if 0 in shape:
         return np.nanmean(a, axis=axis, keepdims=keepdims) if ignore_nan else np.mean(a, axis=axis, keepdims=keepdims)
     lines = Lines(a, axes, ignore_nan)

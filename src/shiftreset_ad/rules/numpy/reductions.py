@@ -34,6 +34,11 @@ def reduced_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(normalize_axes(axis, len(shape)))
 
 
+def averaged_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that the argument `axis` of a mean or a median means, to which a scalar has no axis."""
+    return tuple(range(len(shape)) if axis is None else normalize_axes(axis, len(shape)))
+
+
 def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
     """The number of elements that a reduction over `axes` reduces to one."""
     return math.prod(shape[i] for i in axes)
@@ -95,7 +100,7 @@ def _sum(
 @structured(np.mean, linear=True)
 def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
     shape = shape_of(a)
-    axes = reduced_axes(axis, shape)
+    axes = averaged_axes(axis, shape)
     spread = spreading(shape, axes)
     if where is True:
         count = count_along(axes, shape) or 1  # without elements there is no derivative, so any number will do
