@@ -96,7 +96,7 @@ def _tolist(self: Staged) -> Any:
 def _flat(self: Staged) -> Any:
     """The elements one after the other: a copy, so the program must not write to it."""
     elements = call(method("flatten"), (self,))
-    self._trace.protect(elements.inside, "is x.flat")
+    self._trace.protect(elements.inside, "is x.flat", "Write x[i] = v")
     return elements
 
 

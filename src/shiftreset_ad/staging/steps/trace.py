@@ -121,17 +121,17 @@ class Trace:
         self.protect(copy, "is a constant")
         return copy
 
-    def protect(self, value: Any, reason: str) -> None:
+    def protect(self, value: Any, reason: str, remedy: str = "Write to a copy, x.copy()") -> None:
         """From here on, refuse writing to the memory of a value."""
         for owner in owners_of(value):
-            self._protected.setdefault(id(owner), (owner, reason))
+            self._protected.setdefault(id(owner), (owner, f"{reason}. {remedy}"))
 
     def require_writable(self, array: Any, statement: str) -> None:
         """Raise UnstageableError unless the memory of an array is the function's own."""
         for owner in owners_of(array):
             if id(owner) in self._protected:
                 _, reason = self._protected[id(owner)]
-                self.refuse(f"{statement} writes to an array that {reason}. Write to a copy, x.copy()")
+                self.refuse(f"{statement} writes to an array that {reason}")
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""

@@ -1,0 +1,219 @@
+"""What a StagingWarning tells a program to write is done here: the wrong program has it, the other is staged."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import ControlError, StagingWarning, grad, staged, zeros
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.values import Staged
+from tests.remedies import not_done
+
+V = np.array([0.3, 0.7, 1.1])
+CALLS = 40  # more than staging tries in vain
+
+factor = 1.0
+generator = np.random.default_rng(0)
+table = np.arange(1.0, 5000.0)
+scales = iter([3.0] * 10_000)  # into which staging cannot look
+
+
+def used(x: Any) -> Any:
+    return x * factor
+
+
+def with_errors_of_warnings(x: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.log(x) * 1.0
+        except RuntimeWarning:
+            return x * 1.0
+
+
+def with_errors_of_numpy(x: Any) -> Any:
+    with np.errstate(all="raise"):
+        try:
+            return np.log(x) * 1.0
+        except FloatingPointError:
+            return x * 1.0
+
+
+def looked_at(copied: Any) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        y = np.zeros_like(x)
+        seen = np.asarray(y)
+        y = copied(y)
+        y[0] = x[0]
+        return y + seen
+
+    return f
+
+
+def written(write: Any) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        answer = write(y, x)
+        return y if answer is None else answer
+
+    return f
+
+
+def in_array(made: Any) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        y = made(x)
+        np.put(y, [0, 2], x[:2])
+        return y * x
+
+    return f
+
+
+def returned_with_a_view(copied: Any) -> Callable[[Any], Any]:
+    return lambda x: [y := np.zeros(3), copied(y[1:]), 2.0 * x]
+
+
+def saved(x: Any) -> Any:
+    with open(os.devnull, "wb") as file:
+        np.save(file, x)
+    return x
+
+
+# The wrong function, what the warning says, and functions that do what it says, with all their arguments for a call.
+PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any], Callable[[float], Any]]]]] = {
+    "another kind of result": (
+        lambda x: np.matrix([[1.0, x[0]]]),
+        "Return floats, arrays, or structures of them",
+        [(lambda x: ({"a": x[0]}, [x * 2.0]), lambda k: (V * k,))],
+    ),
+    "a constant with a view": (
+        returned_with_a_view(lambda view: view),
+        "it returns a constant with a view of it. Return copies",
+        [(returned_with_a_view(np.copy), lambda k: (V * k,))],
+    ),
+    "random numbers": (
+        lambda x: x * generator.random(),
+        "it uses random numbers. Draw them outside, and make them an argument",
+        [(lambda x, r: x * r, lambda k: (V * k, generator.random()))],
+    ),
+    "the clock": (
+        lambda x: x * time.time(),
+        "Make the time an argument",
+        [(lambda x, t: x * t, lambda k: (V * k, time.time()))],
+    ),
+    "an object": (
+        lambda x: x * next(scales),
+        "and staging cannot look into it. Give its values as arguments",
+        [(lambda x, scale: x * scale, lambda k: (V * k, next(scales)))],
+    ),
+    "a value that is read": (
+        lambda x: x * float(x[0]),
+        "numpy.stack for numpy.array and numpy.sin for math.sin",
+        [(lambda x: np.sin(x) * np.stack([x[0], x[1], x[2]]), lambda k: (V * k,))],
+    ),
+    "an index of a plain array": (
+        lambda x: table[int(x[0] * 100)] * x,
+        "If the value is an index of a plain array, give this array as an argument",
+        [(lambda x, table: table[(x[0] * 100).astype(int)] * x, lambda k: (V * k, table))],
+    ),
+    "a value that is printed": (
+        lambda x: (f"{x[0]:.3f}", x * 2.0)[1],
+        "If the value is printed, return it",
+        [(lambda x: (x[0], x * 2.0), lambda k: (V * k,))],
+    ),
+    "something that changes": (
+        used,
+        " has changed. Make it an argument",
+        [(lambda x, factor: x * factor, lambda k: (V * k, 2.0 * k))],
+    ),
+    "an attribute that is not staged": (
+        lambda x: x * (x * 1.0).data[0],
+        "it may show the memory of the array. Use NumPy's functions on x",
+        [(lambda x: x * np.ravel(x)[0], lambda k: (V * k,))],
+    ),
+    "an array that is still needed": (
+        looked_at(lambda y: y),
+        "Write to a copy, x.copy()",
+        [(looked_at(lambda y: y.copy()), lambda k: (V * k,))],
+    ),
+    "x.flat": (
+        written(lambda y, x: y.flat.__setitem__(0, 5.0)),
+        "Write x[i] = v",
+        [(written(lambda y, x: y.__setitem__(0, 5.0)), lambda k: (V * k,))],
+    ),
+    "errors of warnings": (
+        with_errors_of_warnings,
+        "it makes errors of warnings. Use numpy.errstate(all='raise')",
+        [(with_errors_of_numpy, lambda k: (V * k,))],
+    ),
+    "a write that is not staged": (
+        written(lambda y, x: y.byteswap(inplace=True)),
+        "Write x[i] = v, or make a new array",
+        [
+            (written(lambda y, x: y.__setitem__(0, x[1])), lambda k: (V * k,)),
+            (written(lambda y, x: np.concatenate([y, x])), lambda k: (V * k,)),
+        ],
+    ),
+    "a write to a plain array": (
+        in_array(lambda x: np.zeros(3)),
+        "Make the array by numpy.zeros_like(x) or shiftreset_ad.zeros(shape)",
+        [(in_array(np.zeros_like), lambda k: (V * k,)), (in_array(lambda x: zeros(3)), lambda k: (V * k,))],
+    ),
+    "a file": (
+        saved,
+        "Return the values, and write them outside",
+        [(lambda x: x * 2.0, lambda k: (V * k,))],
+    ),
+}
+RAISED = "Return the value, to use it"
+OF_NO_MESSAGE = "if not ({}): return {}"  # a line of the functions that staging writes
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_warnings_say(name: str) -> None:
+    global factor
+    wrong, said, rights = PROGRAMS[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StagingWarning)
+        f = staged(wrong)
+        for k in range(CALLS):
+            factor = 1.0 + k
+            f(V * factor)
+    assert [said for warning in caught if said in str(warning.message)] == [said], list(map(str, caught))
+    for right, arguments in rights:
+        g = staged(right)
+        for k in range(CALLS):
+            given = arguments(1.0 + 0.1 * k)
+            found, expected = g(*given), right(*given)
+            np.testing.assert_equal(found, expected)
+        assert len(g.sources) == 1
+
+
+def test_a_value_is_not_used_after_the_function_has_returned() -> None:
+    trace = Trace()
+    x = Staged(trace, trace.place_for(2.0))
+    trace.is_open = False
+    with pytest.raises(ControlError) as raised:
+        x + 1.0
+    assert RAISED in str(raised.value)
+    g = staged(lambda x: (x * 2.0, x * 3.0))
+    for k in range(4):
+        np.testing.assert_array_equal(g(k * V)[1] + 1.0, k * V * 3.0 + 1.0)
+
+
+def test_derivatives_of_what_is_done() -> None:
+    """A staged derivative has them, too."""
+    g = staged(grad(lambda x: np.sum(in_array(lambda x: zeros(3))(x))))
+    for k in (1.0, 2.0):
+        np.testing.assert_allclose(g(k * V), [2 * k * V[0], k * V[2], k * V[1]])
+
+
+def test_each_message_has_a_program() -> None:
+    assert not_done("staging", [RAISED, OF_NO_MESSAGE, *(said for _, said, _ in PROGRAMS.values())]) == []
