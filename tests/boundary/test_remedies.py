@@ -156,7 +156,7 @@ PROGRAMS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     ),
     "a Jacobian by complex numbers": (
         lambda: jacobian(cubes)(X + 0j),
-        "give holomorphic=True for the complex derivative of a holomorphic function, and use jvp or vjp for another",
+        "the complex derivative of a holomorphic function, and use jvp or vjp for any other function",
         (
             lambda: np.real(np.diag(jacobian(cubes, holomorphic=True)(X + 0j))),
             lambda: np.real(jvp(cubes, (X + 0j,), (np.ones(2) + 0j,))[1]),
@@ -165,7 +165,7 @@ PROGRAMS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
     ),
     "a list that is changed": (
         lambda: appending(False),
-        "has been changed in place, and it has numbers in it that are being differentiated. Make a new one, and return",
+        "and it has numbers in it that are being differentiated. Make a new object, and return",
         (lambda: appending(True),),
     ),
     "an argument of another type": (

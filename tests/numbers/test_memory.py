@@ -85,7 +85,7 @@ def test_a_rule_that_returns_what_it_was_given(with_rule: Any, function: Any, pl
         check_grads(f, (X,), order=1)
         return
     for derivative in derivatives:
-        with pytest.raises(TypeError, match=r"the memory of x is that of an argument, or of another result, .*copy"):
+        with pytest.raises(TypeError, match=r"the memory of x belongs to an argument, or to another result, .*copy"):
             derivative()
 
 
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_returns_what_it_was_given(function: Any) -> None:
         (z[0] if isinstance(z, tuple) else z)[0] = 3.0
         return np.sum(y)
 
-    with pytest.raises(TypeError, match="the memory of x is that of an argument, or of another result"):
+    with pytest.raises(TypeError, match="the memory of x belongs to an argument, or to another result"):
         grad(f)(X)
 
 

@@ -39,7 +39,7 @@ def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> No
     known = {id(block) for block in map(block_of, given) if block is not None}
     for i, block in enumerate(blocks):
         if id(block) in known or any(block is other for other in blocks[:i]):
-            reason = "is that of an argument, or of another result, of a function with a rule of its own"
+            reason = "belongs to an argument, or to another result, of a function with a rule of its own"
             tag.protected[id(block)] = block, reason
 
 

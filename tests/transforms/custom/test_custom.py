@@ -680,7 +680,7 @@ def test_a_rule_may_not_write_to_what_it_is_given(kind):
     for derivative in (grad(h), jacfwd(h)):
         with pytest.raises(ValueError, match="read-only"):
             derivative(np.array([2.0, 3.0]))
-    with pytest.raises(TypeError, match="the memory of x is that of an argument of a function with a rule"):
+    with pytest.raises(TypeError, match="the memory of x belongs to an argument of a function with a rule"):
         grad(lambda x: grad(lambda z: of(x * 1.0)(z))(3.0))(np.array([2.0, 3.0]))
 
 

@@ -145,13 +145,13 @@ def written(copy: Any) -> Any:
 PROGRAMS: dict[str, tuple[Any, str, Any, Any]] = {
     "not linear in the cotangent": (
         lambda: clipped_in_reverse(False),
-        "where it is none, give the rule for forward mode too, by ",
+        "if it is not linear, give the rule for forward mode too, by ",
         lambda: clipped_in_reverse(True),
         [12.0, 12.0],
     ),
     "not linear in the tangent": (
         lambda: clipped_in_forward(False),
-        "where it is none, give the rule for reverse mode too, by ",
+        "if it is not linear, give the rule for reverse mode too, by ",
         lambda: clipped_in_forward(True),
         [12.0, 12.0],
     ),
@@ -177,7 +177,7 @@ PROGRAMS: dict[str, tuple[Any, str, Any, Any]] = {
     ),
     "too few rules": (
         lambda: product(slope),
-        "differentiable arguments were given; give one rule for each, or None",
+        "differentiable arguments were given; give one rule, or None, for each argument",
         lambda: product(slope, None),
         12.0,
     ),

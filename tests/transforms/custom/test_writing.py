@@ -176,7 +176,7 @@ WRITING = {
 def test_a_rule_may_not_write_to_arguments_and_residuals(where, route):
     f = with_rules(*WRITING[where])
     for program in PROGRAMS:
-        with pytest.raises((TypeError, ValueError), match=r"read-only|is not for the function to write to|outer deriv"):
+        with pytest.raises((TypeError, ValueError), match=r"read-only|the function may not write to it|outer deriv"):
             ROUTES[route](lambda x, program=program: program(f, x))
         np.testing.assert_array_equal(X, [0.3, 0.7, 1.1])
 
@@ -184,7 +184,7 @@ def test_a_rule_may_not_write_to_arguments_and_residuals(where, route):
 @pytest.mark.parametrize("route", ["staged", "staged jvp"])
 @pytest.mark.parametrize("where", WRITING)
 def test_a_rule_may_not_write_where_it_is_staged(where, route):
-    with pytest.raises((TypeError, ValueError), match=r"read-only|is not for the function to write to"):
+    with pytest.raises((TypeError, ValueError), match=r"read-only|the function may not write to it"):
         ROUTES[route](lambda x: of_an_intermediate(with_rules(*WRITING[where]), x))
 
 
@@ -265,5 +265,5 @@ def test_results_that_share_memory_are_not_written_to(kind):
         return np.sum(a * b)
 
     for mode in (grad, jacfwd):
-        with pytest.raises(TypeError, match="is not for the function to write to"):
+        with pytest.raises(TypeError, match="the function may not write to it"):
             mode(h)(X)

@@ -24,7 +24,7 @@ from shiftreset_ad.rules.annotations import Direction, Primal
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.transforms.directions import Linear
 
-GIVEN = "is that of an argument of a function with a rule of its own, or of an array that it closes over"
+GIVEN = "belongs to an argument of a function with a rule of its own, or to an array that the function closes over"
 IDENTITY = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar)
 
 
