@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import ControlError, EscapedNumberError, checkpoint, checkpointed_loop, fuse, grad, jacobian, value
+from shiftreset_ad import (
+    ControlError,
+    EscapedNumberError,
+    checkpoint,
+    checkpointed_loop,
+    fuse,
+    grad,
+    jacobian,
+    linearize,
+    value,
+    vjp,
+)
 from tests.remedies import not_done, whole_text
 
 X = np.array([0.3, 0.7])
@@ -74,6 +85,29 @@ def held(is_argument: bool) -> Any:
     return of_cubes(h)
 
 
+def pulled_back(is_inside: bool, operator: Any) -> Any:
+    """The pullback of a function that closes over a number."""
+
+    def h(x: Any) -> Any:
+        square = x * x
+        if is_inside:
+            return checkpoint(lambda u: linear_map(operator, square, u)(u))(x)
+        linear = linear_map(operator, square, x)
+        return checkpoint(lambda u: linear(u))(x)
+
+    return of_cubes(h)
+
+
+def linear_map(operator: Any, square: Any, at: Any) -> Any:
+    _, linear = operator(lambda u: square * u, at)
+
+    def mapped(u: Any) -> Any:
+        answer = linear(u)
+        return answer[0] if isinstance(answer, tuple) else answer
+
+    return mapped
+
+
 # Fusion
 
 
@@ -132,6 +166,16 @@ PROGRAMS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
         (lambda: random_factor(True),),
     ),
     "a number in an object": (lambda: held(False), "Pass it as an argument", (lambda: held(True),)),
+    "a pullback": (
+        lambda: pulled_back(False, vjp),
+        "A pullback of vjp and a linear map of linearize hold such numbers too: make them inside",
+        (lambda: pulled_back(True, vjp),),
+    ),
+    "a linear map": (
+        lambda: pulled_back(False, linearize),
+        "make them inside the function",
+        (lambda: pulled_back(True, linearize),),
+    ),
     "a fused function that assigns": (
         lambda: fused(fuse),
         "and so has more than one result; use checkpoint",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import custom_derivative, custom_jvp, custom_vjp, grad, jvp, taylor
+from shiftreset_ad import custom_derivative, custom_jvp, custom_vjp, grad, jvp, taylor, vjp, zeros
 from tests.remedies import not_done, whole_text
 
 X = np.array([0.3, 0.7])
@@ -142,7 +142,73 @@ def written(copy: Any) -> Any:
     return grad(f)(X)
 
 
+# Zeros in a rule that `jvp` makes of the function: they are numbers of the transposition, too
+
+
+def made_by_jvp(f: Any, has_both: bool = False) -> Any:
+    total = custom_derivative(lambda x: np.sum(f(x)))
+    total.defjvp(lambda xs, ds: jvp(lambda x: np.sum(f(x)), xs, ds))
+    if has_both:
+        total.defvjp(lambda x: vjp(lambda x: np.sum(f(x)), x), lambda pullback, g: pullback(g))
+    return grad(total)(X)
+
+
+def viewed(taking: Any) -> Any:
+    def cubes(x: Any) -> Any:
+        y = taking(x**3)
+        first = y[:1]
+        first += np.zeros_like(x[:1])
+        return y
+
+    return cubes
+
+
+def filled(taking: Any) -> Any:
+    """By a function with a rule, that closes over what `zeros` has been added to."""
+
+    def cubes(x: Any) -> Any:
+        shifted = np.zeros_like(x) + x * 1.0
+
+        def square(z: Any) -> Any:
+            y = taking(z * 1.0)
+            y[...] = y * (z + 0.0 * shifted)
+            return y
+
+        def bwd(z: Any, g: Any) -> Any:
+            z_bar = taking(g * 1.0)
+            z_bar[...] = z_bar * (2.0 * z + 0.0 * shifted)
+            return (z_bar,)
+
+        f = custom_vjp(square)
+        f.defvjp(lambda z: (square(z), z), bwd)
+        return f(x) * x
+
+    return cubes
+
+
+def as_zeros(y: Any) -> Any:
+    return zeros(y.shape) + y
+
+
 PROGRAMS: dict[str, tuple[Any, str, Any, Any]] = {
+    "zeros written to an array with views": (
+        lambda: made_by_jvp(viewed(lambda y: y)),
+        "Write to numpy.zeros_like(x) or shiftreset_ad.zeros(shape)",
+        lambda: made_by_jvp(viewed(as_zeros)),
+        3.0 * X**2,
+    ),
+    "zeros, and a rule for reverse mode": (
+        lambda: made_by_jvp(viewed(lambda y: y)),
+        "if it is not linear, give the rule for reverse mode too, by ",
+        lambda: made_by_jvp(viewed(lambda y: y), has_both=True),
+        3.0 * X**2,
+    ),
+    "zeros written to a plain array of a rule": (
+        lambda: made_by_jvp(filled(lambda y: y)),
+        "make it an array that takes numbers, inside the function: y = shiftreset_ad.zeros(y.shape) + y",
+        lambda: made_by_jvp(filled(as_zeros)),
+        3.0 * X**2,
+    ),
     "not linear in the cotangent": (
         lambda: clipped_in_reverse(False),
         "if it is not linear, give the rule for forward mode too, by ",
