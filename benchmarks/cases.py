@@ -1,4 +1,4 @@
-"""The programs that are measured, written once over each library's own operators."""
+"""The programs that more than one benchmark times, written once over each library's own operators, or its NumPy."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def indexing_loop(x: Any) -> Any:
     for i in range(len(x)):
         total = total + x[i] * x[i]
     return total
+
+
+def rosenbrock(np: Any, x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def network(np: Any, parameters: Any, x: Any) -> Any:
+    """A perceptron of 4, 8 and 1 units, with its 49 parameters in one vector, on a batch of 20."""
+    w, b = np.reshape(parameters[:32], (4, 8)), parameters[32:40]
+    return np.mean((np.tanh(x @ w + b) @ parameters[40:48] + parameters[48]) ** 2)

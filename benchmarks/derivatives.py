@@ -22,8 +22,8 @@ import autograd.numpy as anp
 import jax
 import jax.numpy as jnp
 import numpy as np
+from cases import network, rosenbrock
 from jax.experimental.jet import jet
-from programs import network, rosenbrock
 from rich.console import Console
 from rich.table import Table
 from timing import best_of

@@ -13,7 +13,7 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
-from programs import network, rosenbrock
+from cases import network, rosenbrock
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
