@@ -27,10 +27,6 @@ def relu(np: Any, x: Any) -> Any:
     return np.where(x > 0.0, x, 0.0)
 
 
-def normal_logpdf(np: Any, x: Any, mean: Any, log_std: Any) -> Any:
-    return -0.5 * ((x - mean) * np.exp(-log_std)) ** 2 - log_std - 0.5 * LOG_2_PI
-
-
 def squares(np: Any, arrays: Any) -> Any:
     """The sum of the squares of all elements of several arrays."""
     return sum(np.sum(a**2) for a in arrays)
