@@ -9,22 +9,23 @@ from collections.abc import Callable
 from typing import Any
 
 SECONDS_A_ROUND = 0.02  # a program that is shorter runs several times over, so that caches are warm for all
+Clock = Callable[[], float]
 
 
-def best_of(rounds: int, programs: dict[str, Callable[[], Any]]) -> dict[str, float]:
+def best_of(rounds: int, programs: dict[str, Callable[[], Any]], clock: Clock = time.perf_counter) -> dict[str, float]:
     """The shortest time, in seconds, of each program, over rounds in which the programs take turns."""
-    repeats = {name: math.ceil(SECONDS_A_ROUND / duration(program, 1)) for name, program in programs.items()}
+    repeats = {name: math.ceil(SECONDS_A_ROUND / duration(program, 1, clock)) for name, program in programs.items()}
     times = dict.fromkeys(programs, float("inf"))
     for _ in range(rounds):
         for name, program in programs.items():
-            times[name] = min(times[name], duration(program, repeats[name]))
+            times[name] = min(times[name], duration(program, repeats[name], clock))
     return times
 
 
-def duration(program: Callable[[], Any], repeats: int) -> float:
+def duration(program: Callable[[], Any], repeats: int, clock: Clock = time.perf_counter) -> float:
     """Seconds for one run, as the mean of `repeats`."""
     gc.collect()
-    start = time.perf_counter()
+    start = clock()
     for _ in range(repeats):
         program()
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats

@@ -10,15 +10,17 @@ import numpy as np
 import optree
 
 import shiftreset_ad as sr
+from benchmarks.programs import memory
 from benchmarks.programs.catalogue import Program
 
 
 @dataclass
 class Prepared:
-    """A program, ready to run in a library."""
+    """A program, ready to run in a library; the peak of memory of its derivative is in bytes."""
 
     value: Callable[[], Any]
     derivative: Callable[[], Any]
+    peak: Callable[[], int] | None = None
 
     def leaves(self) -> list[np.ndarray]:
         """The derivative, as arrays of NumPy's, in the order of the parameters."""
@@ -30,45 +32,41 @@ def converted(tree: Any, array: Callable[[Any], Any], kinds: Any = np.ndarray) -
     return optree.tree_map(lambda leaf: array(leaf) if isinstance(leaf, kinds) else leaf, tree)
 
 
-def ours(program: Program) -> Prepared:
+def of_functions(program: Program, loss: Any, gradient: Any, product: Any) -> Prepared:
+    """A program by functions of arrays of NumPy's: of the parameters, perhaps a direction, and the data."""
     p, v, data = program.parameters, program.direction, program.data
 
+    def derivative() -> Any:
+        return product(p, v, data) if program.wants_hvp else gradient(p, data)
+
+    return Prepared(lambda: loss(p, data), derivative, lambda: memory.traced(derivative))
+
+
+def ours(program: Program, staged: bool = False) -> Prepared:
     def loss(p: Any, data: Any) -> Any:
         return program.loss_in_place(np, p, data)
 
-    if program.wants_hvp:
-        return Prepared(lambda: loss(p, data), lambda: sr.hvp(lambda p: loss(p, data), (p,), (v,)))
+    def product(p: Any, v: Any, data: Any) -> Any:
+        return sr.hvp(lambda p: loss(p, data), (p,), (v,))
+
     gradient = sr.grad(loss)
-    return Prepared(lambda: loss(p, data), lambda: gradient(p, data))
-
-
-def staged(program: Program) -> Prepared:
-    p, v, data = program.parameters, program.direction, program.data
-
-    def loss(p: Any, data: Any) -> Any:
-        return program.loss_in_place(np, p, data)
-
-    if program.wants_hvp:
-        product = sr.staged(lambda p, v, data: sr.hvp(lambda p: loss(p, data), (p,), (v,)))
-        return Prepared(lambda: loss(p, data), lambda: product(p, v, data))
-    gradient = sr.staged(sr.grad(loss))
-    return Prepared(lambda: loss(p, data), lambda: gradient(p, data))
+    if staged:
+        return of_functions(program, loss, sr.staged(gradient), sr.staged(product))
+    return of_functions(program, loss, gradient, product)
 
 
 def of_autograd(program: Program) -> Prepared:
     import autograd
     import autograd.numpy as anp
 
-    p, v, data = program.parameters, program.direction, program.data
-
     def loss(p: Any, data: Any) -> Any:
         return program.loss(anp, p, data)
 
-    if program.wants_hvp:
-        product = autograd.differential_operators.make_hvp(loss)
-        return Prepared(lambda: loss(p, data), lambda: product(p, data)[0](v))
-    gradient = autograd.grad(loss)
-    return Prepared(lambda: loss(p, data), lambda: gradient(p, data))
+    def product(p: Any, v: Any, data: Any) -> Any:
+        pullback, _ = autograd.differential_operators.make_hvp(loss)(p, data)
+        return pullback(v)
+
+    return of_functions(program, loss, autograd.grad(loss), product)
 
 
 def of_torch(program: Program) -> Prepared:
@@ -95,7 +93,8 @@ def of_torch(program: Program) -> Prepared:
         slopes = torch.autograd.grad(value(), leaves, create_graph=True)
         return structure.unflatten(torch.autograd.grad(slopes, leaves, v))
 
-    return Prepared(lambda: value().item(), product if program.wants_hvp else gradient)
+    derivative = product if program.wants_hvp else gradient
+    return Prepared(lambda: value().item(), derivative, lambda: memory.of_torch(derivative))
 
 
 def of_jax(program: Program, compiled: bool = False) -> Prepared:
@@ -119,12 +118,13 @@ def of_jax(program: Program, compiled: bool = False) -> Prepared:
     derivative = product if program.wants_hvp else gradient
     if compiled:
         derivative = jax.jit(derivative)
-    return Prepared(lambda: loss(p, arrays), lambda: jax.block_until_ready(derivative(p, arrays)))
+    peak = (lambda: memory.of_jax(derivative, p, arrays)) if compiled else None
+    return Prepared(lambda: loss(p, arrays), lambda: jax.block_until_ready(derivative(p, arrays)), peak)
 
 
 LIBRARIES: dict[str, Callable[[Program], Prepared]] = {
     "shiftreset_ad": ours,
-    "staged": staged,
+    "staged": lambda program: ours(program, staged=True),
     "autograd": of_autograd,
     "PyTorch": of_torch,
     "JAX": of_jax,

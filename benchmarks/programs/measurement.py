@@ -1,16 +1,14 @@
-"""What a program costs in each library: seconds, and bytes at the peak."""
+"""What a program costs in each library: seconds of the processor, and bytes at the peak."""
 
 from __future__ import annotations
 
-import tracemalloc
+import time
 from dataclasses import dataclass
 
 from benchmarks.programs.agreement import check_agreement, check_slope
 from benchmarks.programs.catalogue import program
-from benchmarks.programs.libraries import LIBRARIES, Prepared
+from benchmarks.programs.libraries import LIBRARIES
 from benchmarks.timing import best_of
-
-ON_NUMPY = "shiftreset_ad", "staged", "autograd"  # the others have allocators that tracemalloc does not see
 
 
 @dataclass
@@ -19,24 +17,18 @@ class Row:
 
     program: str
     seconds: dict[str, float]
-    peaks: dict[str, float]
+    peaks: dict[str, int]
 
 
 def measured(name: str, libraries: list[str], rounds: int, small: bool) -> Row:
-    """The figures of a program, after the libraries have been found to agree."""
+    """The figures of a program, after the libraries have been found to agree.
+
+    The time is that of the processor, in all threads, so that others who share the machine disturb it less.
+    """
     subject = program(name, small)
     prepared = {library: LIBRARIES[library](subject) for library in libraries}
     check_agreement(prepared)
     check_slope(subject, prepared[libraries[0]])
-    peaks = {library: peak_of(prepared[library]) for library in libraries if library in ON_NUMPY}
-    return Row(name, best_of(rounds, {library: each.derivative for library, each in prepared.items()}), peaks)
-
-
-def peak_of(prepared: Prepared) -> int:
-    """The most bytes that a derivative holds at a time, with its result."""
-    prepared.derivative()
-    tracemalloc.start()
-    prepared.derivative()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
+    derivatives = {library: each.derivative for library, each in prepared.items()}
+    seconds = best_of(rounds, derivatives, time.process_time)
+    return Row(name, seconds, {library: each.peak() for library, each in prepared.items() if each.peak})

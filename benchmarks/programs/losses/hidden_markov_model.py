@@ -1,4 +1,4 @@
-"""A hidden Markov model with 10 states and 20 symbols, fitted to 300 observations.
+"""A hidden Markov model with 10 states and 20 symbols, fitted to 100 observations.
 
 The loss is minus the logarithm of the likelihood, by the forward recursion on logarithms of probabilities.
 """
@@ -11,7 +11,7 @@ from benchmarks.programs.formulas import log_softmax, logsumexp
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    states, symbols, steps = (2, 3, 5) if small else (10, 20, 300)
+    states, symbols, steps = (2, 3, 5) if small else (10, 20, 100)
     parameters = {
         "start": rng.normal(size=states),
         "moves": rng.normal(size=(states, states)),

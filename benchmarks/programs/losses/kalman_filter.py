@@ -1,4 +1,4 @@
-"""A Kalman filter: the likelihood of 100 positions in the plane, by a motion with four states and its noises."""
+"""A Kalman filter: the likelihood of 50 positions in the plane, by a motion with four states and its noises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.programs.formulas import LOG_2_PI
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    steps = 3 if small else 100
+    steps = 3 if small else 50
     motion = [[1.0, 0.0, 0.1, 0.0], [0.0, 1.0, 0.0, 0.1], [0.0, 0.0, 0.95, 0.0], [0.0, 0.0, 0.0, 0.95]]
     parameters = {
         "motion": motion + 0.01 * rng.normal(size=(4, 4)),

@@ -1,4 +1,4 @@
-"""An LSTM that reads 32 sequences of 40 vectors of 16 numbers, and predicts a number after each vector."""
+"""An LSTM that reads 32 sequences of 20 vectors of 16 numbers, and predicts a number after each vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GATES = "forget", "input", "output", "change"
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    steps, batch, inputs, hidden = (3, 2, 2, 3) if small else (40, 32, 16, 64)
+    steps, batch, inputs, hidden = (3, 2, 2, 3) if small else (20, 32, 16, 64)
     parameters = {
         "weights": {gate: rng.normal(size=(inputs + hidden, hidden)) / (inputs + hidden) ** 0.5 for gate in GATES},
         "biases": {gate: 0.1 * rng.normal(size=hidden) for gate in GATES},

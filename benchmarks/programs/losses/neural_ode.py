@@ -1,4 +1,4 @@
-"""A neural differential equation: a network of 50 units is the velocity on a spiral, through 50 steps of Runge-Kutta.
+"""A neural differential equation: a network of 50 units is the velocity on a spiral, through 20 steps of Runge-Kutta.
 
 Twenty paths start at measured points. The loss is their mean distance from the measurements, at each step.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    hidden, paths, steps = (3, 2, 3) if small else (50, 20, 50)
+    hidden, paths, steps = (3, 2, 3) if small else (50, 20, 20)
     parameters = {
         "in": (rng.normal(size=(2, hidden)) / 2.0, 0.1 * rng.normal(size=hidden)),
         "out": (rng.normal(size=(hidden, 2)) / hidden**0.5, 0.1 * rng.normal(size=2)),

@@ -1,4 +1,4 @@
-"""Waves on shallow water, 100 steps on a grid of 64 by 64, to find the bottom and the first heights.
+"""Waves on shallow water, 50 steps on a grid of 64 by 64, to find the bottom and the first heights.
 
 The heights are in the cells, the velocities on the edges between cells, and the walls let nothing through. NumPy's way
 is to write to the arrays; the other libraries take the twin that makes new arrays, as they have no derivative of this.
@@ -12,7 +12,7 @@ STEP = 0.1
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    steps, side = (3, 4) if small else (100, 64)
+    steps, side = (3, 4) if small else (50, 64)
     parameters = {"height": 0.1 * rng.normal(size=(side, side)), "depth": rng.uniform(0.5, 1.5, size=(side, side))}
     return parameters, (steps, 0.1 * rng.normal(size=(side, side)))
 

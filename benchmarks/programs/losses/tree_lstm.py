@@ -1,4 +1,4 @@
-"""A tree-LSTM that reads ten sentences as binary trees of 15 words, by recursion, and names the mood of each phrase."""
+"""A tree-LSTM that reads four sentences as binary trees of ten words, by recursion, and names the mood of each phrase."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOODS = 5
 
 
 def arguments(rng: Any, small: bool) -> tuple[Any, Any]:
-    sentences, length, words, hidden = (2, 3, 4, 3) if small else (10, 15, 200, 32)
+    sentences, length, words, hidden = (2, 3, 4, 3) if small else (4, 10, 200, 32)
 
     def tree(leaves: int) -> Any:
         """A word, or a mood and two parts."""

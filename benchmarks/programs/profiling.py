@@ -1,0 +1,26 @@
+"""Where the time of a derivative goes, by function."""
+
+from __future__ import annotations
+
+import pstats
+import time
+from cProfile import Profile
+
+from benchmarks.programs.catalogue import program
+from benchmarks.programs.libraries import LIBRARIES
+
+SECONDS = 2.0
+FUNCTIONS = 30
+
+
+def profile(name: str, library: str, small: bool) -> None:
+    """Print the functions that take most of the time themselves, over about two seconds."""
+    derivative = LIBRARIES[library](program(name, small)).derivative
+    for _ in range(3):  # to stage or to compile it
+        derivative()
+    seen = Profile()
+    end = time.perf_counter() + SECONDS
+    with seen:
+        while time.perf_counter() < end:
+            derivative()
+    pstats.Stats(seen).sort_stats("tottime").print_stats(FUNCTIONS)
