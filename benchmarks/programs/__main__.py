@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.programs", description=__doc__)
     parser.add_argument("programs", nargs="*", help=f"of {', '.join(NAMES)}; all if none is named", metavar="PROGRAM")
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
-    parser.add_argument("--rounds", type=int, default=10, help="the least time of so many rounds is taken")
+    parser.add_argument("--rounds", type=int, default=5, help="the least time of so many rounds is taken")
     parser.add_argument("--small", action="store_true", help="take the small arguments that the tests take")
     parser.add_argument("--profile", choices=NAMES, help="show where the time of a program goes in the first library")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the ratios, by matplotlib")
@@ -35,11 +35,11 @@ def main() -> None:
         return
     names = track(options.programs or NAMES, console=Console(stderr=True))
     rows = [measured(name, options.libraries, options.rounds, options.small) for name in names]
-    Console(width=120).print(*tables(rows), sep="\n")
+    Console(width=120).print(*tables(rows, options.libraries), sep="\n")
     if options.picture:
         from benchmarks.programs.picture import draw
 
-        draw(rows, options.picture)
+        draw(rows, options.libraries, options.picture)
 
 
 if __name__ == "__main__":

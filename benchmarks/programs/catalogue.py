@@ -24,6 +24,7 @@ class Program:
     loss: Callable[[Any, Any, Any], Any]
     loss_in_place: Callable[[Any, Any, Any], Any]
     wants_hvp: bool
+    without: tuple[str, ...]
     parameters: Any
     data: Any
     direction: Any
@@ -36,7 +37,9 @@ def program(name: str, small: bool = False) -> Program:
     parameters, data = module.arguments(rng, small)
     in_place = getattr(module, "loss_in_place", module.loss)
     wants_hvp = getattr(module, "DERIVATIVE", "gradient") == "hvp"
-    return Program(name, module.loss, in_place, wants_hvp, parameters, data, direction_like(rng, parameters))
+    without = getattr(module, "WITHOUT", ())
+    direction = direction_like(rng, parameters)
+    return Program(name, module.loss, in_place, wants_hvp, without, parameters, data, direction)
 
 
 def direction_like(rng: np.random.Generator, parameters: Any) -> Any:

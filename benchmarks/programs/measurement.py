@@ -1,4 +1,4 @@
-"""What a program costs in each library: seconds of the processor, and bytes at the peak."""
+"""What a program costs in each library: seconds of the processor, in the first call and later, and bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.programs.agreement import check_agreement, check_slope
 from benchmarks.programs.catalogue import program
 from benchmarks.programs.libraries import LIBRARIES
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, duration
 
 
 @dataclass
@@ -17,6 +17,7 @@ class Row:
 
     program: str
     seconds: dict[str, float]
+    first_seconds: dict[str, float]
     peaks: dict[str, int]
 
 
@@ -26,9 +27,11 @@ def measured(name: str, libraries: list[str], rounds: int, small: bool) -> Row:
     The time is that of the processor, in all threads, so that others who share the machine disturb it less.
     """
     subject = program(name, small)
-    prepared = {library: LIBRARIES[library](subject) for library in libraries}
+    prepared = {library: LIBRARIES[library](subject) for library in libraries if library not in subject.without}
+    derivatives = {library: each.derivative for library, each in prepared.items()}
+    first_seconds = {library: duration(derivative, 1, time.process_time) for library, derivative in derivatives.items()}
     check_agreement(prepared)
     check_slope(subject, prepared[libraries[0]])
-    derivatives = {library: each.derivative for library, each in prepared.items()}
     seconds = best_of(rounds, derivatives, time.process_time)
-    return Row(name, seconds, {library: each.peak() for library, each in prepared.items() if each.peak})
+    peaks = {library: each.peak() for library, each in prepared.items() if each.peak}
+    return Row(name, seconds, first_seconds, peaks)

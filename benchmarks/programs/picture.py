@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,9 +14,8 @@ COLOURS = {"shiftreset_ad": "#d62728", "staged": "#ff9896", "PyTorch": "#7f7f7f"
 COLOURS |= {"autograd": "#000000", "JAX, compiled": "#17becf"}
 
 
-def draw(rows: list[Row], file: Path) -> None:
+def draw(rows: list[Row], libraries: list[str], file: Path) -> None:
     """Draw the times over those of autograd, or of the last library where autograd is not timed."""
-    libraries = list(rows[0].seconds)
     unit = "autograd" if "autograd" in libraries else libraries[-1]
     rows = sorted(rows, key=lambda row: row.seconds[libraries[0]] / row.seconds[unit], reverse=True)
     with mpl.rc_context({"svg.fonttype": "none"}):
@@ -25,11 +25,13 @@ def draw(rows: list[Row], file: Path) -> None:
         axes.axvline(1.0, color=COLOURS[unit], linewidth=1.0)
         for library in libraries:
             if library != unit:
-                ratios = [row.seconds[library] / row.seconds[unit] for row in rows]
+                ratios = [row.seconds.get(library, nan) / row.seconds[unit] for row in rows]
                 axes.plot(ratios, places, "o", color=COLOURS[library], label=library)
         axes.set_yticks(places, [row.program.replace("_", " ") for row in rows])
         axes.set_xscale("log")
         axes.set_xlabel(f"time of a derivative, over that of {unit}; less is better")
-        axes.grid(axis="x", alpha=0.3)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("")
+        axes.grid(alpha=0.3)
         figure.legend(loc="outside upper center", ncols=len(libraries), frameon=False)
         figure.savefig(file, dpi=150)

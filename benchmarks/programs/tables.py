@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from statistics import geometric_mean
 
 from rich.box import MARKDOWN
@@ -11,34 +11,49 @@ from rich.table import Table
 from benchmarks.programs.measurement import Row
 
 OURS = "shiftreset_ad", "staged"
+Figures = dict[str, dict[str, float]]  # of a program, then of a library; none where a program goes without a library
 
 
-def tables(rows: list[Row]) -> Iterator[Table]:
+def tables(rows: list[Row], libraries: list[str]) -> Iterator[Table]:
     """All tables; there are no ratios where nothing is compared."""
-    libraries = list(rows[0].seconds)
-    times = table("a derivative, in milliseconds", libraries)
-    for row in rows:
-        times.add_row(row.program, *(f"{row.seconds[library] * 1e3:.3g}" for library in libraries))
-    yield times
+    seconds = {row.program: row.seconds for row in rows}
+    yield table("a derivative, in milliseconds", libraries, scaled(seconds, 1e3), ".3g")
     others = [library for library in libraries if library not in OURS]
-    yield from (ratios(rows, mine, others) for mine in OURS if mine in libraries and others)
-    peaks = table("the peak of memory, in MB", rows[0].peaks)
-    for row in rows:
-        peaks.add_row(row.program, *(f"{row.peaks[library] / 1e6:.3g}" for library in row.peaks))
-    yield peaks
+    for mine in OURS:
+        if mine in libraries and others:
+            yield table(
+                f"{mine}, the time divided by that of", others, with_means(ratios(seconds, mine, others)), ".2f"
+            )
+    yield table(
+        "the first call, in milliseconds",
+        libraries,
+        scaled({row.program: row.first_seconds for row in rows}, 1e3),
+        ".3g",
+    )
+    yield table("the peak of memory, in MB", libraries, scaled({row.program: row.peaks for row in rows}, 1e-6), ".3g")
 
 
-def ratios(rows: list[Row], mine: str, others: list[str]) -> Table:
-    made = table(f"the time of {mine}, divided by the time of", others)
-    figures = [[row.seconds[mine] / row.seconds[other] for other in others] for row in rows]
-    for row, of_row in zip(rows, figures, strict=True):
-        made.add_row(row.program, *(f"{ratio:.2f}" for ratio in of_row))
-    made.add_row("geometric mean", *(f"{geometric_mean(column):.2f}" for column in zip(*figures, strict=True)))
-    return made
+def scaled(figures: Figures, factor: float) -> Figures:
+    return {name: {library: factor * figure for library, figure in row.items()} for name, row in figures.items()}
 
 
-def table(title: str, columns: Iterable[str]) -> Table:
+def ratios(figures: Figures, mine: str, others: list[str]) -> Figures:
+    return {name: {other: row[mine] / row[other] for other in others if other in row} for name, row in figures.items()}
+
+
+def with_means(figures: Figures) -> Figures:
+    """The figures, and below them the geometric mean of each column."""
+    columns: dict[str, list[float]] = {}
+    for row in figures.values():
+        for library, figure in row.items():
+            columns.setdefault(library, []).append(figure)
+    return figures | {"geometric mean": {library: geometric_mean(column) for library, column in columns.items()}}
+
+
+def table(title: str, libraries: list[str], figures: Figures, precision: str) -> Table:
     made = Table("program", box=MARKDOWN, title=title, title_justify="left")
-    for column in columns:
-        made.add_column(column, justify="right", no_wrap=True)
+    for library in libraries:
+        made.add_column(library, justify="right", no_wrap=True)
+    for name, row in figures.items():
+        made.add_row(name, *(f"{row[library]:{precision}}" if library in row else "" for library in libraries))
     return made

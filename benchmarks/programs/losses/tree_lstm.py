@@ -1,4 +1,4 @@
-"""A tree-LSTM that reads four sentences as binary trees of ten words, by recursion, and names the mood of each phrase."""
+"""A tree-LSTM that reads four sentences as binary trees of ten words, by recursion, and names the mood of a phrase."""
 
 from __future__ import annotations
 
