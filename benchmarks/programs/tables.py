@@ -17,20 +17,16 @@ Figures = dict[str, dict[str, float]]  # of a program, then of a library; none w
 def tables(rows: list[Row], libraries: list[str]) -> Iterator[Table]:
     """All tables; there are no ratios where nothing is compared."""
     seconds = {row.program: row.seconds for row in rows}
-    yield table("a derivative, in milliseconds", libraries, scaled(seconds, 1e3), ".3g")
+    first_seconds = {row.program: row.first_seconds for row in rows}
+    peaks = {row.program: row.peaks for row in rows}
     others = [library for library in libraries if library not in OURS]
+    yield table("a derivative, in milliseconds", libraries, scaled(seconds, 1e3), ".3g")
     for mine in OURS:
         if mine in libraries and others:
-            yield table(
-                f"{mine}, the time divided by that of", others, with_means(ratios(seconds, mine, others)), ".2f"
-            )
-    yield table(
-        "the first call, in milliseconds",
-        libraries,
-        scaled({row.program: row.first_seconds for row in rows}, 1e3),
-        ".3g",
-    )
-    yield table("the peak of memory, in MB", libraries, scaled({row.program: row.peaks for row in rows}, 1e-6), ".3g")
+            quotients = with_means(ratios(seconds, mine, others))
+            yield table(f"the time of {mine}, divided by the time of", others, quotients, ".2g")
+    yield table("the first call, in milliseconds", libraries, scaled(first_seconds, 1e3), ".3g")
+    yield table("the peak of memory, in MB", libraries, scaled(peaks, 1e-6), ".3g")
 
 
 def scaled(figures: Figures, factor: float) -> Figures:
