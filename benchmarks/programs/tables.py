@@ -26,7 +26,7 @@ def tables(rows: list[Row], libraries: list[str]) -> Iterator[Table]:
             quotients = with_means(ratios(seconds, mine, others))
             yield table(f"the time of {mine}, divided by the time of", others, quotients, ".2g")
     yield table("the first call, in milliseconds", libraries, scaled(first_seconds, 1e3), ".3g")
-    yield table("the peak of memory, in MB", libraries, scaled(peaks, 1e-6), ".3g")
+    yield table("the peak of memory, in MB", libraries, with_means(scaled(peaks, 1e-6)), ".3g")
 
 
 def scaled(figures: Figures, factor: float) -> Figures:
