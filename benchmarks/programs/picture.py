@@ -23,10 +23,10 @@ def draw(rows: list[Row], libraries: list[str], file: Path) -> None:
         axes = figure.subplots()
         places = range(len(rows))
         axes.axvline(1.0, color=COLOURS[unit], linewidth=1.0)
-        for library in libraries:
+        for i, library in enumerate(libraries):
             if library != unit:
                 ratios = [row.seconds.get(library, nan) / row.seconds[unit] for row in rows]
-                axes.plot(ratios, places, "o", color=COLOURS[library], label=library)
+                axes.plot(ratios, places, "o", color=COLOURS[library], label=library, zorder=len(libraries) + 2 - i)
         axes.set_yticks(places, [row.program.replace("_", " ") for row in rows])
         axes.set_xscale("log")
         axes.set_xlabel(f"time of a derivative, over that of {unit}; less is better")
