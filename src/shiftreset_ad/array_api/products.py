@@ -43,7 +43,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 @entered(contract)
-def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
     """Give every operand all labels as axes, multiply them, and sum over the labels that the answer does not have."""
     parts = together(*operands)
     if hasattr(parts[0].xp, "einsum"):

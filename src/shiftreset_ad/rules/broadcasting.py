@@ -52,7 +52,7 @@ def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:
     stretched = tuple(
         axis for axis, size in enumerate(given) if axis < added or (shape[axis - added] == 1 and size != 1)
     )
-    return np.reshape(total(y_bar, stretched, keepdims=True), shape)
+    return reshaped(total(y_bar, stretched, keepdims=True), shape)
 
 
 def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -60,6 +60,16 @@ def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
     if type(x) is ndarray:
         return ADD(x, axis, dtype, None, keepdims)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def reshaped(x: Any, shape: Any, order: Any = "C") -> Any:
+    """`np.reshape`. For a plain array, call the method inside it."""
+    return x.reshape(shape, order=order) if type(x) is ndarray else np.reshape(x, shape, order)
+
+
+def transposed(x: Any) -> Any:
+    """`np.transpose`. For a plain array, ask for the attribute."""
+    return x.T if type(x) is ndarray else np.transpose(x)
 
 
 def broadcast(x: Any, shape: tuple[int, ...]) -> Any:

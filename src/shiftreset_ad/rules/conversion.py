@@ -15,7 +15,7 @@ from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, dispatched
 
 @structured(np.copy, linear=True)
 def _copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
-    return linear(a, lambda a: np.copy(a, order=order), lambda y_bar: y_bar)
+    return linear(a, lambda a: np.copy(a, order=order), lambda y_bar: y_bar, moves=True)
 
 
 @dispatched

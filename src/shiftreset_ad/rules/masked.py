@@ -7,7 +7,6 @@ products are selected by this mask. A zero from arithmetic is an ordinary zero: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
 from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.table import LinearMap
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -104,18 +104,19 @@ def settled(x_bar: Cotangent) -> Cotangent:
     return x_bar.values if type(x_bar) is Masked else x_bar
 
 
-def through(pullback: Callable[[Any], Any], y_bar: Masked) -> Any:
-    """The cotangent of the operand of a linear function with this pullback; the pullback only multiplies and adds.
+def through(linear_map: LinearMap, y_bar: Masked) -> Any:
+    """The cotangent of the operand of a linear function with this map.
 
-    To find the mask of `x_bar`, the pullback is called with NaN in place of the values that count. An element that is
-    not NaN afterwards does not depend on them.
+    A pullback that only moves elements moves the mask, too. Any other only multiplies and adds: it is called with NaN
+    in place of the values that count, and an element that is not NaN afterwards does not depend on them.
     """
-    x_bar, reached = pullback(y_bar.values), pullback(np.where(y_bar.mask, np.nan, 0.0))
+    pullback, moves = linear_map.pullback, linear_map.moves or linear_map.selects
+    x_bar, reached = pullback(y_bar.values), pullback(y_bar.mask if moves else np.where(y_bar.mask, np.nan, 0.0))
     if type(x_bar) is At:
-        return At(x_bar.index, masked(x_bar.y_bar, np.isnan(reached.y_bar)))
+        return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))
     if type(x_bar) is Masked:
-        return Masked(x_bar.values, x_bar.mask & np.isnan(reached.values))
-    return masked(x_bar, np.isnan(reached))
+        return Masked(x_bar.values, x_bar.mask & (reached.values != 0))
+    return masked(x_bar, reached if moves else np.isnan(reached))
 
 
 def masked(values: Any, mask: Any) -> Any:

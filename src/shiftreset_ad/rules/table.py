@@ -35,12 +35,14 @@ class LinearMap(NamedTuple):
     """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar.
 
     It `selects` if the pushforward only picks and rearranges elements, none of them twice, and makes a view if it can.
-    Then the pullback can add to such a view of an adjoint.
+    Then the pullback can add to such a view of an adjoint. It `moves` if the pullback only moves and copies elements:
+    such a pullback takes the mask of a cotangent, too. The pullback of a map that selects does so.
     """
 
     pushforward: Pushforward
     pullback: Pullback
     selects: bool = False
+    moves: bool = False
 
 
 class Structured(NamedTuple):
@@ -114,10 +116,10 @@ def require_order(function: Callable[..., Any], x: Any) -> None:
 
 
 def linear(
-    x: Primal, function: Pushforward, transpose: Pullback, selects: bool = False
+    x: Primal, function: Pushforward, transpose: Pullback, selects: bool = False, moves: bool = False
 ) -> tuple[Primal, tuple[LinearMap]]:
     """A function that is linear in its one operand is its own pushforward, and only declares its transpose."""
-    return function(x), (LinearMap(function, transpose, selects),)
+    return function(x), (LinearMap(function, transpose, selects, moves),)
 
 
 PLAIN = (np.ndarray, np.generic)

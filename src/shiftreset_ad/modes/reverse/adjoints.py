@@ -63,7 +63,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
     """Pull the adjoint of the answer back to each active operand, and add the result to its adjoint."""
     is_masked = type(y_bar) is Masked
     for x, linear_map in active:
-        x_bar = through(linear_map.pullback, y_bar) if is_masked else linear_map.pullback(y_bar)
+        x_bar = through(linear_map, y_bar) if is_masked else linear_map.pullback(y_bar)
         if type(x_bar) is At:
             contribution = x_bar.y_bar
             if type(contribution) is Masked:

@@ -114,7 +114,7 @@ class Window:
         if self.linear_map is None:
             at: Any = At(self.index, x_bar)
         elif type(x_bar) is Masked:
-            at = through(self.linear_map.pullback, x_bar)
+            at = through(self.linear_map, x_bar)
         else:
             at = self.linear_map.pullback(x_bar)
         index, y_bar = at if type(at) is At else (..., at)

@@ -230,12 +230,12 @@ def _tensordot(stack: Stack, a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @at_once(contract)
-def _contract(stack: Stack, operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+def _contract(stack: Stack, operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
     spare = next(label for label in LABELS if label not in "".join((*inputs, output)))
     stacked = [stack.has(x) for x in operands]
     return contract(
         [x.rows if has_rows else x for x, has_rows in zip(operands, stacked, strict=True)],
-        [spare + labels if has_rows else labels for labels, has_rows in zip(inputs, stacked, strict=True)],
+        tuple([spare + labels if has_rows else labels for labels, has_rows in zip(inputs, stacked, strict=True)]),
         spare + output,
         optimize,
     )

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
@@ -25,12 +26,12 @@ def array_of(x: Any) -> Any:
 
 def transposed(x: Any) -> Any:
     """Each matrix transposed."""
-    return np.swapaxes(x, -1, -2)
+    return x.swapaxes(-1, -2) if type(x) is ndarray else np.swapaxes(x, -1, -2)
 
 
 def adjoint(x: Any) -> Any:
     """Each matrix transposed and conjugated."""
-    return np.swapaxes(conjugated(x), -1, -2)
+    return transposed(conjugated(x))
 
 
 def real_part_of(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.linalg.matrices import array_of, transposed
 from shiftreset_ad.rules.table import LinearMap, composite, structured
@@ -18,25 +18,29 @@ def _solve(a: Any, b: Any) -> Any:
     a, b = array_of(a), array_of(b)
     shape_a, shape_b = shape_of(a), shape_of(b)
     x = np.linalg.solve(a, b)
-    vector = len(shape_b) == 1  # only then, also if `a` is a stack of matrices
+    has_vector = len(shape_b) == 1  # only then, also if `a` is a stack of matrices
+    has_vectors = has_vector and len(shape_a) > 2  # as answers, one for each matrix
 
     def as_column(y: Any) -> Any:
-        return np.expand_dims(y, -1) if vector else y
+        return y[..., None] if has_vector else y
 
-    def as_given(y: Any) -> Any:
-        return y[..., 0] if vector else y
+    def solution(a: Any, b: Any) -> Any:
+        """The solution where `b` is like the answer: NumPy takes a stack of vectors for a matrix."""
+        return np.linalg.solve(a, b[..., None])[..., 0] if has_vectors else np.linalg.solve(a, b)
 
-    def backward(y_bar: Cotangent) -> Cotangent:
-        return np.linalg.solve(transposed(a), as_column(y_bar))
+    def pushforward_a(a_dot: Tangent) -> Tangent:
+        product = np.matmul(a_dot, as_column(x))
+        return -solution(a, product[..., 0] if has_vector else product)
 
     def pullback_a(y_bar: Cotangent) -> Cotangent:
-        return unbroadcast(-np.matmul(backward(y_bar), transposed(as_column(x))), shape_a)
+        b_bar = solution(transposed(a), y_bar)
+        return unbroadcast(-np.matmul(as_column(b_bar), transposed(as_column(x))), shape_a)
 
     return x, (
-        LinearMap(lambda a_dot: -as_given(np.linalg.solve(a, np.matmul(a_dot, as_column(x)))), pullback_a),
+        LinearMap(pushforward_a, pullback_a),
         LinearMap(
             lambda b_dot: np.linalg.solve(a, b_dot),
-            lambda y_bar: unbroadcast(as_given(backward(y_bar)), shape_b),
+            lambda y_bar: unbroadcast(solution(transposed(a), y_bar), shape_b),
         ),
     )
 

@@ -18,15 +18,16 @@ from shiftreset_ad.rules.table import LinearMap, composite, require_order, struc
 
 @structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    shape_x, shape_y = shape_of(x), shape_of(y)
     return np.where(condition, x, y), (
         LinearMap(
-            lambda x_dot: np.where(condition, x_dot, np.zeros(shape_y, dtype_of(x_dot))),
+            lambda x_dot: np.where(condition, x_dot, np.zeros(shape_of(y), dtype_of(x_dot))),
             lambda z_bar: where_chosen(condition, z_bar),
+            moves=True,
         ),
         LinearMap(
-            lambda y_dot: np.where(condition, np.zeros(shape_x, dtype_of(y_dot)), y_dot),
+            lambda y_dot: np.where(condition, np.zeros(shape_of(x), dtype_of(y_dot)), y_dot),
             lambda z_bar: where_chosen(np.logical_not(condition), z_bar),
+            moves=True,
         ),
     )
 

@@ -11,27 +11,34 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
-from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
+from shiftreset_ad.rules.numpy.shapes import inverse_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
 
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
+Pullbacks: TypeAlias = tuple[Pullback, Pullback]
+Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
+
+
+def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullbacks: Pullbacks) -> Answer:
+    """The rule of a product that is linear in each of its operands, with a pullback for each."""
+    return product(a, b), (
+        LinearMap(lambda a_dot: product(a_dot, b), pullbacks[0]),
+        LinearMap(lambda b_dot: product(a, b_dot), pullbacks[1]),
+    )
+
+
 @structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)
-def _matmul(a: Any, b: Any) -> Any:
+def _matmul(a: Any, b: Any) -> Answer:
     shape_a, shape_b = shape_of(a), shape_of(b)
     if len(shape_a) <= 2 and len(shape_b) <= 2:
         pullbacks = _matmul_pullbacks(a, b, len(shape_a), len(shape_b))
     else:
         pullbacks = _stacked_matmul_pullbacks(a, b, shape_a, shape_b)
-    return np.matmul(a, b), (
-        LinearMap(lambda a_dot: np.matmul(a_dot, b), pullbacks[0]),
-        LinearMap(lambda b_dot: np.matmul(a, b_dot), pullbacks[1]),
-    )
-
-
-Pullbacks: TypeAlias = tuple[Pullback, Pullback]
+    return bilinear(np.matmul, a, b, pullbacks)
 
 
 def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
@@ -40,12 +47,12 @@ def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
         pullback_a = (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
     else:
         pullback_a = (
-            (lambda y_bar: np.matmul(y_bar, np.transpose(b))) if ndim_a == 2 else (lambda y_bar: np.matmul(b, y_bar))
+            (lambda y_bar: np.matmul(y_bar, transposed(b))) if ndim_a == 2 else (lambda y_bar: np.matmul(b, y_bar))
         )
     if ndim_a == 1:
         pullback_b = (lambda y_bar: a[:, None] * y_bar) if ndim_b == 2 else (lambda y_bar: a * y_bar)
     else:
-        pullback_b = lambda y_bar: np.matmul(np.transpose(a), y_bar)  # noqa: E731
+        pullback_b = lambda y_bar: np.matmul(transposed(a), y_bar)  # noqa: E731
     return pullback_a, pullback_b
 
 
@@ -72,9 +79,6 @@ def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b:
     return pullback_a, pullback_b
 
 
-Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
-
-
 def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: Any, summed_b: Any) -> Answer:
     """The rule of a product that sums over these pairs of axes. The answer has the other axes of `a`, then of `b`."""
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
@@ -85,16 +89,18 @@ def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: An
     def pullback_a(y_bar: Cotangent) -> Cotangent:
         # Its axes are the free axes of a, and then the summed axes in the order that they have in b.
         order = [*free_a, *(summed_a[summed_b.index(i)] for i in sorted(summed_b))]
-        return np.transpose(np.tensordot(y_bar, b, axes=(from_b, free_b)), np.argsort(order))
+        return put_in_order(np.tensordot(y_bar, b, axes=(from_b, free_b)), order)
 
     def pullback_b(y_bar: Cotangent) -> Cotangent:
         order = [*(summed_b[summed_a.index(i)] for i in sorted(summed_a)), *free_b]
-        return np.transpose(np.tensordot(a, y_bar, axes=(free_a, from_a)), np.argsort(order))
+        return put_in_order(np.tensordot(a, y_bar, axes=(free_a, from_a)), order)
 
-    return product(a, b), (
-        LinearMap(lambda a_dot: product(a_dot, b), pullback_a),
-        LinearMap(lambda b_dot: product(a, b_dot), pullback_b),
-    )
+    return bilinear(product, a, b, (pullback_a, pullback_b))
+
+
+def put_in_order(x: Any, places: list[int]) -> Any:
+    """`x` with each axis at its place."""
+    return x if places == sorted(places) else np.transpose(x, inverse_of(places))
 
 
 @structured(np.dot, "a", "b", kept=("a", "b"), multilinear=True)
@@ -102,6 +108,8 @@ def _dot(a: Any, b: Any) -> Answer:
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a == 0 or ndim_b == 0:
         return contraction(np.dot, a, b, [], [])
+    if ndim_a <= 2 and ndim_b <= 2:
+        return bilinear(np.dot, a, b, _matmul_pullbacks(a, b, ndim_a, ndim_b))
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
 
 
@@ -131,8 +139,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Answer:
 def _outer(a: Any, b: Any) -> Answer:
     shape_a, shape_b = shape_of(a), shape_of(b)
     return np.outer(a, b), (
-        LinearMap(lambda a_dot: outer(a_dot, b), lambda y_bar: np.reshape(np.matmul(y_bar, np.ravel(b)), shape_a)),
-        LinearMap(lambda b_dot: outer(a, b_dot), lambda y_bar: np.reshape(np.matmul(np.ravel(a), y_bar), shape_b)),
+        LinearMap(lambda a_dot: outer(a_dot, b), lambda y_bar: reshaped(np.matmul(y_bar, np.ravel(b)), shape_a)),
+        LinearMap(lambda b_dot: outer(a, b_dot), lambda y_bar: reshaped(np.matmul(np.ravel(a), y_bar), shape_b)),
     )
 
 
@@ -183,11 +191,20 @@ def conjugated(x: Any) -> Any:
 def _einsum(*args: Any, optimize: Any = False) -> Any:
     """`np.einsum` in either notation, converted to the notation of `contract`."""
     subscripts, operands = _spelled_out(args)
-    named, output = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
-    inputs = list(named)
+    inputs, output, are_distinct = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
+    if not are_distinct:
+        operands, inputs = _diagonals(operands, inputs)
+    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as in NumPy
+        return np.transpose(operands[0], [inputs[0].index(label) for label in output])
+    return contract(operands, inputs, output, optimize)
+
+
+def _diagonals(operands: list[Any], inputs: tuple[str, ...]) -> tuple[list[Any], tuple[str, ...]]:
+    """The operands with their diagonals, where a label is twice in an operand, and labels for these."""
+    operands, single = list(operands), []
     for place, labels in enumerate(inputs):
         for label in dict.fromkeys(labels):
-            while labels.count(label) > 1:  # a label twice in one operand means its diagonal
+            while labels.count(label) > 1:
                 first = labels.index(label)
                 second = labels.index(label, first + 1)
                 sizes = shape_of(operands[place])
@@ -195,31 +212,29 @@ def _einsum(*args: Any, optimize: Any = False) -> Any:
                     raise ValueError(f"einsum: label {label!r} is used for sizes {sizes[first]} and {sizes[second]}")
                 operands[place] = np.diagonal(operands[place], 0, first, second)
                 labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
-        inputs[place] = labels
-    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as in NumPy
-        return np.transpose(operands[0], [inputs[0].index(label) for label in output])
-    return contract(operands, inputs, output, optimize)
+        single.append(labels)
+    return operands, tuple(single)
 
 
 @dispatched
-def contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+def contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
     """`np.einsum` with explicit subscripts, where no label is twice in one operand."""
     return np.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=optimize)
 
 
 @structured(contract, kept=("operands",), multilinear=True)
-def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any) -> Any:
+def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
     def part(place: int) -> LinearMap:
-        labels, shape = inputs[place], shape_of(operands[place])
-        others, other_inputs = operands[:place] + operands[place + 1 :], inputs[:place] + inputs[place + 1 :]
-        known = {label for side in (output, *other_inputs) for label in side}
-        found = "".join(label for label in labels if label in known)
-
         def pullback(y_bar: Cotangent) -> Cotangent:
-            x_bar = contract([y_bar, *others], [output, *other_inputs], found, optimize)
+            labels, shape = inputs[place], shape_of(operands[place])
+            sides = (output, *inputs[:place], *inputs[place + 1 :])
+            found = _found(labels, sides)
+            x_bar = contract([y_bar, *operands[:place], *operands[place + 1 :]], sides, found, optimize)
+            if shape_of(x_bar) == shape:
+                return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
             sizes = iter(shape_of(x_bar))
-            kept = tuple(next(sizes) if label in known else 1 for label in labels)
+            kept = tuple(next(sizes) if label in found else 1 for label in labels)
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
@@ -229,6 +244,12 @@ def _contract(operands: list[Any], inputs: list[str], output: str, optimize: Any
         return LinearMap(pushforward, pullback)
 
     return contract(operands, inputs, output, optimize), ([part(place) for place in range(len(operands))],)
+
+
+@lru_cache(256)
+def _found(labels: str, sides: tuple[str, ...]) -> str:
+    """The labels of an operand that are found on some other side, too."""
+    return "".join(label for label in labels if any(label in side for side in sides))
 
 
 def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -247,8 +268,10 @@ def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 @lru_cache(256)
-def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in."""
+def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str, bool]:
+    """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in; and whether no
+    label is twice in one operand.
+    """
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ndims):
@@ -264,4 +287,5 @@ def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...],
     if not arrow:
         output = "..." + "".join(sorted(label for label in set(named) if named.count(label) == 1))
     filled = [labels.replace("...", spare[len(spare) - count :]) for labels, count in zip(inputs, hidden, strict=True)]
-    return tuple(filled), output.replace("...", spare)
+    are_distinct = all(len(set(labels)) == len(labels) for labels in filled)
+    return tuple(filled), output.replace("...", spare), are_distinct

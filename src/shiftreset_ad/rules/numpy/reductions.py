@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, shape_of, total
+from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
 from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -46,13 +45,12 @@ def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
 
 def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], Any]:
     """The transpose of a sum over `axes`: it broadcasts the cotangent, with or without `keepdims`, to `shape`."""
+    return lambda y_bar: broadcast(lined_up(y_bar, shape, axes), shape)
 
-    def spread(y_bar: Cotangent) -> Cotangent:
-        if shape_of(y_bar):
-            y_bar = np.reshape(y_bar, tuple(1 if i in axes else size for i, size in enumerate(shape)))
-        return broadcast(y_bar, shape)
 
-    return spread
+def lined_up(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """What was reduced over `axes`, with or without `keepdims`, such that it broadcasts against the `shape` before."""
+    return reshaped(y, tuple([1 if i in axes else size for i, size in enumerate(shape)])) if shape_of(y) else y
 
 
 NOT_GIVEN: Any = object()
@@ -86,7 +84,7 @@ def _sum(
     shape = shape_of(a)
     spread = spreading(shape, reduced_axes(axis, shape))
     if where is True and initial is NOT_GIVEN:
-        return linear(a, lambda a: total(a, axis, dtype, keepdims), spread)
+        return linear(a, lambda a: total(a, axis, dtype, keepdims), spread, moves=True)
     where = mask_of(where)
     y = np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
     return y, (
@@ -129,25 +127,26 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     def differentiate(
         a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
     ) -> Any:
-        shape = shape_of(a)
-        spread = spreading(shape, reduced_axes(axis, shape))
         require_order(function, a)
+        shape = shape_of(a)
+        axes = reduced_axes(axis, shape)
         where = mask_of(where)
         y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
 
         def shares() -> Choice:
-            tied = a == spread(y)
+            extreme = lined_up(y, shape, axes)
+            tied = a == extreme
             if where is not True:
                 tied = tied & where
-            count = np.sum(tied, axis=axis, keepdims=keepdims)
+            count = total(tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
-                count = count + (np.asarray(initial, dtype_of(y)) == y)
-            return Choice(tied / spread(count))
+                count = count + (np.asarray(initial, dtype_of(y)) == extreme)
+            return Choice(tied / count)
 
         return y, (
             LinearMap(
                 lambda x_dot: np.sum(shares() * x_dot, axis=axis, keepdims=keepdims),
-                lambda y_bar: shares().chosen(spread(y_bar)),
+                lambda y_bar: shares().chosen(lined_up(y_bar, shape, axes)),
             ),
         )
 

@@ -6,12 +6,13 @@ function itself, and not another function that gives the same numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
 from shiftreset_ad.rules.layouts import array_of, is_scalar
 from shiftreset_ad.rules.numpy.joining import join
@@ -60,12 +61,13 @@ def _reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = Non
     original = shape_of(a)
     if copy is False:
         np.reshape(a, shape, order=order, copy=False)  # raises NumPy's error if this would be a copy
+    function = reshaped if not copy else copied_and_reshaped
+    return linear(a, lambda a: function(a, shape, order), lambda y_bar: in_shape(y_bar, original, order), selects=True)
 
-    def reshaped(a: Any) -> Any:
-        y = np.reshape(a, shape, order=order)
-        return np.copy(y) if copy and not is_scalar(y) else y
 
-    return linear(a, reshaped, lambda y_bar: in_shape(y_bar, original, order), selects=True)
+def copied_and_reshaped(a: Any, shape: Any, order: Any) -> Any:
+    y = np.reshape(a, shape, order)
+    return y if is_scalar(y) else np.copy(y)
 
 
 @structured(np.ravel, linear=True)
@@ -78,7 +80,7 @@ def _ravel(a: Any, order: Any = "C") -> Any:
 
 def in_shape(y_bar: Cotangent, shape: tuple[int, ...], order: Any) -> Any:
     """A cotangent in the shape of the operand; the cotangent of a scalar is a scalar, and no array."""
-    return np.reshape(y_bar, shape, order=order) if shape else y_bar[(0,) * len(shape_of(y_bar))]
+    return reshaped(y_bar, shape, order) if shape else y_bar[(0,) * len(shape_of(y_bar))]
 
 
 @composite(np.expand_dims)
@@ -134,8 +136,15 @@ def _each_raised(arrays: tuple[Any, ...], to: Any) -> Any:
 
 @structured(np.transpose, linear=True)
 def _transpose(a: Any, axes: Any = None) -> Any:
-    inverse = None if axes is None else tuple(np.argsort(normalize_axes(axes, len(shape_of(a)))))
+    if axes is None:
+        return linear(a, transposed, transposed, selects=True)
+    inverse = inverse_of(normalize_axes(axes, len(shape_of(a))))
     return linear(a, lambda a: np.transpose(a, axes), lambda y_bar: np.transpose(y_bar, inverse), selects=True)
+
+
+def inverse_of(order: Sequence[int]) -> list[int]:
+    """The order of axes that undoes this order."""
+    return sorted(range(len(order)), key=order.__getitem__)
 
 
 def _with_axes_swapped(ndim: int, first: int, second: int) -> list[int]:
