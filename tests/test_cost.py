@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hvp, jacrev, jvp, vjp
-from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.linear_maps import by_linear_maps
 from shiftreset_ad.numbers.operands import as_operand
 from shiftreset_ad.numbers.tags import Tag
 

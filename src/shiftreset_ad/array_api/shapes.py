@@ -14,7 +14,7 @@ from shiftreset_ad.array_api.promotion import common_dtype, in_dtype, together
 from shiftreset_ad.array_api.standard import entered
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
-from shiftreset_ad.rules.numpy.shapes import astype, constant_of, imaginary_part, join, normalize_axes, real_part
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of, imaginary_part, normalize_axes, real_part
 from shiftreset_ad.rules.table import functions_of
 
 # Shapes and precisions
@@ -84,10 +84,24 @@ def _flip(m: Any, axis: Any = None) -> Any:
     return m.apply("flip", axis=axis if axis is None else normalize_axes(axis, m.ndim))
 
 
-@entered(join)
-def _join(arrays: list[Any], axis: int) -> Any:
+@entered(np.concatenate)
+def _concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _joined("concat", arrays, axis, dtype, casting)
+
+
+@entered(np.stack)
+def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _joined("stack", arrays, axis, dtype, casting)
+
+
+def _joined(name: str, arrays: Any, axis: int | None, dtype: Any, casting: Any) -> Any:
     parts = together(*arrays)
-    return parts[0].like(parts[0].xp.concat([x.array for x in parts], axis=axis))
+    if dtype is not None:
+        given, dtype = parts[0].dtype, np.dtype(dtype)
+        if not np.can_cast(given, dtype, casting):
+            raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule {casting!r}")
+        parts = [x.astype(dtype) for x in parts]
+    return parts[0].like(getattr(parts[0].xp, name)([x.array for x in parts], axis=axis))
 
 
 @entered(astype, *functions_of("astype"))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,17 +25,17 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import Number, has_number, in_memory, newest, numbers_in, one_level_below
-from shiftreset_ad.numbers.tags import Tag, watcher
-from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
-from shiftreset_ad.rules.building import OF_LISTS, SEQUENCES, array
+from shiftreset_ad.numbers.number import SCALARS, Number, has_number, in_memory, newest, numbers_in
+from shiftreset_ad.numbers.tags import watcher
+from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, Structured
+from shiftreset_ad.rules.building import OBJECT, OF_LISTS, SEQUENCES, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
 from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
 
 # Functions that make an array like a number, or write to a number. `new_arrays` defines them.
 ON_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-WITHOUT_NUMBERS = {np.ndarray, int, float, bool, str, slice, type(None)}
+UNUSUAL: Any = object()
 
 
 def has_array(x: Any) -> bool:
@@ -53,6 +53,29 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`call`, with the arguments as they came."""
+    answer = call_usual(function, args, kwargs)
+    return call_unusual(function, args, kwargs) if answer is NotImplemented else answer
+
+
+def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of a structured operation, if its arguments can be taken as they are; otherwise NotImplemented."""
+    rule = STRUCTURED.get(function)
+    if rule is None or len(args) > len(rule.parameters):
+        return NotImplemented
+    if kwargs and ("out" in kwargs or not SCALARS.issuperset(map(type, kwargs.values()))):
+        return NotImplemented
+    number = newest_of_usual(args, rule)
+    if number is None or number is UNUSUAL or (number is args[0] and function in OF_LISTS):
+        return NotImplemented
+    try:
+        return number.structured(rule, args, kwargs)
+    except TypeError:
+        _require_supported(function, rule.differentiate, args, kwargs)
+        raise
+
+
+def call_unusual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer to any call."""
     if kwargs:
         kwargs.pop("out", None)
     rule = STRUCTURED.get(function)
@@ -128,37 +151,67 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module}.{getattr(function, '__name__', function)}".removeprefix("builtins.")
 
 
+def newest_of_usual(args: Sequence[Any], rule: Structured | None) -> Any:
+    """The newest number among arguments, None if there is none, and UNUSUAL if one has to be looked at more closely.
+
+    Without a rule, these are the parts of a list that is an operand.
+    """
+    found = None
+    for place, arg in enumerate(args):
+        kind = type(arg)
+        if kind is np.ndarray:
+            if arg.dtype is OBJECT:
+                return UNUSUAL
+        elif kind not in SCALARS:
+            if issubclass(kind, Number):
+                number = arg
+            elif kind in SEQUENCES and SCALARS.issuperset(map(type, arg)):
+                continue
+            elif kind in SEQUENCES and rule is not None and takes_lists(rule.function):
+                number = newest_of_usual(arg, None)
+                if number is None:
+                    continue
+            else:
+                return UNUSUAL
+            if number is UNUSUAL or (rule is not None and place not in rule.places):
+                return UNUSUAL
+            if found is None or number.tag.serial > found.tag.serial:
+                found = number
+    return found
+
+
 def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    args, kwargs = _by_position(rule, args, kwargs)
     if len(args) > len(rule.parameters):  # such as a positional `out`
         raise TypeError(f"{name_of(rule.function)}: too many positional arguments")
+    if any(map(has_foreign, (*args, *kwargs.values()))):
+        args, kwargs = adopted(args), {name: adopted(arg) for name, arg in kwargs.items()}
     numbers: list[Number] = []
-    lists_for_arrays = False
-    given = zip(rule.parameters, args, strict=False)
-    for name, arg in itertools.chain(given, kwargs.items()) if kwargs else given:
-        kind = type(arg)
-        if kind in WITHOUT_NUMBERS:
-            continue
-        if issubclass(kind, Number):
-            numbers.append(arg)
-        elif kind in SEQUENCES and WITHOUT_NUMBERS.issuperset(map(type, arg)):
-            continue
-        elif has_foreign(arg):
-            return _call_structured(rule, adopted(args), {name: adopted(arg) for name, arg in kwargs.items()})
-        elif found := numbers_in(arg):
-            numbers += found
-            lists_for_arrays = lists_for_arrays or not takes_lists(rule.function)
-        else:
-            continue
-        if name not in rule.operands:
+    for name, arg in itertools.chain(zip(rule.parameters, args, strict=False), kwargs.items()):
+        found = numbers_in(arg)
+        if found and name not in rule.operands:
             raise TypeError(
                 f"{name_of(rule.function)}: argument {name!r} is a number that is being differentiated, and the "
                 "function has no derivative in it. Give it shiftreset_ad.value(x) where a constant is meant"
             )
-    if lists_for_arrays:
-        args = tuple(with_arrays(rule.function, arg) for arg in args)
-        kwargs = {name: with_arrays(rule.function, arg) for name, arg in kwargs.items()}
-        return _call_structured(rule, args, kwargs)
+        numbers += found
+    if not numbers:  # NumPy has looked into a generator
+        raise TypeError(f"{name_of(rule.function)}: the arrays must be given as a sequence, such as a list")
+    args = tuple([with_arrays(rule.function, arg) for arg in args])
+    kwargs = {name: with_arrays(rule.function, arg) for name, arg in kwargs.items()}
     return newest(numbers).structured(rule, args, kwargs)
+
+
+def _by_position(
+    rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same arguments, by position as far as possible."""
+    kwargs = dict(kwargs)
+    while len(args) < len(rule.parameters) and rule.parameters[len(args)] in kwargs:
+        args = (*args, kwargs.pop(rule.parameters[len(args)]))
+    if rule.function in OF_LISTS and issubclass(type(args[0]), Number):
+        args = (list(args[0]), *args[1:])  # an array gives its rows
+    return args, kwargs
 
 
 def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
@@ -176,62 +229,6 @@ def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
 def takes_lists(function: Callable[..., Any]) -> bool:
     """Whether `function` takes a list as a list, and not as an array. Our own functions do, as rules call them."""
     return function in OF_LISTS or getattr(function, "__module__", "").startswith("shiftreset_ad")
-
-
-def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The operands of a structured operation, as they were given, in the order of the rule."""
-    given = dict(zip(rule.parameters, args, strict=False), **kwargs)
-    return [given.get(name) for name in rule.operands]
-
-
-def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Carry out a structured operation by its linear maps, for the operands that have the tag of `number`."""
-    tag = number.tag
-    if args and args[0] is number and rule.operands == rule.parameters[:1]:  # the usual case, for speed
-        answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
-        return number.linearized(tag, answer, [(number, linear_map)])
-
-    def below(name: str, arg: Any) -> Any:
-        if type(arg) not in WITHOUT_NUMBERS:
-            if isinstance(arg, Number) and arg.tag is tag:
-                return arg.primal
-            arg = one_level_below(arg, tag)
-        return number.frozen(arg, tag) if name in rule.kept else arg
-
-    values = [below(name, arg) for name, arg in zip(rule.parameters, args, strict=False)]
-    named_values = {name: below(name, arg) for name, arg in kwargs.items()} if kwargs else {}
-    answer, maps = rule.differentiate(*values, *args[len(values) :], **named_values)
-    active: list[tuple[Number, LinearMap]] = []
-    # If no other parameters come before the operands of the rule, the operands are the first arguments.
-    in_order = rule.operands == rule.parameters[: len(rule.operands)] and len(args) >= len(maps)
-    operands = args[: len(maps)] if in_order else operands_of(rule, args, kwargs)
-    for arg, linear_map in zip(operands, maps, strict=True):
-        if type(arg) not in WITHOUT_NUMBERS:
-            _pair(arg, linear_map, tag, active)
-    return number.linearized(tag, answer, active)
-
-
-def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
-    """Whether the function is linear in a list of arrays, all together, and the list is its first argument.
-
-    A map for each array would make an answer of full size for each array, and so take O(n^2) for n arrays.
-    """
-    return rule.linear and type(args[0]) is list and rule.operands == rule.parameters[:1]
-
-
-def _pair(arg: Any, linear_map: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
-    """Find the numbers with this tag in an operand, and the linear map of each."""
-    if isinstance(arg, Number):
-        if arg.tag is tag:
-            active.append((arg, linear_map))
-    elif isinstance(arg, SEQUENCES) and has_number(arg):
-        if isinstance(linear_map, LinearMap):
-            raise TypeError(
-                "a list of numbers that are being differentiated was given for an array. "
-                "Use numpy.stack([x, y]) to build an array from numbers"
-            )
-        for element, map_of_element in zip(arg, linear_map, strict=True):
-            _pair(element, map_of_element, tag, active)
 
 
 def _no_rule(name: str) -> NotImplementedError:

@@ -17,7 +17,7 @@ from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.classes import class_for_isinstance
-from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_with, has_array
+from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_unusual, call_usual, call_with, has_array
 from shiftreset_ad.numbers.memory import protect, read
 from shiftreset_ad.numbers.methods import give_methods, position_of_out, with_named_out
 from shiftreset_ad.numbers.number import Number, is_open, map_numbers, plain_value
@@ -39,7 +39,6 @@ from shiftreset_ad.numbers.remedies import BUILD
 from shiftreset_ad.numbers.sparse import LEAVING_IT_TO_US, asked_by_sparse, matmul
 from shiftreset_ad.numbers.tags import EscapedNumberError
 from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, partition, set_item, sort, ufunc_into
-from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import OBJECT, SEQUENCES, array, gathered, is_of_objects
 from shiftreset_ad.rules.layouts import lies_in
@@ -68,8 +67,9 @@ class ArrayNumber(Number):
             operation = self.operations.get(ufunc)
             if operation is not None:
                 return operation(*inputs)
-            if ufunc in STRUCTURED and not may_have_objects(inputs):
-                return call_with(ufunc, inputs, kwargs)
+            answer = call_usual(ufunc, inputs, kwargs)
+            if answer is not NotImplemented:
+                return answer
         if method == "at":
             return at(ufunc, *inputs)
         if is_of_objects(kwargs.get("out", (None,))[0]):
@@ -83,6 +83,9 @@ class ArrayNumber(Number):
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        answer = call_usual(function, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
         if len(types) > 1 and (may_have_objects(args) or may_have_objects(kwargs.values())):
             if writes_into_objects(function, args):
                 return on_objects(function, args, kwargs)
@@ -92,7 +95,7 @@ class ArrayNumber(Number):
             args, kwargs = with_named_out(function, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return function_into(function, args, kwargs)
-        return call_with(function, args, kwargs)
+        return call_unusual(function, args, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         """NumPy's functions, whatever library the array belongs to."""
@@ -308,7 +311,7 @@ class ArrayNumber(Number):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """`numpy.reshape(x, shape)`; the sizes may be given one by one."""
         options = {} if copy is None else {"copy": copy}
-        return call(np.reshape, self, shape[0] if len(shape) == 1 else shape, order=order, **options)
+        return call_with(np.reshape, (self, shape[0] if len(shape) == 1 else shape, order), options)
 
     def transpose(self, *axes: Any) -> Any:
         """`numpy.transpose(x, axes)`; the axes may be given one by one."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.numbers.dispatch import call, name_of
+from shiftreset_ad.numbers.dispatch import call_unusual, call_usual, name_of
 from shiftreset_ad.numbers.object_arrays import OF_OBJECTS, gathered_in
 from shiftreset_ad.numbers.writing import function_into
 
@@ -63,12 +63,15 @@ def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> A
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = call_usual(function, (self, *args), kwargs)
+        if answer is not NotImplemented:
+            return answer
         arguments = (self, *map(gathered_in, args))
         if len(arguments) > position_of_out(function):
             arguments, kwargs = with_named_out(function, arguments, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return function_into(function, arguments, kwargs)
-        return call(function, *arguments, **kwargs)
+        return call_unusual(function, arguments, kwargs)
 
     method.__doc__ = f"`numpy.{function.__name__}(x, ...)`."
     return method

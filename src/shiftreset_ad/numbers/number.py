@@ -14,6 +14,9 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
 
+# The types of plain values that nobody can write to
+SCALARS = frozenset((int, float, complex, bool, str, slice, type(None), type(Ellipsis), np.float64, np.int64, np.bool_))
+
 
 class Number:
     """A float or an array that is being differentiated: its `primal`, one level below, and the `tag` of its level."""

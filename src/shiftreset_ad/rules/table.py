@@ -11,7 +11,8 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,7 +46,8 @@ class LinearMap(NamedTuple):
     moves: bool = False
 
 
-class Structured(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Structured:
     """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
 
     `differentiate(*args, **kwargs)` takes the function's own arguments, as far as they are supported. It returns the
@@ -54,6 +56,8 @@ class Structured(NamedTuple):
 
     `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
     on the operands. `multilinear` means that it is linear in each operand alone. Any other function needs no mark.
+
+    `parameters` are those that can be given by position.
     """
 
     function: Callable[..., Any]
@@ -63,6 +67,22 @@ class Structured(NamedTuple):
     kept: tuple[str, ...] = ()
     linear: bool = False
     multilinear: bool = False
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The place of each operand among the arguments; after all places, if it can only be given by its name."""
+        known = {name: place for place, name in enumerate(self.parameters)}
+        return tuple([known.get(name, len(known)) for name in self.operands])
+
+    @cached_property
+    def kept_places(self) -> frozenset[int]:
+        """The places of the arguments that are kept."""
+        return frozenset(place for place, name in enumerate(self.parameters) if name in self.kept)
+
+    @cached_property
+    def has_one_operand(self) -> bool:
+        """Whether the first parameter is the only operand."""
+        return self.places == (0,)
 
 
 ELEMENTWISE: dict[Callable[..., Any], Elementwise] = {}
@@ -86,7 +106,13 @@ def structured(
     """Enter the decorated `differentiate` as the rule of `function`. `operands` is by default the first parameter."""
 
     def enter(differentiate: Callable[..., Any]) -> Callable[..., Any]:
-        parameters = tuple(inspect.signature(differentiate).parameters)
+        parameters = tuple(
+            [
+                parameter.name
+                for parameter in inspect.signature(differentiate).parameters.values()
+                if parameter.kind is not parameter.KEYWORD_ONLY
+            ]
+        )
         STRUCTURED[function] = Structured(
             function, operands or parameters[:1], differentiate, parameters, kept, linear, multilinear
         )

@@ -19,9 +19,9 @@ import shiftreset_ad as sr
 from shiftreset_ad import EscapedNumberError, grad
 from shiftreset_ad.modes.series import elementwise as series_operations
 from shiftreset_ad.modes.series.number import Series, unfinished
-from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.installing import install_operators
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.linear_maps import by_linear_maps
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED, Elementwise
 from shiftreset_ad.transforms.taylor import derivative, taylor

@@ -15,8 +15,8 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.modes.tangents import conform, lies_alike, mirrored, unshared
-from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
     copied_part,

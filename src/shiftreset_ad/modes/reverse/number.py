@@ -10,8 +10,8 @@ from shiftreset_ad.boundary.notes import site_of_structured
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import is_selected, root_of
-from shiftreset_ad.numbers.dispatch import by_linear_maps
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.linear_maps import by_linear_maps
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag, capture
@@ -32,7 +32,7 @@ class NumR(ArrayNumber):
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # An error on the way back names the site. To find the line takes 0.2 us: too much for a cheap linear function.
-        self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(4))
+        self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(3))
         return by_linear_maps(self, rule, args, kwargs)
 
     @staticmethod

@@ -30,9 +30,9 @@ from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.series.expansion import Expansion, WrittenWhileUnfinished
 from shiftreset_ad.modes.series.views import mark_views, mirror
 from shiftreset_ad.modes.tangents import conform
-from shiftreset_ad.numbers.dispatch import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.interface import ArrayNumber
+from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import put_all
 from shiftreset_ad.numbers.number import (
     copied_part,

@@ -18,7 +18,7 @@ from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.products import LABELS, contract
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
-from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, join, normalize_axes, normalize_axis, real_part
+from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, normalize_axes, normalize_axis, real_part
 
 # `(stack, *args, **kwargs) -> rows`, or None where the function must be called row by row.
 WAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -136,10 +136,18 @@ def _where(stack: Stack, condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, stack.lined_up(x, ndim), stack.lined_up(y, ndim))
 
 
-@at_once(join)
-def _join(stack: Stack, arrays: list[Any], axis: int) -> Any:
-    axis = normalize_axis(axis, len(shape_of(arrays[0])))
-    return join([stack.all_rows(a) for a in arrays], axis + 1)
+@at_once(np.concatenate)
+def _concatenate(stack: Stack, arrays: list[Any], axis: int | None = 0, **options: Any) -> Any:
+    parts = [stack.all_rows(a) for a in arrays]
+    if axis is None:
+        parts, axis = [np.reshape(x, (shape_of(x)[0], math.prod(shape_of(x)[1:]))) for x in parts], 0
+    return np.concatenate(parts, normalize_axis(axis, len(shape_of(parts[0])) - 1) + 1, **options)
+
+
+@at_once(np.stack)
+def _stack(stack: Stack, arrays: list[Any], axis: int = 0, **options: Any) -> Any:
+    parts = [stack.all_rows(a) for a in arrays]
+    return np.stack(parts, normalize_axis(axis, len(shape_of(parts[0]))) + 1, **options)
 
 
 @at_once(np.sum)

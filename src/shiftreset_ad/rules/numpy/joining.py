@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, reshaped, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.layouts import array_of, in_order
-from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, structured
+from shiftreset_ad.rules.table import LinearMap, composite, functions_of, structured
 
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
@@ -23,61 +23,60 @@ def as_array(part: Any) -> Any:
     return array(part) if isinstance(part, list | tuple) else part
 
 
-@composite(np.concatenate)
-def _concatenate(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if not hasattr(arrays, "__len__"):
-        raise TypeError("The first input argument needs to be a sequence")
-    parts = list(arrays)  # an array gives its rows
-    if dtype is not None:
-        parts = [_cast(as_array(a), np.dtype(dtype), casting) for a in parts]
-    return join([np.ravel(a) for a in parts], 0) if axis is None else join(parts, axis)
+@structured(np.concatenate, linear=True)
+def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    y = np.concatenate(arrays, axis, **options(dtype, casting))
+    shape, place = shape_of(y), 0
+    if axis is None:
+        sizes = [math.prod(shape_of(a)) for a in arrays]
+    else:
+        place = normalize_axis(axis, len(shape))
+        sizes = [shape_of(a)[place] for a in arrays]
+    before, dtype = (slice(None),) * place, dtype_of(y)
+
+    def part(a: Any, start: int, stop: int) -> LinearMap:
+        index = (*before, slice(start, stop))
+        if axis is not None:
+            return LinearMap(lambda x_dot: placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index], moves=True)
+        original = shape_of(a)
+        return LinearMap(
+            lambda x_dot: placed(np.ravel(x_dot), shape, dtype, index),
+            lambda y_bar: reshaped(y_bar[index], original),
+            moves=True,
+        )
+
+    edges = itertools.accumulate(sizes, initial=0)
+    return y, ([part(a, *ends) for a, ends in zip(arrays, itertools.pairwise(edges), strict=True)],)
 
 
-def _cast(a: Any, dtype: Any, casting: Any) -> Any:
-    given = dtype_of(a)
-    if not np.can_cast(given, dtype, casting):
-        raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule {casting!r}")
-    return a if given == dtype else astype(a, dtype)
+def options(dtype: Any, casting: Any) -> dict[str, Any]:
+    """The options of a function that joins, if they mean something."""
+    return {} if dtype is None else {"dtype": dtype, "casting": casting}
 
 
-@dispatched
-def join(arrays: list[Any], axis: int) -> Any:
-    """`np.concatenate` of a list."""
-    return np.concatenate(arrays, axis=axis)
-
-
-@structured(join, linear=True)
-def _join(arrays: list[Any], axis: int) -> Any:
-    y = join(arrays, axis)
-    place = normalize_axis(axis, len(shape_of(y)))
-    edges = [0, *itertools.accumulate(shape_of(a)[place] for a in arrays)]
-    shape, dtype = shape_of(y), dtype_of(y)
-
-    def part(start: int, stop: int) -> LinearMap:
-        index = (slice(None),) * place + (slice(start, stop),)
-        return LinearMap(lambda x_dot: _placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index])
-
-    return y, ([part(start, stop) for start, stop in itertools.pairwise(edges)],)
-
-
-def _placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
+def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
     """`x_dot` in its place among zeros."""
     before, after = list(shape), list(shape)
     axis = len(index) - 1
     before[axis], after[axis] = index[axis].start, shape[axis] - index[axis].stop
-    return np.concatenate([np.zeros(before, dtype), x_dot, np.zeros(after, dtype)], axis=axis)
+    return np.concatenate([np.zeros(before, dtype), x_dot, np.zeros(after, dtype)], axis)
 
 
-@composite(np.stack)
-def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    parts = list(arrays)
-    if len({shape_of(a) for a in parts}) > 1:
-        raise ValueError("all input arrays must have the same shape")
-    ndim = len(shape_of(parts[0])) if parts else 0
-    # The new axis is made by an index, as NumPy does. With `expand_dims`, the answer would lie in memory otherwise.
-    index = (*(slice(None),) * normalize_axis(axis, ndim + 1), None)
-    layers = [a[index] if ndim and hasattr(a, "dtype") else np.expand_dims(a, axis) for a in parts]
-    return np.concatenate(layers, axis=axis, dtype=dtype, casting=casting)
+@structured(np.stack, linear=True)
+def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    y = np.stack(arrays, axis, **options(dtype, casting))
+    shape, dtype = shape_of(y), dtype_of(y)
+    before = (slice(None),) * normalize_axis(axis, len(shape))
+
+    def layer(i: int) -> LinearMap:
+        index = (*before, slice(i, i + 1))
+        return LinearMap(
+            lambda x_dot: placed(np.expand_dims(x_dot, axis), shape, dtype, index),
+            lambda y_bar: y_bar[(*before, i)],
+            moves=True,
+        )
+
+    return y, ([layer(i) for i in range(len(arrays))],)
 
 
 @composite(np.vstack)
@@ -109,7 +108,9 @@ def _column_stack(tup: Any) -> Any:
 
 @composite(np.append)
 def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    return np.concatenate([arr, values], axis=axis)
+    if axis is None:
+        return np.concatenate([np.ravel(as_array(arr)), np.ravel(as_array(values))])
+    return np.concatenate([arr, values], axis)
 
 
 @composite(np.ediff1d)

@@ -13,7 +13,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.layouts import in_order, order_of
-from shiftreset_ad.rules.numpy.joining import as_array, join
+from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import along
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite
@@ -118,7 +118,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         parts = sides(y, axis, widths, options[axis])
         before, after = (_fitted(part, y, axis, width) for part, width in zip(parts, widths, strict=True))
-        y = join([before, y, after], axis)
+        y = np.concatenate([before, y, after], axis)
     order = order_of(array)
     return np.copy(y, order=order) if y is array else in_order(y, order)
 

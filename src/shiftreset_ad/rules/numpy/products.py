@@ -79,6 +79,11 @@ def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b:
     return pullback_a, pullback_b
 
 
+def as_array(x: Any) -> Any:
+    """A list, or a table of pandas, as an array; any other operand as it is."""
+    return x if hasattr(x, "__array_function__") else np.array(x)
+
+
 def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: Any, summed_b: Any) -> Answer:
     """The rule of a product that sums over these pairs of axes. The answer has the other axes of `a`, then of `b`."""
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
@@ -109,6 +114,7 @@ def _dot(a: Any, b: Any) -> Answer:
     if ndim_a == 0 or ndim_b == 0:
         return contraction(np.dot, a, b, [], [])
     if ndim_a <= 2 and ndim_b <= 2:
+        a, b = as_array(a), as_array(b)
         return bilinear(np.dot, a, b, _matmul_pullbacks(a, b, ndim_a, ndim_b))
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
 

@@ -12,7 +12,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.indexing import At, frozen_index
 from shiftreset_ad.rules.layouts import in_order, order_of
-from shiftreset_ad.rules.numpy.joining import as_array, join
+from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.shapes import normalize_axes, normalize_axis
 from shiftreset_ad.rules.stand_ins import ask, is_staged
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, linear, structured
@@ -129,7 +129,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = np.broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     # NumPy says where the elements go, as it does not depend on their values.
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
-    return in_order(np.take(join([arr, values], axis), order, axis), order_of(arr))
+    return in_order(np.take(np.concatenate([arr, values], axis), order, axis), order_of(arr))
 
 
 def _in_dtype_of(arr: Any, values: Any) -> Any:

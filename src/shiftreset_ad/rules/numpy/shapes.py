@@ -15,7 +15,6 @@ from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
 from shiftreset_ad.rules.layouts import array_of, is_scalar
-from shiftreset_ad.rules.numpy.joining import join
 from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
 
 __all__ = [  # also the functions that other modules define
@@ -23,7 +22,6 @@ __all__ = [  # also the functions that other modules define
     "constant_of",
     "imaginary_part",
     "in_precision",
-    "join",
     "normalize_axes",
     "normalize_axis",
     "real_part",

@@ -142,8 +142,8 @@ def require_known_levels(operator: str, answers: Sequence[Any], leaves: Sequence
         raise ControlError(
             f"{operator}: the result depends on a number that is being differentiated and was found neither in the "
             "arguments nor in what the function closes over: it is in a global, for example, or in an attribute of an "
-            "object. Pass it as an argument. A pullback of vjp and a linear map of linearize hold such numbers too: make "
-            "them inside the function"
+            "object. Pass it as an argument. A pullback of vjp and a linear map of linearize hold such numbers too: "
+            "make them inside the function"
         )
 
 

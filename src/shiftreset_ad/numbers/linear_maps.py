@@ -1,0 +1,77 @@
+"""How the linear maps of its rule carry out a structured operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftreset_ad.numbers.number import SCALARS, Number, has_number
+from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.building import SEQUENCES
+
+
+def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Carry out a structured operation by its linear maps, for the operands that have the tag of `number`."""
+    tag = number.tag
+    if args and args[0] is number and rule.has_one_operand:  # the usual case, for speed
+        answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
+        return number.linearized(tag, answer, [(number, linear_map)])
+    values = [
+        arg if type(arg) in SCALARS else lowered(arg, number, place in rule.kept_places)
+        for place, arg in enumerate(args)
+    ]
+    named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()}
+    answer, maps = rule.differentiate(*values, **named_values)
+    active: list[tuple[Number, LinearMap]] = []
+    for arg, linear_map in zip(operands_of(rule, args, kwargs), maps, strict=True):
+        if issubclass(type(arg), Number):
+            if arg.tag is tag:
+                active.append((arg, linear_map))
+        elif type(arg) in SEQUENCES:
+            pair(arg, linear_map, tag, active)
+    return number.linearized(tag, answer, active)
+
+
+def lowered(arg: Any, number: Number, is_kept: bool) -> Any:
+    """An argument as the rule takes it: the values of numbers that have the tag of `number`, and constants as they will
+    be read again, if the rule keeps this argument.
+    """
+    if issubclass(type(arg), Number) and arg.tag is number.tag:
+        return arg.primal
+    if type(arg) in SEQUENCES and (is_kept or has_number(arg)):
+        return [lowered(part, number, is_kept) for part in arg]
+    return number.frozen(arg, number.tag) if is_kept else arg
+
+
+def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The operands of a structured operation, as they were given, in the order of the rule."""
+    given = len(args)
+    return [
+        args[place] if place < given else kwargs.get(name)
+        for name, place in zip(rule.operands, rule.places, strict=True)
+    ]
+
+
+def pair(parts: Any, linear_maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
+    """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
+    if not has_number(parts):
+        return
+    if isinstance(linear_maps, LinearMap):
+        raise TypeError(
+            "a list of numbers that are being differentiated was given for an array. "
+            "Use numpy.stack([x, y]) to build an array from numbers"
+        )
+    for part, linear_map in zip(parts, linear_maps, strict=True):
+        if issubclass(type(part), Number):
+            if part.tag is tag:
+                active.append((part, linear_map))
+        elif type(part) in SEQUENCES:
+            pair(part, linear_map, tag, active)
+
+
+def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
+    """Whether the function is linear in a list of arrays, all together, and the list is its first argument.
+
+    A map for each part would make an answer of full size for each part, and so take O(n^2) for n parts.
+    """
+    return rule.linear and type(args[0]) in SEQUENCES and rule.has_one_operand
