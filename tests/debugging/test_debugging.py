@@ -7,6 +7,7 @@ import gc
 import re
 import threading
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -615,7 +616,7 @@ def test_an_error_of_linear_maps_names_the_line(monkeypatch):
             answer, maps = rule.differentiate(*args, **kwargs)
             return answer, [linear_map._replace(pullback=fail) for linear_map in maps]
 
-        monkeypatch.setitem(sr.rules.STRUCTURED, function, rule._replace(differentiate=differentiate))
+        monkeypatch.setitem(sr.rules.STRUCTURED, function, replace(rule, differentiate=differentiate))
         for call in calls:
             found = noted(lambda call=call: grad(call)(np.ones(3)), np.linalg.LinAlgError)
             assert found == [{f: "all", method: "by a method", g: "product", h: "another product"}[call]]
@@ -685,7 +686,7 @@ def test_a_part_of_a_composite_operation_is_named(function, told, monkeypatch):
         answer, maps = rule.differentiate(*args, **kwargs)
         return answer, [linear_map._replace(pullback=fail) for linear_map in maps]
 
-    monkeypatch.setitem(sr.rules.STRUCTURED, function, rule._replace(differentiate=differentiate))
+    monkeypatch.setitem(sr.rules.STRUCTURED, function, replace(rule, differentiate=differentiate))
     definition = eval(compile(f"lambda x: np.{function.__name__}(x)", sr.rules.__file__, "eval"), {"np": np})
     monkeypatch.setitem(sr.rules.COMPOSITE, np.flip, definition)
     with pytest.raises(np.linalg.LinAlgError) as caught:

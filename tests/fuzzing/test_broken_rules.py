@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def with_maps(patch: Patch, function: Any, change: Callable[[Any], Any]) -> None
         y, (linear_map,) = rule.differentiate(*args, **kwargs)
         return y, (change(linear_map),)
 
-    patch.setitem(STRUCTURED, function, rule._replace(differentiate=differentiate))
+    patch.setitem(STRUCTURED, function, replace(rule, differentiate=differentiate))
 
 
 def a_wrong_partial(patch: Patch) -> None:

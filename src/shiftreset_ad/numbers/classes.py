@@ -18,8 +18,9 @@ from numpy import ndarray
 from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.numbers.refusals import require_no_shuffle
 
-# Functions that ask on behalf of others: `isinstance` of an abstract class, and `numpy.isscalar`.
-ASKING_FOR_OTHERS = {ABCMeta.__instancecheck__.__code__, inspect.unwrap(np.isscalar).__code__}
+# Functions that ask on behalf of others: `isinstance` of an abstract class, and `numpy.isscalar`. They are known by
+# the ids of their code, as hashing code takes long.
+ASKING_FOR_OTHERS = {id(ABCMeta.__instancecheck__.__code__), id(inspect.unwrap(np.isscalar).__code__)}
 
 # Packages and modules that are told the truth: this package; packages that hand arrays to code in C, and refuse other
 # objects, or take them as they are; `numpy.mean` of an array of objects, as it would write to an array; `Fraction`, as
@@ -30,7 +31,7 @@ KNOWING = {"shiftreset_ad", "scipy", "pandas", "xarray", "sklearn", "numpy._core
 def class_for_isinstance(x: Number) -> type:
     """The class of `x` for the code that asks, which is the caller of this getter of `__class__`."""
     frame = sys._getframe(1)
-    while frame.f_code in ASKING_FOR_OTHERS and frame.f_back is not None:
+    while id(frame.f_code) in ASKING_FOR_OTHERS and frame.f_back is not None:
         frame = frame.f_back
         if "shuffle" in frame.f_code.co_names:  # `shuffle` asks for a sequence before it swaps anything
             require_no_shuffle(frame)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -58,11 +59,17 @@ def call_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The answer of a structured operation, if its arguments can be taken as they are; otherwise NotImplemented."""
-    rule = STRUCTURED.get(function)
-    if rule is None or len(args) > len(rule.parameters):
-        return NotImplemented
+    """The answer of a function by its rule, if its arguments can be taken as they are; otherwise NotImplemented."""
     if kwargs and ("out" in kwargs or not SCALARS.issuperset(map(type, kwargs.values()))):
+        return NotImplemented
+    rule = STRUCTURED.get(function)
+    if rule is None:
+        definition = COMPOSITE.get(function)
+        is_usual = definition is not None and function not in ON_ARRAYS and len(args) <= position_of_out(function)
+        if not is_usual or newest_of_usual(args, None) is UNUSUAL:
+            return NotImplemented
+        return _composed(function, definition, args, kwargs)
+    if len(args) > len(rule.parameters):
         return NotImplemented
     number = newest_of_usual(args, rule)
     if number is None or number is UNUSUAL or (number is args[0] and function in OF_LISTS):
@@ -95,6 +102,11 @@ def call_unusual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             return function(*args, **kwargs)
         raise _no_rule(name_of(function))
     args = tuple([with_arrays(function, arg) if type(arg) in SEQUENCES else arg for arg in args])
+    return _composed(function, definition, args, kwargs)
+
+
+def _composed(function: Callable[..., Any], definition: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer by a definition by other functions."""
     watch = watcher.get()
     try:
         return definition(*args, **kwargs) if watch is None else watch.composite(definition, args, kwargs)
@@ -154,7 +166,7 @@ def name_of(function: Callable[..., Any]) -> str:
 def newest_of_usual(args: Sequence[Any], rule: Structured | None) -> Any:
     """The newest number among arguments, None if there is none, and UNUSUAL if one has to be looked at more closely.
 
-    Without a rule, these are the parts of a list that is an operand.
+    With a rule, a number may only be an operand, or a part of a list that is an operand of a function of lists.
     """
     found = None
     for place, arg in enumerate(args):
@@ -178,6 +190,17 @@ def newest_of_usual(args: Sequence[Any], rule: Structured | None) -> Any:
             if found is None or number.tag.serial > found.tag.serial:
                 found = number
     return found
+
+
+@cache
+def position_of_out(function: Callable[..., Any]) -> float:
+    """The place of `out` among the positional arguments of a NumPy function; infinite if it has none."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # older releases have no signatures of functions in C
+        parameters = {}.values()
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    return names.index("out") if "out" in names else math.inf
 
 
 def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

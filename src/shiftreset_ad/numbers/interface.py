@@ -17,9 +17,17 @@ from shiftreset_ad.array_api import Wrapped, is_foreign
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.classes import class_for_isinstance
-from shiftreset_ad.numbers.dispatch import call, call_ufunc, call_unusual, call_usual, call_with, has_array
+from shiftreset_ad.numbers.dispatch import (
+    call,
+    call_ufunc,
+    call_unusual,
+    call_usual,
+    call_with,
+    has_array,
+    position_of_out,
+)
 from shiftreset_ad.numbers.memory import protect, read
-from shiftreset_ad.numbers.methods import give_methods, position_of_out, with_named_out
+from shiftreset_ad.numbers.methods import give_methods, with_named_out
 from shiftreset_ad.numbers.number import Number, is_open, map_numbers, plain_value
 from shiftreset_ad.numbers.object_arrays import (
     MEANS,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
@@ -16,18 +18,23 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
     if args and args[0] is number and rule.has_one_operand:  # the usual case, for speed
         answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
         return number.linearized(tag, answer, [(number, linear_map)])
-    values = [
-        arg if type(arg) in SCALARS else lowered(arg, number, place in rule.kept_places)
-        for place, arg in enumerate(args)
-    ]
-    named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()}
+    values, kept = list(args), rule.kept_places
+    for place, arg in enumerate(args):
+        kind = type(arg)
+        if kind is ndarray:
+            if place in kept:
+                values[place] = number.frozen(arg, tag)
+        elif kind not in SCALARS and (kind not in SEQUENCES or place in rule.places or place in kept):
+            values[place] = lowered(arg, number, place in kept)
+    named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, **named_values)
     active: list[tuple[Number, LinearMap]] = []
     for arg, linear_map in zip(operands_of(rule, args, kwargs), maps, strict=True):
-        if issubclass(type(arg), Number):
+        kind = type(arg)
+        if issubclass(kind, Number):
             if arg.tag is tag:
                 active.append((arg, linear_map))
-        elif type(arg) in SEQUENCES:
+        elif kind in SEQUENCES:
             pair(arg, linear_map, tag, active)
     return number.linearized(tag, answer, active)
 
@@ -36,27 +43,28 @@ def lowered(arg: Any, number: Number, is_kept: bool) -> Any:
     """An argument as the rule takes it: the values of numbers that have the tag of `number`, and constants as they will
     be read again, if the rule keeps this argument.
     """
-    if issubclass(type(arg), Number) and arg.tag is number.tag:
+    kind = type(arg)
+    if issubclass(kind, Number) and arg.tag is number.tag:
         return arg.primal
-    if type(arg) in SEQUENCES and (is_kept or has_number(arg)):
+    if kind in SEQUENCES:
         return [lowered(part, number, is_kept) for part in arg]
     return number.frozen(arg, number.tag) if is_kept else arg
 
 
 def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The operands of a structured operation, as they were given, in the order of the rule."""
-    given = len(args)
-    return [
-        args[place] if place < given else kwargs.get(name)
-        for name, place in zip(rule.operands, rule.places, strict=True)
-    ]
+    try:
+        return [args[place] for place in rule.places]
+    except IndexError:  # some are given by name, or not at all
+        given = dict(zip(rule.parameters, args, strict=False), **kwargs)
+        return [given.get(name) for name in rule.operands]
 
 
 def pair(parts: Any, linear_maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
     """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
-    if not has_number(parts):
-        return
-    if isinstance(linear_maps, LinearMap):
+    if type(linear_maps) is LinearMap:
+        if not has_number(parts):
+            return
         raise TypeError(
             "a list of numbers that are being differentiated was given for an array. "
             "Use numpy.stack([x, y]) to build an array from numbers"

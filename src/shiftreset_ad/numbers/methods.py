@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.numbers.dispatch import call_unusual, call_usual, name_of
+from shiftreset_ad.numbers.dispatch import call_unusual, call_usual, name_of, position_of_out
 from shiftreset_ad.numbers.object_arrays import OF_OBJECTS, gathered_in
 from shiftreset_ad.numbers.writing import function_into
 
@@ -26,17 +24,6 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 INSTEAD = {"flat": "x.ravel()"}
-
-
-@cache
-def position_of_out(function: Callable[..., Any]) -> float:
-    """The place of `out` among the positional arguments of a NumPy function; infinite if it has none."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # older releases have no signatures of functions in C
-        parameters = {}.values()
-    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
-    return names.index("out") if "out" in names else math.inf
 
 
 def with_named_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from shiftreset_ad.rules.annotations import Cotangent
 
 ADD: Any = np.add.reduce
 FLOAT64 = np.dtype(float64)
-SMALL = 1000  # up to so many elements, a copy is quicker than a view that repeats them
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -70,13 +68,3 @@ def reshaped(x: Any, shape: Any, order: Any = "C") -> Any:
 def transposed(x: Any) -> Any:
     """`np.transpose`. For a plain array, ask for the attribute."""
     return x.T if type(x) is ndarray else np.transpose(x)
-
-
-def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    """`np.broadcast_to`, but a copy for a small plain array or scalar."""
-    kind = type(x)
-    if (kind is float64 or kind is ndarray) and math.prod(shape) <= SMALL:
-        y = np.empty(shape, x.dtype)
-        y[...] = x
-        return y
-    return np.broadcast_to(x, shape)

@@ -7,6 +7,7 @@ products are selected by this mask. A zero from arithmetic is an ordinary zero: 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import LinearMap
+
+PLAIN = (ndarray, bool, np.bool_, list, tuple)
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -35,7 +38,21 @@ class Masked:
         self.mask = mask
 
     def __rmul__(self, factor: Any) -> Masked:
-        return Masked(selected(self.mask, factor * self.values), self.mask)
+        product = factor * self.values
+        if not is_finite(factor, product):
+            product = selected(self.mask, product)
+        return Masked(product, self.mask)
+
+
+def is_finite(factor: Any, product: Any) -> bool:
+    """Whether it is known that a factor is finite, so that its products with zeros are zeros.
+
+    Of an array this is only asked if the product is a number or staged, as to select plain elements takes less time.
+    """
+    kind = type(factor)
+    if kind is ndarray:
+        return type(product) is not ndarray and bool(np.isfinite(factor).all())
+    return (kind is float or kind is int or kind is np.float64) and math.isfinite(factor)
 
 
 def selected(mask: Mask, product: Any) -> Any:
@@ -51,7 +68,7 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     if condition is True:
         return y_bar
     values = np.where(condition, y_bar, 0.0)
-    if isinstance(condition, ndarray | bool | np.bool_ | list | tuple):
+    if isinstance(condition, PLAIN):
         mask: Any = np.asarray(condition, bool)
     elif is_of_numpy(condition):
         mask = condition if getattr(condition, "dtype", None) == np.bool_ else np.not_equal(condition, 0)
@@ -110,12 +127,15 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
     A pullback that only moves elements moves the mask, too. Any other only multiplies and adds: it is called with NaN
     in place of the values that count, and an element that is not NaN afterwards does not depend on them.
     """
-    pullback, moves = linear_map.pullback, linear_map.moves or linear_map.selects
-    x_bar, reached = pullback(y_bar.values), pullback(y_bar.mask if moves else np.where(y_bar.mask, np.nan, 0.0))
+    pullback, mask, moves = linear_map.pullback, y_bar.mask, linear_map.moves or linear_map.selects
+    x_bar = pullback(y_bar.values)
+    if type(x_bar) is Masked and moves:  # each element is in its place, or left out
+        return Masked(x_bar.values, x_bar.mask & mask)
+    reached = pullback(mask if moves else np.where(mask, np.nan, 0.0))
     if type(x_bar) is At:
         return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))
     if type(x_bar) is Masked:
-        return Masked(x_bar.values, x_bar.mask & (reached.values != 0))
+        return Masked(x_bar.values, x_bar.mask & np.isnan(reached.values))
     return masked(x_bar, reached if moves else np.isnan(reached))
 
 

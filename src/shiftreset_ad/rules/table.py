@@ -36,8 +36,10 @@ class LinearMap(NamedTuple):
     """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar.
 
     It `selects` if the pushforward only picks and rearranges elements, none of them twice, and makes a view if it can.
-    Then the pullback can add to such a view of an adjoint. It `moves` if the pullback only moves and copies elements:
-    such a pullback takes the mask of a cotangent, too. The pullback of a map that selects does so.
+    Then the pullback can add to such a view of an adjoint.
+
+    It `moves` if the pullback only moves and copies elements, or leaves some out. Then the pullback moves the mask of a
+    cotangent, too. The pullback of a map that selects does so.
     """
 
     pushforward: Pushforward
@@ -158,7 +160,7 @@ def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[
     """
     for operand in operands:
         for x in operand if isinstance(operand, list | tuple) else (operand,):
-            if hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
+            if type(x) is not np.ndarray and hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
                 answer = x.__array_function__(function, (type(x),), args, {})
                 if answer is not NotImplemented:
                     return answer

@@ -12,6 +12,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import grad
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
+from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.rules.table import functions_of
 from tests.rules.numpy import test_calling, test_grids, test_padding, test_selection
 from tests.rules.three_ways import check, check_call, check_values, every_call, examples, generators
@@ -184,6 +185,7 @@ CASES = {
         (lambda a: np.roll(a, [1, 1], axis=[0, 0]), (3, 2)),
         (lambda a: np.roll(a, 2), ()),
     ],
+    repeated: [(lambda a: repeated(a, (4, 2, 3)), (1, 3)), (lambda a: repeated(a, (2,)), ())],
     np.concatenate: [
         (lambda a, b: np.concatenate([a, b]), (2, 3), (1, 3)),
         (lambda a, b: np.concatenate((a, np.ones((2, 1)), b, a), axis=-1), (2, 3), (2, 0)),

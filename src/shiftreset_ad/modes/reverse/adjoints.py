@@ -64,14 +64,16 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
     is_masked = type(y_bar) is Masked
     for x, linear_map in active:
         x_bar = through(linear_map, y_bar) if is_masked else linear_map.pullback(y_bar)
-        if type(x_bar) is At:
+        if type(x_bar) is ndarray:
+            accumulate(x, x_bar, x_bar.base is None and x_bar is not y_bar)
+        elif type(x_bar) is At:
             contribution = x_bar.y_bar
             if type(contribution) is Masked:
                 accumulate_at(x, x_bar.index, contribution.values, contribution.mask)
             else:
                 accumulate_at(x, x_bar.index, contribution)
         else:
-            accumulate(x, x_bar, owned=type(x_bar) is ndarray and x_bar.base is None and x_bar is not y_bar)
+            accumulate(x, x_bar)
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
@@ -176,6 +178,8 @@ def given_up(x: Accumulator) -> Cotangent:
 
 def conforms(x_bar: Cotangent, primal: Primal) -> bool:
     """Whether `conform` surely has nothing to do. It looks at plain values, as shapes of numbers take longer."""
+    if type(x_bar) is type(primal) is float64:
+        return True
     try:
         x_bar, primal = plain_value(x_bar), plain_value(primal)
     except TypeError:  # a stack has no single value
@@ -189,6 +193,8 @@ def conforms(x_bar: Cotangent, primal: Primal) -> bool:
 def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
     """`x_bar` in the shape and precision of `primal`, real if `primal` is real; a scalar if it has no dimensions."""
     x_bar = unbroadcast(x_bar, shape_of(primal))
+    if type(x_bar) is type(primal) is float64:  # the usual case of broadcasting, for speed
+        return x_bar
     if MET:
         x_bar = in_library_of(primal, x_bar)
     if type(primal) is not float:

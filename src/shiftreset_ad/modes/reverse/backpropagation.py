@@ -31,6 +31,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
+
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
@@ -59,8 +61,8 @@ def operation(tag: Tag, answer: Primal, active: Active) -> Any:
 def pull(operation: Operation) -> None:
     """Accumulate (4): each active operand gets its share of the adjoint of `y`."""
     _, y, active, site = operation
-    y_bar = cotangent(y, site)
-    if y_bar is not None:  # something that counts used y
+    y_bar = y.adjoint
+    if type(y_bar) is ndarray or (y_bar := cotangent(y, site)) is not None:  # something that counts used y
         contribute(active, y_bar)
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.floating_errors import without_warnings
@@ -145,7 +145,7 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
 
 def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
     """The first adjoint of an answer with the value `y`: a window if `y` is a view of an active operand, else ZERO."""
-    array = in_memory(y)
+    array = y if type(y) is ndarray or type(y) is float64 else in_memory(y)
     if type(array) is not ndarray or array.base is None:
         return ZERO
     for x, linear_map in active:

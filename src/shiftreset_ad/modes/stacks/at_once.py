@@ -18,7 +18,7 @@ from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.products import LABELS, contract
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
-from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, normalize_axes, normalize_axis, real_part
+from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, normalize_axes, normalize_axis, real_part, repeated
 
 # `(stack, *args, **kwargs) -> rows`, or None where the function must be called row by row.
 WAYS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -114,7 +114,7 @@ def _transpose(stack: Stack, a: Any, axes: Any = None) -> Any:
     return np.transpose(a.rows, (0, *(axis + 1 for axis in order)))
 
 
-@at_once(np.broadcast_to)
+@at_once(np.broadcast_to, repeated)
 def _broadcast_to(stack: Stack, array: Any, shape: Any) -> Any:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     return np.broadcast_to(stack.lined_up(array, len(sizes)), shape_of(array.rows)[:1] + sizes)

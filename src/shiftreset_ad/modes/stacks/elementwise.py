@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numpy import float64, ndarray
+
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import newest
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
+
+FLOATS = (float, float64, int)
 
 
 def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,4 +40,21 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
             values = [stack.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)]
         return Stack(function(*values), tag)
 
-    return operate
+    def operate_on_two(a: Any, b: Any) -> Any:
+        """The usual cases, for speed: a stack and a plain scalar, or two stacks that are lined up."""
+        if type(a) is Stack:
+            stack, p, q = a, a.rows, b
+            if type(b) is Stack:
+                q = b.rows
+                if a.tag is not b.tag or type(p) is not ndarray or type(q) is not ndarray or p.ndim != q.ndim:
+                    return operate(a, b)
+            elif type(b) not in FLOATS:
+                return operate(a, b)
+        elif type(a) in FLOATS:
+            stack, p, q = b, a, b.rows
+        else:
+            return operate(a, b)
+        stack.tag.require_open()
+        return Stack(function(p, q), stack.tag)
+
+    return operate_on_two if len(rule.partials) == 2 else operate

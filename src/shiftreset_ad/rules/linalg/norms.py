@@ -17,7 +17,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.linalg.matrices import adjoint, real_part_of
 from shiftreset_ad.rules.linalg.singular import decomposition, inverse_or_zero, inverse_sums
 from shiftreset_ad.rules.numpy.products import conjugated
-from shiftreset_ad.rules.numpy.reductions import spreading
+from shiftreset_ad.rules.numpy.reductions import lined_up
 from shiftreset_ad.rules.numpy.shapes import astype, normalize_axes
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
@@ -110,18 +110,20 @@ def length(x: Any, axes: Any, keepdims: Any) -> Any:
 
 @structured(length)
 def _length(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    y = length(x, axes, keepdims)
-    spread = spreading(shape_of(x), axes)
+    y, shape = length(x, axes, keepdims), shape_of(x)
 
     def direction() -> Any:
         """The conjugate of x divided by the length. Where the length is 0, it is 0, and so are all its derivatives."""
-        zero = y == 0
-        return conjugated(x) * spread(np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, y)))
+        whole = lined_up(y, shape, axes)
+        zero = whole == 0
+        if type(zero) is np.bool_ and not zero:
+            return conjugated(x) / whole
+        return conjugated(x) * np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, whole))
 
     return y, (
         LinearMap(
             lambda x_dot: np.sum(real_part_of(direction() * x_dot), axis=axes, keepdims=keepdims),
-            lambda y_bar: direction() * spread(y_bar),
+            lambda y_bar: direction() * lined_up(y_bar, shape, axes),
         ),
     )
 
@@ -135,12 +137,11 @@ def p_norm(x: Any, order: Any, axes: Any, keepdims: Any) -> Any:
 
 @structured(p_norm)
 def _p_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    y = p_norm(x, order, axes, keepdims)
-    spread = spreading(shape_of(x), axes)
+    y, shape = p_norm(x, order, axes, keepdims), shape_of(x)
 
     def direction() -> Any:
         """The conjugate of sign(x) (|x| / y) ** (order - 1), and 0 where x is 0."""
-        whole = spread(y)
+        whole = lined_up(y, shape, axes)
         none = (x == 0) | (whole == 0)
         shares = np.where(none, 1.0, np.absolute(x)) / np.where(none, 1.0, whole)
         return np.where(none, 0.0, conjugated(np.sign(x)) * shares ** (order - 1))
@@ -148,7 +149,7 @@ def _p_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return y, (
         LinearMap(
             lambda x_dot: np.sum(real_part_of(direction() * x_dot), axis=axes, keepdims=keepdims),
-            lambda y_bar: direction() * spread(y_bar),
+            lambda y_bar: direction() * lined_up(y_bar, shape, axes),
         ),
     )
 

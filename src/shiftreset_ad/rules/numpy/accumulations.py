@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, reshaped, shape_of
 from shiftreset_ad.rules.numpy.reductions import normalize_axes
-from shiftreset_ad.rules.numpy.shapes import astype
+from shiftreset_ad.rules.numpy.shapes import astype, normalize_axis
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, require_order, structured
 
 
@@ -19,8 +19,9 @@ def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     shape = shape_of(a)
 
     def transpose(y_bar: Cotangent) -> Cotangent:
-        along = 0 if axis is None else axis
-        return np.reshape(np.flip(np.cumsum(np.flip(y_bar, along), along), along), shape)
+        place = 0 if axis is None else normalize_axis(axis, len(shape_of(y_bar)))
+        from_the_end = (*(slice(None),) * place, slice(None, None, -1))
+        return reshaped(np.cumsum(y_bar[from_the_end], place)[from_the_end], shape)
 
     return linear(a, lambda a: np.cumsum(a, axis=axis, dtype=dtype), transpose)
 

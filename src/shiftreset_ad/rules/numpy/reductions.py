@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.broadcasting import FLOAT64, broadcast, dtype_of, reshaped, shape_of, total
+from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
 from shiftreset_ad.rules.masked import Choice, where_chosen
+from shiftreset_ad.rules.numpy.shapes import broadcast
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
 
@@ -43,9 +45,10 @@ def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
     return math.prod(shape[i] for i in axes)
 
 
-def spreading(shape: tuple[int, ...], axes: tuple[int, ...]) -> Callable[[Any], Any]:
-    """The transpose of a sum over `axes`: it broadcasts the cotangent, with or without `keepdims`, to `shape`."""
-    return lambda y_bar: broadcast(lined_up(y_bar, shape, axes), shape)
+def spread(y_bar: Cotangent, shape: tuple[int, ...], axis: Any) -> Cotangent:
+    """The transpose of a sum over `axis`: it broadcasts the cotangent, with or without `keepdims`, to `shape`."""
+    axes = reduced_axes(axis, shape) if shape_of(y_bar) else ()
+    return broadcast(lined_up(y_bar, shape, axes), shape)
 
 
 def lined_up(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
@@ -82,15 +85,16 @@ def _sum(
     a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
 ) -> Any:
     shape = shape_of(a)
-    spread = spreading(shape, reduced_axes(axis, shape))
     if where is True and initial is NOT_GIVEN:
-        return linear(a, lambda a: total(a, axis, dtype, keepdims), spread, moves=True)
+        return linear(
+            a, lambda a: total(a, axis, dtype, keepdims), lambda y_bar: spread(y_bar, shape, axis), moves=True
+        )
     where = mask_of(where)
     y = np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
     return y, (
         LinearMap(
             lambda x_dot: np.sum(masked(where, x_dot), axis=axis, dtype=dtype, keepdims=keepdims),
-            lambda y_bar: where_chosen(where, spread(y_bar)),
+            lambda y_bar: where_chosen(where, spread(y_bar, shape, axis)),
         ),
     )
 
@@ -98,18 +102,20 @@ def _sum(
 @structured(np.mean, linear=True)
 def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
     shape = shape_of(a)
-    axes = averaged_axes(axis, shape)
-    spread = spreading(shape, axes)
     if where is True:
-        count = count_along(axes, shape) or 1  # without elements there is no derivative, so any number will do
-        return linear(a, lambda a: mean_of(a, count, axis, dtype, keepdims), lambda y_bar: spread(y_bar / count))
+        count = count_along(averaged_axes(axis, shape), shape) or 1  # without elements, any number will do
+        return linear(
+            a,
+            lambda a: mean_of(a, count, axis, dtype, keepdims),
+            lambda y_bar: spread(y_bar / count, shape, axis),
+        )
     where = mask_of(where)
     y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     counts = np.maximum(np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims), 1)
     return y, (
         LinearMap(
             lambda x_dot: np.sum(masked(where, x_dot), axis=axis, dtype=dtype, keepdims=keepdims) / counts,
-            lambda y_bar: where_chosen(where, spread(y_bar / counts)),
+            lambda y_bar: where_chosen(where, spread(y_bar / counts, shape, axis)),
         ),
     )
 
@@ -169,7 +175,6 @@ def _prod(
 ) -> Any:
     shape = shape_of(a)
     axes = reduced_axes(axis, shape)
-    spread = spreading(shape, axes)
     where = mask_of(where)
     y = np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
     to = dtype_of(a) if dtype is None else np.dtype(dtype)  # the elements are converted, and then multiplied
@@ -181,7 +186,7 @@ def _prod(
     return y, (
         LinearMap(
             lambda x_dot: np.sum(masked(where, slope() * in_precision(x_dot, to)), axis=axis, keepdims=keepdims),
-            lambda y_bar: where_chosen(where, slope() * spread(y_bar)),
+            lambda y_bar: where_chosen(where, slope() * lined_up(y_bar, shape, axes)),
         ),
     )
 

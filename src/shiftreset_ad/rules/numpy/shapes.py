@@ -6,16 +6,18 @@ function itself, and not another function that gives the same numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import float64, ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.conversion import astype, constant_of, imaginary_part, in_precision, real_part
 from shiftreset_ad.rules.layouts import array_of, is_scalar
-from shiftreset_ad.rules.table import CONSTANT, composite, functions_of, linear, structured
+from shiftreset_ad.rules.table import CONSTANT, composite, dispatched, functions_of, linear, structured
 
 __all__ = [  # also the functions that other modules define
     "astype",
@@ -27,6 +29,7 @@ __all__ = [  # also the functions that other modules define
     "real_part",
 ]
 
+SMALL = 1000  # up to so many elements, a copy is quicker than a view that repeats them
 normalize_axis = np.lib.array_utils.normalize_axis_index
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
@@ -226,6 +229,30 @@ def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     original = shape_of(array)
     return linear(array, lambda a: np.broadcast_to(a, shape), lambda y_bar: unbroadcast(y_bar, original))
+
+
+def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    """`np.broadcast_to`, but a copy for a small plain array or scalar."""
+    kind = type(x)
+    if kind is not float64 and kind is not ndarray:
+        return repeated(x, shape)
+    if math.prod(shape) > SMALL:
+        return np.broadcast_to(x, shape)
+    y = np.empty(shape, x.dtype)
+    y[...] = x
+    return y
+
+
+@dispatched
+def repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """`broadcast`, as a function that numbers have a rule for: it makes no view, and so costs less."""
+    return broadcast(x, shape) if isinstance(x, ndarray | float64) else np.broadcast_to(x, shape)
+
+
+@structured(repeated, linear=True)
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    original = shape_of(x)
+    return linear(x, lambda x: broadcast(x, shape), lambda y_bar: unbroadcast(y_bar, original))
 
 
 @composite(np.broadcast_arrays)

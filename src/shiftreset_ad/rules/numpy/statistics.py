@@ -16,11 +16,11 @@ from shiftreset_ad.rules.numpy.reductions import (
     NOT_GIVEN,
     count_along,
     given,
+    lined_up,
     mask_of,
     masked,
     normalize_axes,
     reduced_axes,
-    spreading,
 )
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.plain import as_array
@@ -65,7 +65,6 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
         ddof = degrees(ddof, correction)
         shape = shape_of(a)
         axes = reduced_axes(axis, shape)
-        spread = spreading(shape, axes)
         where = mask_of(where)
         y = function(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **given(where=where, mean=mean))
 
@@ -86,19 +85,20 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
             freedom = np.maximum(count - ddof, 0)
             if function is np.var:
                 return 2.0 * centred / freedom
-            flat = spread(y) == 0
+            whole = lined_up(y, shape, axes)
+            flat = whole == 0
             if mean is NOT_GIVEN:  # rounding may have left a deviation where the elements are equal
                 flat = flat | constant_of(a, lambda a: all_equal(a, axes, where))
-            return np.where(flat, 0.0, centred) / (np.where(flat, 1.0, spread(y)) * freedom)
+            return np.where(flat, 0.0, centred) / (np.where(flat, 1.0, whole) * freedom)
 
         return y, (
             LinearMap(
                 lambda x_dot: np.real(np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims)),
-                lambda y_bar: where_chosen(where, slope() * spread(np.real(y_bar))),
+                lambda y_bar: where_chosen(where, slope() * lined_up(np.real(y_bar), shape, axes)),
             ),
             LinearMap(
                 lambda mean_dot: -np.real(np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims)),
-                lambda y_bar: -unbroadcast(slope() * spread(np.real(y_bar)), shape_of(mean)),
+                lambda y_bar: -unbroadcast(slope() * lined_up(np.real(y_bar), shape, axes), shape_of(mean)),
             ),
         )
 

@@ -21,7 +21,7 @@ from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.numpy.accumulations import running_maximum, running_minimum, running_product
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.selection import elements_along
-from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
+from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE, repeated
 from shiftreset_ad.rules.numpy.sorting import rearranged
 from shiftreset_ad.rules.table import functions_of
 
@@ -53,7 +53,7 @@ CLOSED = {
     *functions_of("fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", "fft.hfft", "fft.ihfft", "fft.fftshift"),
     *functions_of("fft.ifftshift", "linalg.trace", "linalg.tensordot", "linalg.matrix_transpose", "linalg.multi_dot"),
     *functions_of("linalg.det", "linalg.slogdet", "linalg.vecdot", "linalg.vector_norm"),
-    *(scatter, astype, real_part, imaginary_part, rearranged, contract, elements_along, assemble),
+    *(scatter, astype, real_part, imaginary_part, rearranged, contract, elements_along, assemble, repeated),
     *(running_product, running_maximum, running_minimum),
 }
 # The same, except that some values make them raise an error.

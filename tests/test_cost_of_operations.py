@@ -1,0 +1,236 @@
+"""What an operation costs, counted: the library's own Python calls, the operations captured, and the calls of NumPy.
+
+Time is not looked at, as a busy machine has none to tell. The bounds are what was counted on CPython 3.11, and a little
+more. Later versions count less, as they have no frames for comprehensions. Whoever makes a step cheaper lowers its
+bound; whoever loses a fast path finds it here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, hvp, jacfwd, jacrev, staged
+from shiftreset_ad.boundary.arguments import all_of
+from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.modes.reverse import kept
+from shiftreset_ad.modes.reverse.recording import Recording
+from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.rules import masked
+
+X, W, C = np.linspace(0.1, 0.4, 4), np.eye(4) * 2.0 + 0.1, np.full(4, 0.3)
+MASK, POSITIONS = np.array([True, False, True, False]), np.array([3, 1, 0, 2])
+Step = Callable[[Any], Any]
+
+
+def chain(step: Step, steps: int) -> Step:
+    def f(x: Any) -> Any:
+        for _ in range(steps):
+            x = step(x)
+        return np.sum(x)
+
+    return f
+
+
+def calls(program: Callable[[], Any]) -> Counter[CodeType]:
+    """How often each function of the library is called; the second time, when all caches are warm."""
+    found: Counter[CodeType] = Counter()
+
+    def look(frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and is_ours(frame.f_code):
+            found[frame.f_code] += 1
+
+    program()
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        program()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+def calls_of(step: Step, order: int = 1) -> Counter[CodeType]:
+    """How often each function of the library is called for one step, there and back."""
+
+    def derivative(steps: int) -> Counter[CodeType]:
+        f = chain(step, steps)
+        return calls(lambda: grad(f)(X) if order == 1 else hvp(f, (X,), (C,)))
+
+    ten = derivative(16)
+    ten.subtract(derivative(6))  # after a few steps, which may differ, each costs the same
+    assert all(count % 10 == 0 for count in ten.values())
+    return Counter({code: count // 10 for code, count in ten.items()})
+
+
+def written(x: Any) -> Any:
+    y = x.copy()
+    y[1:] = x[:-1]
+    return y
+
+
+# A step, and at most so many calls for its gradient, and for its Hessian times a vector.
+STEPS: dict[str, tuple[Step, int, int]] = {
+    "tanh": (lambda x: np.tanh(x), 8, 45),
+    "product with a constant": (lambda x: x * C, 9, 25),
+    "sum": (lambda x: x - np.sum(x), 43, 105),
+    "mean": (lambda x: x - np.mean(x), 48, 116),
+    "largest": (lambda x: x - np.max(x), 59, 143),
+    "length": (lambda x: x / np.linalg.norm(x), 60, 261),
+    "reshape": (lambda x: np.reshape(np.reshape(x, (2, 2)), (4,)), 55, 120),
+    "method reshape": (lambda x: x.reshape(2, 2).reshape(4), 57, 122),
+    "concatenate": (lambda x: np.concatenate([x, C])[:4], 65, 129),
+    "stack": (lambda x: np.stack([x, C])[0], 63, 125),
+    "slice": (lambda x: np.concatenate([x[1:], x[:1]]), 67, 146),
+    "positions": (lambda x: x[POSITIONS], 18, 43),
+    "dot": (lambda x: np.dot(x, C) * x, 46, 204),
+    "matmul": (lambda x: (W @ x) * C, 35, 83),
+    "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 65, 127),
+    "tensordot": (lambda x: np.tensordot(W, x, 1), 42, 89),
+    "solve": (lambda x: np.linalg.solve(W, x) * C, 43, 100),
+    "where": (lambda x: np.where(MASK, x, C), 41, 72),
+    "maximum": (lambda x: np.maximum(x, C), 26, 65),
+    "running sum": (lambda x: np.cumsum(x), 21, 46),
+    "write": (lambda x: written(x), 121, 217),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_takes_so_many_python_calls(name: str) -> None:
+    step, first, second = STEPS[name]
+    assert calls_of(step).total() <= first
+    assert calls_of(step, 2).total() <= second
+
+
+def captures(step: Step) -> int:
+    return len(Recording("vjp", step, all_of("vjp", (X,)))._pending)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: np.concatenate([x, C]),
+        lambda x: np.concatenate((x, C, x), axis=None),
+        lambda x: np.stack([x, C, x], axis=1),
+        lambda x: np.einsum("ij,j->i", W, x),
+        lambda x: np.where(MASK, x, C),
+        lambda x: np.dot(W, x),
+        lambda x: np.linalg.solve(W, x),
+        lambda x: np.max(x),
+        lambda x: np.linalg.norm(x),
+        lambda x: x.reshape(2, 2),
+    ],
+)
+def test_a_function_is_one_operation(step: Step) -> None:
+    assert captures(step) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "copies"),
+    [
+        (lambda x: W @ x, 1),
+        (lambda x: np.einsum("ij,j->i", W, x), 1),
+        (lambda x: np.linalg.solve(W, x), 1),
+        (lambda x: np.where(MASK, x, C), 1),  # of the mask, as the values do not matter
+        (lambda x: np.concatenate([x, C])[:4], 0),
+        (lambda x: np.outer(x, x)[0], 0),
+    ],
+)
+def test_only_constants_that_the_way_back_needs_are_copied(step: Step, copies: int) -> None:
+    assert calls_of(step)[kept.frozen.__code__] == copies
+
+
+# Masks
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: np.reshape(x[:3], (3, 1)),
+        lambda x: np.concatenate([x, C]),
+        lambda x: np.stack([x, C]),
+        lambda x: np.sum(x, keepdims=True),
+        lambda x: np.where(MASK, x, C),
+        lambda x: np.copy(x),
+        lambda x: np.transpose(x),
+    ],
+)
+def test_where_elements_are_moved_the_mask_is_moved_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the pullback is not called again to find it."""
+
+    def f(x: Any) -> Any:
+        y = step(x)
+        return np.sum(np.where(np.zeros(np.shape(y)), y, 1.0) + y[(0,) * len(np.shape(y))])
+
+    expected = grad(f)(X)
+    monkeypatch.setattr(np, "isnan", None)
+    np.testing.assert_array_equal(grad(f)(X), expected)
+
+
+def test_a_finite_factor_is_not_looked_at_element_by_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    selections = []
+    selected = masked.selected
+    monkeypatch.setattr(masked, "selected", lambda mask, product: selections.append(mask) or selected(mask, product))
+    for factor, times in ((0.5, 0), (3, 0), (np.float64(2.0), 0), (np.inf, 1), (C, 1)):
+        selections.clear()
+        with np.errstate(invalid="ignore"):
+            gradient = grad(lambda x, factor=factor: np.sum((factor * x)[1:]))(X)
+        assert gradient[0] == 0.0
+        assert len(selections) == times
+
+
+def test_staged_an_epidemic_has_no_masks() -> None:
+    """Those who have recovered count nowhere, and so most adjoints count only in part."""
+
+    def after_days(rates: Any) -> Any:
+        def slope(y: Any) -> Any:
+            infected = rates[0] * y[0] * y[1]
+            return np.stack([-infected, infected - rates[1] * y[1], rates[1] * y[1]])
+
+        y = np.array([1.0, 0.5, 0.2])
+        for _ in range(5):
+            middle = slope(y + 0.05 * slope(y))
+            y = y + 0.1 * middle
+        return y[1]
+
+    gradient = staged(grad(after_days))
+    gradient(np.array([0.5, 0.3]))
+    (source,) = gradient.sources
+    assert "where(" not in source
+    np.testing.assert_allclose(gradient(np.array([0.4, 0.2])), grad(after_days)(np.array([0.4, 0.2])), rtol=1e-13)
+
+
+# All rows at once
+
+
+@pytest.mark.parametrize("jacobian", [jacfwd, jacrev])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.tensordot(W, x, 1),
+        lambda x: np.tensordot(x, W, ([0], [1])),
+        lambda x: np.tensordot(np.outer(x, C), W),
+        lambda x: np.dot(x, W),
+        lambda x: np.inner(W, x),
+        lambda x: W @ x,
+        lambda x: np.einsum("ij,j->i", W, x),
+        lambda x: np.concatenate([x, C, x]),
+        lambda x: np.stack([C, x], axis=-1),
+        lambda x: np.where(MASK, x, C),
+        lambda x: np.cumsum(x),
+        lambda x: x[POSITIONS],
+        lambda x: x - np.mean(x),
+        lambda x: np.sum(x, axis=0, keepdims=True) * C,
+        lambda x: np.roll(np.transpose(np.reshape(x, (2, 2))), 1, axis=0),
+    ],
+)
+def test_a_jacobian_goes_along_all_rows_at_once(jacobian: Any, f: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = np.stack([grad(lambda x, i=i: np.ravel(f(x))[i])(X) for i in range(np.size(f(X)))])
+    monkeypatch.delattr(Stack, "row_by_row")
+    np.testing.assert_allclose(np.reshape(jacobian(f)(X), expected.shape), expected, rtol=1e-13, atol=1e-15)
