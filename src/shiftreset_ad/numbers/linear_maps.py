@@ -24,7 +24,7 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
         if kind is ndarray:
             if place in kept:
                 values[place] = number.frozen(arg, tag)
-        elif kind not in SCALARS and (kind not in SEQUENCES or place in rule.places or place in kept):
+        elif kind not in SCALARS and (not issubclass(kind, SEQUENCES) or place in rule.places or place in kept):
             values[place] = lowered(arg, number, place in kept)
     named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, **named_values)
@@ -34,7 +34,7 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
         if issubclass(kind, Number):
             if arg.tag is tag:
                 active.append((arg, linear_map))
-        elif kind in SEQUENCES:
+        elif issubclass(kind, SEQUENCES):
             pair(arg, linear_map, tag, active)
     return number.linearized(tag, answer, active)
 
@@ -46,7 +46,7 @@ def lowered(arg: Any, number: Number, is_kept: bool) -> Any:
     kind = type(arg)
     if issubclass(kind, Number) and arg.tag is number.tag:
         return arg.primal
-    if kind in SEQUENCES:
+    if issubclass(kind, SEQUENCES):
         return [lowered(part, number, is_kept) for part in arg]
     return number.frozen(arg, number.tag) if is_kept else arg
 
@@ -73,7 +73,7 @@ def pair(parts: Any, linear_maps: Any, tag: Tag, active: list[tuple[Number, Line
         if issubclass(type(part), Number):
             if part.tag is tag:
                 active.append((part, linear_map))
-        elif type(part) in SEQUENCES:
+        elif isinstance(part, SEQUENCES):
             pair(part, linear_map, tag, active)
 
 
@@ -82,4 +82,4 @@ def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:
 
     A map for each part would make an answer of full size for each part, and so take O(n^2) for n parts.
     """
-    return rule.linear and type(args[0]) in SEQUENCES and rule.has_one_operand
+    return rule.linear and isinstance(args[0], SEQUENCES) and rule.has_one_operand
