@@ -32,8 +32,7 @@ SMALL = {
 def eval_arguments(name: str, args: argparse.Namespace) -> list[str]:
     if name == "hello":
         return []
-    # A first run compiles, so there are some more runs, however long it takes.
-    runs = ["--min-runs", "3", "--min-seconds", f"{args.seconds}"]
+    runs = ["--min-runs", f"{args.runs}", "--min-seconds", f"{args.seconds}"]
     return [*runs, *(SMALL[name].split() if args.size == "small" else args.arguments)]
 
 
@@ -45,6 +44,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--size", choices=("small", "full"), default="small", help="full: what the evals do by default")
     parser.add_argument("--arguments", nargs=argparse.REMAINDER, default=[], help="of the evals, with --size full")
     parser.add_argument("--seconds", type=float, default=1.0, help="for which each function runs again and again")
+    parser.add_argument("--runs", type=int, default=3, help="how many there are at least: the first may compile")
     parser.add_argument("--rounds", type=int, default=1, help="the tools take turns so often")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds after which a tool has failed")
     parser.add_argument("--python", default=sys.executable, help="the interpreter for GradBench's own programs")

@@ -20,7 +20,9 @@ def cost(points: Any, centres: Any) -> Any:
 
 def nearest(points: Any, centres: Any) -> Any:
     """The index of the nearest centre, for each point: the square of the point itself is the same for all centres."""
-    return np.argmin(np.sum(centres * centres, axis=1) - 2.0 * (points @ centres.T), axis=1)
+    distances = points @ (-2.0 * centres.T)
+    distances += np.sum(centres * centres, axis=1)
+    return np.argmin(distances, axis=1)
 
 
 def newton_step(points: Any, centres: Any) -> Any:

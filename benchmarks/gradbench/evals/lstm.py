@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from benchmarks.gradbench.function import Function
 from shiftreset_ad import grad
@@ -27,18 +28,14 @@ def loss(parameters: Any, state: Any, sequence: Any) -> Any:
 def layer(weight: Any, bias: Any, hidden: Any, cell: Any, x: Any) -> Any:
     """The hidden states after each element of `x`."""
     (forget_w, in_w, out_w, change_w), (forget_b, in_b, out_b, change_b) = np.split(weight, 4), np.split(bias, 4)
-    forgets, outs = sigmoid(x * forget_w + forget_b), sigmoid(x * out_w + out_b)
+    forgets, outs = expit(x * forget_w + forget_b), expit(x * out_w + out_b)
     states = []
     for forget, out in zip(forgets, outs, strict=True):
-        change = sigmoid(hidden * in_w + in_b) * np.tanh(hidden * change_w + change_b)
+        change = expit(hidden * in_w + in_b) * np.tanh(hidden * change_w + change_b)
         cell = cell * forget + change
         hidden = out * np.tanh(cell)
         states.append(hidden)
     return np.stack(states)
-
-
-def sigmoid(x: Any) -> Any:
-    return 1.0 / (1.0 + np.exp(-x))
 
 
 def read(message: Any) -> tuple[Any, ...]:
