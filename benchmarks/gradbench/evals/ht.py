@@ -29,7 +29,7 @@ class Hand(NamedTuple):
 
 
 def vertices(theta: Any, hand: Hand) -> Any:
-    """Where the skin is in a pose: a rotation, a translation, and the angles of the fingers."""
+    """Where the skin is in a pose, but for the translation: a rotation, and the angles of the fingers."""
     angles = zeros((len(hand.parents), 2))
     angles[BONES, AXES] = theta[6:]
     base = hand.relatives
@@ -38,8 +38,8 @@ def vertices(theta: Any, hand: Hand) -> Any:
     for parent, relative in zip(hand.parents, relatives, strict=True):
         absolutes.append(relative if parent < 0 else absolutes[parent] @ relative)
     moves = (np.stack(absolutes) @ hand.inverse_absolutes)[:, :3, :]
-    places = hand.skin @ np.transpose(moves, (0, 2, 1)).reshape(-1, 3) * hand.mirror
-    return places @ global_rotation(theta[:3]).T + theta[3:6]
+    turned = (global_rotation(theta[:3]) * hand.mirror) @ moves
+    return hand.skin @ np.transpose(turned, (0, 2, 1)).reshape(-1, 3)
 
 
 def bone_rotations(angles: Any) -> Any:
@@ -64,10 +64,10 @@ def errors(theta: Any, us: Any, hand: Hand, corners: Any, points: Any) -> Any:
     """From each point to its vertex, or to its place on a triangle, if there are places."""
     places = vertices(theta, hand)
     if us is None:
-        return points - places[corners]
+        return points - theta[3:6] - places[corners]
     u, v = us[:, :1], us[:, 1:]
     a, b, c = corners.T
-    return points - (u * places[a] + v * places[b] + (1.0 - u - v) * places[c])
+    return points - theta[3:6] - (u * places[a] + v * places[b] + (1.0 - u - v) * places[c])
 
 
 def jacobian(theta: Any, us: Any, *rest: Any) -> Any:
