@@ -12,6 +12,7 @@ LEAST = {
     "numbers.writing.MANY": 0,
     "modes.reverse.elementwise.LARGE": 0,
     "rules.broadcasting.SMALL": 0,
+    "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,
     "staging.steps.trace.SMALL": 0,
     "transforms.jacobians.MIXED_AT_MOST": 1,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_indices
 
 from shiftreset_ad import grad
+from shiftreset_ad.rules import indexing
 from shiftreset_ad.rules.indexing import At, frozen_index, scatter, scatter_into
 from tests.rules.three_ways import check, examples, generators
 
@@ -178,3 +179,45 @@ def test_a_part_says_where_it_belongs():
 
 
 CASES = {operator.getitem: test_indices, scatter: test_scatter_is_the_transpose_of_reading}
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(
+    ("shape", "index"),
+    [
+        ((5, 3), [0, 4, 0, -1, 2, -5]),
+        ((5, 3, 2), [[0, 4], [0, -1]]),
+        ((5, 0), [0, 0]),
+        ((5, 3), []),
+        ((4, 3), np.array([3, 3, 0], np.uint8)),
+        ((4, 3), np.int8([-4, 3, -4])),
+    ],
+)
+def test_rows_are_added_as_by_add_at(shape, index, dtype, few, monkeypatch):
+    """Bit for bit, in the same order; one row may be given for all."""
+    monkeypatch.setattr(indexing, "FEW", few)
+    generator = np.random.default_rng(1)
+    index = np.array(index, np.intp) if isinstance(index, list) else index
+    array = generator.normal(size=shape).astype(dtype)
+    for rows in (index.shape + shape[1:], shape[1:]):
+        values = generator.normal(size=rows) * 10.0 ** generator.integers(-9, 9, rows)
+        found, expected = array.copy(), array.copy()
+        indexing.scatter_into(found, index, values)
+        np.add.at(expected, index, values)
+        assert np.array_equal(found, expected)
+
+
+def test_many_rows_are_not_added_row_by_row(monkeypatch):
+    """`numpy.add.at` takes five times as long for rows as for elements."""
+    seen = []
+
+    class Add:
+        @staticmethod
+        def at(array, index, values):
+            seen.append(array.ndim)
+
+    monkeypatch.setattr(indexing.np, "add", Add)
+    indexing.scatter_into(np.zeros((100, 20)), np.arange(100), np.ones((100, 20)))
+    indexing.scatter_into(np.zeros((100, 20))[:, ::2], np.arange(100), np.ones((100, 10)))
+    assert seen == [1, 2]
