@@ -459,6 +459,26 @@ def test_rules_and_defaults_that_are_given_anew() -> None:
     assert jvp(inner, (1.0,), (1.0,))[1] == 5.0
 
 
+def test_a_default_that_is_an_array_from_now_on() -> None:
+    """It is kept as it was at the call."""
+
+    def scaled(z, factor=2.0):
+        return factor * z
+
+    f = custom_vjp(lambda z: scaled(z))
+    f.defvjp(lambda z: (scaled(z), None), lambda _, g: (scaled(g),))
+
+    def h(x):
+        factor = np.array([3.0, 5.0])
+        scaled.__defaults__ = (factor,)
+        y = f(x)
+        factor[:] = 0.0
+        return np.sum(y)
+
+    assert [grad(f)(1.0) for _ in range(3)] == [2.0] * 3
+    np.testing.assert_array_equal(grad(h)(X), [3.0, 5.0])
+
+
 def test_an_error_in_a_rule_leaves_nothing_for_the_next_call() -> None:
     c, is_broken = np.ones(2), True
 
