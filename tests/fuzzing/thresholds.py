@@ -11,7 +11,7 @@ LEAST = {
     "transforms.directions.AT_MOST": 8,  # a few at once, and a rest
     "numbers.writing.MANY": 0,
     "modes.reverse.elementwise.LARGE": 0,
-    "rules.broadcasting.SMALL": 0,
+    "rules.numpy.shapes.SMALL": 0,
     "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,
     "staging.steps.trace.SMALL": 0,
