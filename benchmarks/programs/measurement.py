@@ -30,8 +30,9 @@ def measured(name: str, libraries: list[str], rounds: int, small: bool) -> Row:
     prepared = {library: LIBRARIES[library](subject) for library in libraries if library not in subject.without}
     derivatives = {library: each.derivative for library, each in prepared.items()}
     first_seconds = {library: duration(derivative, 1, time.process_time) for library, derivative in derivatives.items()}
-    check_agreement(prepared)
-    check_slope(subject, prepared[libraries[0]])
+    if prepared:
+        check_agreement(prepared)
+        check_slope(subject, next(iter(prepared.values())))
     seconds = best_of(rounds, derivatives, time.process_time)
     peaks = {library: each.peak() for library, each in prepared.items() if each.peak}
     return Row(name, seconds, first_seconds, peaks)

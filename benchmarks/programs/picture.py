@@ -17,7 +17,9 @@ COLOURS |= {"autograd": "#000000", "JAX, compiled": "#17becf"}
 def draw(rows: list[Row], libraries: list[str], file: Path) -> None:
     """Draw the times over those of autograd, or of the last library where autograd is not timed."""
     unit = "autograd" if "autograd" in libraries else libraries[-1]
-    rows = sorted(rows, key=lambda row: row.seconds[libraries[0]] / row.seconds[unit], reverse=True)
+    first = libraries[0]
+    rows = [row for row in rows if {first, unit} <= row.seconds.keys()]
+    rows.sort(key=lambda row: row.seconds[first] / row.seconds[unit], reverse=True)
     with mpl.rc_context({"svg.fonttype": "none"}):
         figure = Figure(figsize=(9.0, 1.5 + 0.3 * len(rows)), layout="constrained")
         axes = figure.subplots()
