@@ -157,8 +157,13 @@ def _sign_of_det(a: Any) -> Any:
 
 def inverse_of_any(a: Any) -> Any:
     """The inverse; for a singular matrix, the adjugate divided by zero, which is infinite or NaN."""
-    if np.any(constant_of(a, lambda a: np.linalg.slogdet(a).sign) == 0):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            det = np.linalg.det(a)
-            return adjugate(a, det) / np.expand_dims(det, (-2, -1))
-    return np.linalg.inv(a)
+    if type(a) is np.ndarray:
+        try:
+            return np.linalg.inv(a)
+        except np.linalg.LinAlgError:  # by the same test as that of the sign, which would take another factorization
+            pass
+    elif not np.any(constant_of(a, lambda a: np.linalg.slogdet(a).sign) == 0):
+        return np.linalg.inv(a)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        det = np.linalg.det(a)
+        return adjugate(a, det) / np.expand_dims(det, (-2, -1))
