@@ -60,21 +60,19 @@ def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any])
         return [given.get(name) for name in rule.operands]
 
 
-def pair(parts: Any, linear_maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
+def pair(parts: Any, maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
     """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
-    if type(linear_maps) is LinearMap:
-        if not has_number(parts):
-            return
-        raise TypeError(
-            "a list of numbers that are being differentiated was given for an array. "
-            "Use numpy.stack([x, y]) to build an array from numbers"
-        )
-    for part, linear_map in zip(parts, linear_maps, strict=True):
-        if issubclass(type(part), Number):
-            if part.tag is tag:
-                active.append((part, linear_map))
-        elif isinstance(part, SEQUENCES):
-            pair(part, linear_map, tag, active)
+    for place, part in enumerate(parts):
+        kind = type(part)
+        if issubclass(kind, Number) and part.tag is not tag:
+            continue
+        if issubclass(kind, Number) and type(maps) is not LinearMap:
+            active.append((part, maps(place) if callable(maps) else maps[place]))
+        elif has_number(part):
+            raise TypeError(
+                "a list of numbers that are being differentiated was given for an array. "
+                "Use numpy.stack([x, y]) to build an array from numbers"
+            )
 
 
 def is_linear_in_list(rule: Structured, args: tuple[Any, ...]) -> bool:

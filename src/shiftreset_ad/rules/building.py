@@ -54,7 +54,7 @@ def _assemble(scalars: list[Any]) -> Any:
             lambda y_bar: y_bar[i],
         )
 
-    return y, ([element(i) for i in range(size)],)
+    return y, (element,)
 
 
 def array(parts: Any) -> Array:

@@ -137,7 +137,8 @@ def _getitem(x: Any, index: Any) -> Any:
 
 @structured(scatter, linear=True)
 def _scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    def part(index: Any) -> LinearMap:
+    def part(i: int) -> LinearMap:
+        index = indices[i]
         return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: read(y_bar, index))
 
-    return scatter(values, indices, shape, dtype), ([part(index) for index in indices],)
+    return scatter(values, indices, shape, dtype), (part,)

@@ -53,8 +53,9 @@ class Structured:
     """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
 
     `differentiate(*args, **kwargs)` takes the function's own arguments, as far as they are supported. It returns the
-    answer, and for each operand its `LinearMap`, or a list of maps if the operand is a list. The maps read the elements
-    of the parameters that are `kept`, which must not change meanwhile.
+    answer, and for each operand its `LinearMap`. For an operand that is a list, it returns the function from a place in
+    the list to the map of the part there, or a list of maps. The maps read the elements of the parameters that are
+    `kept`, which must not change meanwhile.
 
     `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
     on the operands. `multilinear` means that it is linear in each operand alone. Any other function needs no mark.

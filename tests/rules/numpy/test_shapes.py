@@ -541,10 +541,10 @@ def test_more_arguments(f):
 def test_each_part_has_its_place():
     """Forward mode joins all tangents at once, so these maps are for whoever asks for one of them."""
     parts = [np.ones((2, 1)), np.ones((2, 3)), np.ones((2, 0))]
-    _, (maps,) = STRUCTURED[np.concatenate].differentiate(parts, 1)
-    for place, linear_map in enumerate(maps):
-        tangents = [part * (i == place) for i, part in enumerate(parts)]
-        np.testing.assert_array_equal(linear_map.pushforward(parts[place]), np.concatenate(tangents, axis=1))
+    _, (map_of,) = STRUCTURED[np.concatenate].differentiate(parts, 1)
+    for place, part in enumerate(parts):
+        tangents = [other * (i == place) for i, other in enumerate(parts)]
+        np.testing.assert_array_equal(map_of(place).pushforward(part), np.concatenate(tangents, axis=1))
 
 
 def test_no_parts():

@@ -17,11 +17,12 @@ from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
 SMALL = 16  # rows
+OF_PYTHON = (list, tuple, int, float, complex)
 
 
 def array_of(x: Any) -> Any:
     """A list or a Python number as an array; anything else is returned as it is."""
-    return array(x) if isinstance(x, list | tuple | int | float | complex) else x
+    return array(x) if isinstance(x, OF_PYTHON) else x
 
 
 def transposed(x: Any) -> Any:

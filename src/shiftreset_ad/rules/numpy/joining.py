@@ -34,19 +34,20 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
         sizes = [shape_of(a)[place] for a in arrays]
     before, dtype = (slice(None),) * place, dtype_of(y)
 
-    def part(a: Any, start: int, stop: int) -> LinearMap:
-        index = (*before, slice(start, stop))
+    edges = list(itertools.accumulate(sizes, initial=0))
+
+    def part(i: int) -> LinearMap:
+        index = (*before, slice(edges[i], edges[i + 1]))
         if axis is not None:
             return LinearMap(lambda x_dot: placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index], moves=True)
-        original = shape_of(a)
+        original = shape_of(arrays[i])
         return LinearMap(
             lambda x_dot: placed(np.ravel(x_dot), shape, dtype, index),
             lambda y_bar: reshaped(y_bar[index], original),
             moves=True,
         )
 
-    edges = itertools.accumulate(sizes, initial=0)
-    return y, ([part(a, *ends) for a, ends in zip(arrays, itertools.pairwise(edges), strict=True)],)
+    return y, (part,)
 
 
 def options(dtype: Any, casting: Any) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any 
             moves=True,
         )
 
-    return y, ([layer(i) for i in range(len(arrays))],)
+    return y, (layer,)
 
 
 @composite(np.vstack)

@@ -249,7 +249,7 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
 
         return LinearMap(pushforward, pullback)
 
-    return contract(operands, inputs, output, optimize), ([part(place) for place in range(len(operands))],)
+    return contract(operands, inputs, output, optimize), (part,)
 
 
 @lru_cache(256)

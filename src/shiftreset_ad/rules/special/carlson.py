@@ -51,7 +51,7 @@ def _integral(operands: list[Any], exponents: tuple[float, ...]) -> Any:
 
         return times(slope, operands[i])
 
-    return integral(operands, exponents), ([map_of(i) for i in range(len(operands))],)
+    return integral(operands, exponents), (map_of,)
 
 
 def multiple(factor: float, *exponents: float) -> Callable[..., Any]:
