@@ -28,7 +28,7 @@ from rich.table import Table
 
 import shiftreset_ad as sr
 
-STEPS = 50
+STEPS = 20
 SIZES = 4, 1024  # elements
 SECONDS = 0.3  # for each library in each row
 Program = Callable[[], Any]
