@@ -98,21 +98,29 @@ def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
         part += values  # without assigning the view to its own place again
     elif names_each_position_once(index):
         array[index] += values
-    elif type(index) is np.ndarray and index.dtype.kind in "iu" and array.ndim > 1 and array.flags.c_contiguous:
+    elif names_many_rows(array, index):
         add_rows(array, index, values)
     else:
         np.add.at(array, index, values)
 
 
-def add_rows(array: np.ndarray[Any, Any], index: np.ndarray[Any, Any], values: Any) -> None:
-    """Add `values` to the rows `index` of an array that lies in C order, in the order of `numpy.add.at`.
+def names_many_rows(array: np.ndarray[Any, Any], index: Any) -> bool:
+    """Whether `index` is an array of the numbers of rows, with many elements in them, and the array lies in C order."""
+    return (
+        type(index) is np.ndarray
+        and index.dtype.kind in "iu"
+        and array.ndim > 1
+        and array.flags.c_contiguous
+        and index.size * math.prod(array.shape[1:]) >= FEW
+    )
 
-    That takes five times as long for rows as for single elements, so many elements are added one by one.
+
+def add_rows(array: np.ndarray[Any, Any], index: np.ndarray[Any, Any], values: Any) -> None:
+    """Add `values` to the rows `index` of an array that lies in C order, element by element.
+
+    The order is that of `numpy.add.at`, which takes five times as long for rows as for single elements.
     """
     size = math.prod(array.shape[1:])
-    if index.size * size < FEW:
-        np.add.at(array, index, values)
-        return
     flat = (index.reshape(-1, 1).astype(np.intp) * size + np.arange(size)).reshape(-1)  # negative ones stay negative
     np.add.at(array.reshape(-1), flat, np.broadcast_to(values, index.shape + array.shape[1:]).reshape(-1))
 
