@@ -311,3 +311,38 @@ def test_what_is_returned_has_the_new_value():
     assert total == 8.0
     np.testing.assert_array_equal(aux, [3.0, 5.0])
     np.testing.assert_array_equal(gradient, [2.0, 2.0])
+
+
+def the_whole(z: Any) -> None:
+    z[...] = z.real
+
+
+def a_copy(z: Any) -> None:
+    np.copyto(z, np.real(z))
+
+
+def a_part(z: Any) -> None:
+    z[1:] = z.real[1:]
+
+
+def backwards(z: Any) -> None:
+    z[::-1] = z.real[::-1]
+
+
+def the_real_part_itself(z: Any) -> None:
+    z.real[...] = z.real
+
+
+@pytest.mark.parametrize("write", [the_whole, a_copy, a_part, backwards, the_real_part_itself])
+def test_the_real_part_lies_where_the_complex_array_does_and_is_another(write: Any) -> None:
+    """So to write it there has the imaginary part be zero."""
+
+    def f(x: Any) -> Any:
+        z = np.exp((1.0 + 0.5j) * x)
+        write(z)
+        return np.sum(X * np.real(z) ** 2 + np.imag(z) ** 2)
+
+    found, gradient = value_and_grad(f)(X)
+    np.testing.assert_allclose(found, f(X))
+    np.testing.assert_allclose(gradient, by_differences(f), rtol=1e-6)
+    np.testing.assert_allclose(jvp(f, (X,), (X,)), (f(X), gradient @ X))

@@ -273,6 +273,7 @@ def _is_part(item: Number, x: Number, index: Any) -> bool:
     part = whole[index]
     return (
         type(part) is ndarray
+        and part.dtype == inner.dtype  # the real part of a complex array begins where that does
         and part.strides == inner.strides
         and part.shape == inner.shape
         and part.__array_interface__["data"] == inner.__array_interface__["data"]
