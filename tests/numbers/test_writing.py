@@ -346,3 +346,23 @@ def test_the_real_part_lies_where_the_complex_array_does_and_is_another(write: A
     np.testing.assert_allclose(found, f(X))
     np.testing.assert_allclose(gradient, by_differences(f), rtol=1e-6)
     np.testing.assert_allclose(jvp(f, (X,), (X,)), (f(X), gradient @ X))
+
+
+@pytest.mark.parametrize("derivative", [grad, lambda f: lambda x: jvp(f, (x,), (np.ones(2),))[1]])
+def test_the_real_part_may_be_assigned_and_the_imaginary_part_by_the_remedy(derivative):
+    def f(x):
+        z = x * (1.0 + 2.0j)
+        z.real = x * x
+        z.real += x
+        z[:1].real = 3.0
+        with pytest.raises(AttributeError, match=r"Write x\[\.\.\.\] = x\.real \+ 1j \* v"):
+            z.imag = x
+        z[...] = z.real + 1j * x**3
+        return np.sum(np.abs(z) ** 2)
+
+    def expected(x):
+        real = np.concatenate([3.0 + 0.0 * x[:1], x[1:] ** 2 + x[1:]])
+        return np.sum(real**2 + x**6)
+
+    x = np.array([1.5, -2.0])
+    assert np.allclose(derivative(f)(x), derivative(expected)(x))

@@ -9,7 +9,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -279,8 +279,27 @@ class ArrayNumber(Number):
     nbytes = property(lambda self: self.size * self.itemsize, doc="As of the value.")
     T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
     mT = property(lambda self: np.matrix_transpose(self), doc="`numpy.matrix_transpose(x)`.")  # noqa: N815 (NumPy's name)
-    real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
-    imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
+
+    @property
+    def real(self) -> Any:
+        """`numpy.real(x)`."""
+        return np.real(cast(Any, self))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """`numpy.imag(x)`."""
+        return np.imag(cast(Any, self))
+
+    @imag.setter
+    def imag(self, value: Any) -> NoReturn:
+        raise AttributeError(
+            "x.imag = v: the imaginary part of a number that is being differentiated cannot be set by itself. Write "
+            "x[...] = x.real + 1j * v"
+        )
 
     def __matmul__(self, other: Any) -> Any:
         if _is_array(other):
