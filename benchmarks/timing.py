@@ -14,7 +14,10 @@ Clock = Callable[[], float]
 
 def best_of(rounds: int, programs: dict[str, Callable[[], Any]], clock: Clock = time.perf_counter) -> dict[str, float]:
     """The shortest time, in seconds, of each program, over rounds in which the programs take turns."""
-    repeats = {name: math.ceil(SECONDS_A_ROUND / duration(program, 1, clock)) for name, program in programs.items()}
+    repeats = {}
+    for name, program in programs.items():
+        program()  # the first call may import, stage or compile, and does not tell how often to repeat
+        repeats[name] = math.ceil(SECONDS_A_ROUND / duration(program, 1, clock))
     times = dict.fromkeys(programs, float("inf"))
     for _ in range(rounds):
         for name, program in programs.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad import StagingWarning, grad, staged
+from shiftreset_ad import StagingWarning, grad, hvp, staged
 from tests.writing_programs import edit_distance, heat, log_determinant, random_program, smoothed_rows, total
 
 DIRECTION = np.cos(np.arange(12.0)).reshape(3, 4)
@@ -346,3 +346,18 @@ def test_steps_are_left_out_no_more_than_writing_allows():
         return first, np.sum(a), np.sum(b), a[0] * b[0]
 
     check(f, *points(3))
+
+
+def test_a_constant_direction_is_not_written_to_zeros():
+    """It stays a constant, of which views are constants too, and no step computes them."""
+
+    def f(x):
+        return np.sum((x[1:] - x[:-1] ** 2) ** 2)
+
+    direction = np.ones(5)
+    product = staged(lambda x: hvp(f, (x,), (direction,)))
+    x = np.linspace(0.5, 1.5, 5)
+    for _ in range(3):
+        assert np.allclose(product(x), hvp(f, (x,), (direction,)))
+    assert "setitem" not in product.sources[-1]
+    assert "zeros_like" not in product.sources[-1]

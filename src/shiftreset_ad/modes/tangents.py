@@ -41,9 +41,12 @@ def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[An
     value = with_levels_of(value, items[0])
     made = [value]
     for tangent in tangents:
-        whole = with_levels_of(zeros_alike(value), *arrays, *items)
-        put(whole, ..., tangent)
-        made.append(whole)
+        if lies_alike(tangent, in_memory(value)):  # then a copy stays a constant in a staged program
+            made.append(with_levels_of(tangent.copy("K"), *arrays, *items))
+        else:
+            whole = with_levels_of(zeros_alike(value), *arrays, *items)
+            put(whole, ..., tangent)
+            made.append(whole)
     return made
 
 
