@@ -12,6 +12,7 @@ import pytest
 from tests.fuzzing.check import Unsuitable, Wrong, check
 from tests.fuzzing.differences import slopes
 from tests.fuzzing.programs import Program
+from tests.fuzzing.routes import ROUTES
 
 NOISE = 2.0**-49
 
@@ -63,3 +64,17 @@ def test_what_differences_say_counts_where_nothing_jumps(monkeypatch: pytest.Mon
 def test_a_kink_is_told_from_a_steep_curve() -> None:
     assert slopes(lambda t: abs(t) * 1e-4 + np.exp(t), NOISE).kink == pytest.approx(2e-4, rel=0.1)
     assert slopes(lambda t: np.exp(30.0 * t), NOISE).kink < 1e-8
+
+
+def test_a_tie_of_two_curves_with_one_slope_is_seen() -> None:
+    counts: Counter[str] = Counter()
+    check(program("a_1 = np.maximum(0.0 * a_0, a_0 ** 2)", x="[0.0, 0.7, 0.2]"), counts=counts)
+    assert counts["a tie at second order"] == counts["hvp"] == 1
+    assert counts["second differences"] == 0
+
+
+def test_a_second_derivative_that_is_wrong_near_the_point_is_no_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = ROUTES["forward_over_reverse"]._replace(function=lambda f, several, x, v: 1.001 * x)
+    monkeypatch.setitem(ROUTES, "forward_over_reverse", wrong)
+    with pytest.raises(Wrong, match="second differences: "):
+        check(program("a_1 = a_0 ** 3 / 6.0", x="[0.7, 0.4, 0.2]"), only="second differences")
