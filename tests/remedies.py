@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pytest
 
 import shiftreset_ad
 
@@ -45,3 +48,18 @@ def not_done(package: str, said: Iterable[str]) -> list[str]:
 def whole_text(error: BaseException) -> str:
     """What an error says, with its notes."""
     return "\n".join([str(error), *getattr(error, "__notes__", [])])
+
+
+def require_remedies(
+    wrong: Callable[[], Any],
+    said: str,
+    rights: Iterable[Callable[[], Any]],
+    expected: Any,
+    errors: tuple[type[BaseException], ...],
+) -> None:
+    """A wrong program raises an error that says this, and each program that does so has the answer expected."""
+    with pytest.raises(errors) as raised:
+        wrong()
+    assert said in whole_text(raised.value)
+    for right in rights:
+        np.testing.assert_allclose(right(), expected, rtol=1e-12)

@@ -20,7 +20,7 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
-from tests.remedies import not_done, whole_text
+from tests.remedies import not_done, require_remedies
 
 X = np.array([0.3, 0.7])
 CUBES = 3.0 * X**2  # the gradient of the sum of the cubes, by each right program
@@ -214,11 +214,7 @@ def along_units(tangents: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_errors_say(name: str) -> None:
     wrong, said, rights = PROGRAMS[name]
-    with pytest.raises((TypeError, ValueError, ControlError)) as raised:
-        wrong()
-    assert said in whole_text(raised.value)
-    for right in rights:
-        np.testing.assert_allclose(right(), CUBES, rtol=1e-12)
+    require_remedies(wrong, said, rights, CUBES, (TypeError, ValueError, ControlError))
 
 
 def test_each_message_has_a_program() -> None:

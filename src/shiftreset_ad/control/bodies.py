@@ -87,12 +87,12 @@ class Worker(Body):
         super().__init__(prompt, _serve)
         driver: Any = self.parent
         start = driver.depth if type(driver) is Worker else SHALLOW if driver.parent is not None else 0
-        self.depth = start + sum(1 for _ in islice(callers(sys._getframe()), SHALLOW - start))
+        self.depth = start + sum(1 for _ in islice(_callers(sys._getframe()), SHALLOW - start))
         self.may_wait = self.depth < SHALLOW and _is_plain()
         self.switch()
 
 
-def callers(frame: FrameType | None) -> Iterator[FrameType]:
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
     """A frame and those that have called it, in this greenlet."""
     while frame is not None:
         yield frame
@@ -107,25 +107,21 @@ def _serve() -> Any:
     message: Any = None
     while True:
         body = this_worker().parent.switch(message)
-        while (
-            this_worker().prompt is WAITING
-        ):  # no program: a greenlet has ended that the user started in an earlier one
+        # Not a program: the value of a greenlet that has ended, and that the user started in an earlier program.
+        while this_worker().prompt is WAITING:
             body = this_worker().parent.switch(body)
         message = _guarded(body)
         del body
-        if type(message[1]) is Raised or not _waits(this_worker()):
+        if type(message[1]) is Raised or not _can_wait(this_worker()):
             return message
+        this_worker().prompt, this_worker().gr_context = WAITING, None
 
 
-def _waits(worker: Any) -> bool:
-    """Whether this worker waits for another program, now that one has ended with an answer."""
+def _can_wait(worker: Any) -> bool:
+    """Whether this worker can wait for another program, now that one has ended with an answer."""
     driver = worker.parent
-    if not worker.may_wait or (driver.parent is not None and type(driver) is not Worker):
-        return False
-    if driver._stack_saved > OVERLAP:
-        return False
-    worker.prompt, worker.gr_context = WAITING, None
-    return True
+    is_of_ours = driver.parent is None or type(driver) is Worker
+    return worker.may_wait and is_of_ours and driver._stack_saved <= OVERLAP
 
 
 def has_program(suspended: greenlet) -> bool:

@@ -38,6 +38,7 @@ from shiftreset_ad import (
 from shiftreset_ad.transforms.checkpointing.checkpoint import checkpoint
 from shiftreset_ad.transforms.custom import custom_derivative, custom_jvp, custom_vjp
 from shiftreset_ad.transforms.taylor import taylor
+from tests.transforms.custom.decorating import with_rules
 
 examples = settings(
     max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -64,16 +65,6 @@ def slope_by_linearize(f):
 REVERSE = {"grad": grad, "vjp": slope_by_vjp, "jacrev": jacrev}
 FORWARD = {"jvp": slope_by_jvp, "jacfwd": jacfwd, "linearize": slope_by_linearize}
 SLOPES = REVERSE | FORWARD
-
-
-def with_rules(kind, f, fwd, bwd, rule):
-    """`f` with these rules, those of one mode or of both."""
-    decorated = {"vjp": custom_vjp, "jvp": custom_jvp, "both": custom_derivative}[kind](f)
-    if kind != "jvp":
-        decorated.defvjp(fwd, bwd)
-    if kind != "vjp":
-        decorated.defjvp(rule)
-    return decorated
 
 
 def cube_of(kind):

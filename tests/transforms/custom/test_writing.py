@@ -22,6 +22,7 @@ from shiftreset_ad import (
     taylor,
     vjp,
 )
+from tests.transforms.custom.decorating import with_rules
 
 KINDS = ("vjp", "jvp", "both")
 X = np.array([0.3, 0.7, 1.1])
@@ -32,14 +33,9 @@ def plain(x):
     return 2.0 * x
 
 
-def with_rules(kind, fwd, bwd, rule):
+def doubling(kind, fwd, bwd, rule):
     """The double of a number, by these rules."""
-    decorated = {"vjp": custom_vjp, "jvp": custom_jvp, "both": custom_derivative}[kind](plain)
-    if kind != "jvp":
-        decorated.defvjp(fwd, bwd)
-    if kind != "vjp":
-        decorated.defjvp(rule)
-    return decorated
+    return with_rules(kind, plain, fwd, bwd, rule)
 
 
 # Programs that use a number again, which a rule had, and its derivative
@@ -117,9 +113,7 @@ def by_out(direction):
 @pytest.mark.parametrize("write", [by_operator, by_index, by_out])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_a_rule_may_write_to_directions_in_every_mode(program, write, kind):
-    f = with_rules(
-        kind, lambda x: (2.0 * x, None), lambda _, g: (write(g),), lambda xs, ds: (2.0 * xs[0], write(ds[0]))
-    )
+    f = doubling(kind, lambda x: (2.0 * x, None), lambda _, g: (write(g),), lambda xs, ds: (2.0 * xs[0], write(ds[0])))
     x, d = X.copy(), D.copy()
     for name, route in ROUTES.items():
         found, expected = route(lambda x: program(f, x)), route(lambda x: program(plain, x))
@@ -174,7 +168,7 @@ WRITING = {
 @pytest.mark.parametrize("route", [name for name in ROUTES if "staged" not in name])
 @pytest.mark.parametrize("where", WRITING)
 def test_a_rule_may_not_write_to_arguments_and_residuals(where, route):
-    f = with_rules(*WRITING[where])
+    f = doubling(*WRITING[where])
     for program in PROGRAMS:
         with pytest.raises((TypeError, ValueError), match=r"read-only|the function may not write to it|outer deriv"):
             ROUTES[route](lambda x, program=program: program(f, x))
@@ -185,7 +179,7 @@ def test_a_rule_may_not_write_to_arguments_and_residuals(where, route):
 @pytest.mark.parametrize("where", WRITING)
 def test_a_rule_may_not_write_where_it_is_staged(where, route):
     with pytest.raises((TypeError, ValueError), match=r"read-only|the function may not write to it"):
-        ROUTES[route](lambda x: of_an_intermediate(with_rules(*WRITING[where]), x))
+        ROUTES[route](lambda x: of_an_intermediate(doubling(*WRITING[where]), x))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,7 +196,7 @@ def test_the_code_of_a_function_may_not_write_to_its_argument(kind):
 
 
 def test_the_error_says_what_to_write():
-    f = with_rules(*WRITING["fwd"])
+    f = doubling(*WRITING["fwd"])
     with pytest.raises(ValueError, match="read-only") as raised:
         grad(total(f))(X)
     assert "plain: <lambda> may not write to its arguments" in raised.value.__notes__[0]
@@ -215,7 +209,7 @@ def test_lists_and_dicts_of_residuals_are_new_at_each_way_back():
         residuals["count"] += 1
         return (g * np.prod(residuals["factors"]) * residuals["count"],)
 
-    f = with_rules("vjp", lambda x: (2.0 * x, {"factors": [1.0], "count": 0}), bwd, None)
+    f = doubling("vjp", lambda x: (2.0 * x, {"factors": [1.0], "count": 0}), bwd, None)
     _, pullback = vjp(f, X)
     np.testing.assert_array_equal([pullback(D)[0], pullback(D)[0]], [2.0 * D, 2.0 * D])
     np.testing.assert_array_equal(jacrev(f)(X), 2.0 * np.eye(3))
@@ -228,7 +222,7 @@ def test_a_rule_may_use_one_array_for_all_its_values(kind):
     def double(x):
         return np.multiply(x, 2.0, out=buffer) if type(x) is np.ndarray else 2.0 * x
 
-    f = with_rules(
+    f = doubling(
         kind, lambda x: (double(x), None), lambda _, g: (2.0 * g,), lambda xs, ds: (double(xs[0]), 2.0 * ds[0])
     )
 
