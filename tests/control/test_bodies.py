@@ -11,10 +11,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 from shiftreset_ad import grad
 from shiftreset_ad.control import Prompt, bodies, run
+from shiftreset_ad.control.programs import _stand_in
 from tests.greenlets import suspended_greenlets
 
 VARIABLE = contextvars.ContextVar("VARIABLE")
@@ -127,7 +128,11 @@ def test_a_thread_of_its_own_has_workers_that_do_not_wait(made):
     assert suspended_greenlets() <= known
 
 
-def test_a_driver_of_the_users_is_not_kept_alive():
+@pytest.mark.parametrize("one_waits", [False, True])
+def test_a_driver_of_the_users_is_not_kept_alive(one_waits):
+    if one_waits:
+        assert grad(square)(3.0) == 6.0
+        assert len(bodies.waiting) == 1
     g = greenlet(lambda: grad(square)(3.0) + getcurrent().parent.switch())
     g.switch()
     died = weakref.ref(g)
@@ -149,6 +154,21 @@ def test_a_greenlet_that_outlives_its_program_does_not_run_as_the_next_one():
     assert len(bodies.waiting) == 1
     assert mine[0].switch() == "the end"
     assert grad(square)(3.0) == 6.0
+
+
+def test_an_interrupt_goes_to_the_program_and_not_to_a_worker_that_waits():
+    """The worker is the one that was last heard of, as it ran an inner program, which has ended since."""
+    run(Prompt(), lambda: None, [].append)
+    (waiting,) = bodies.waiting
+    program = bodies.Body(Prompt())
+    program.switch(lambda: getcurrent().parent.switch())
+    throw, _ = _stand_in(program, waiting, (None, None), KeyboardInterrupt())
+    assert throw.__self__ is program
+    program.throw(GreenletExit)
+    for ended in (program, waiting):
+        with pytest.raises(KeyboardInterrupt):
+            _stand_in(ended, waiting, (None, None), KeyboardInterrupt())
+    assert waiting
 
 
 def test_a_debugger_that_starts_later_sees_the_program(made):
