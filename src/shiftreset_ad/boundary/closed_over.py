@@ -56,7 +56,7 @@ def is_holder(x: Any) -> bool:
 
 
 def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None:
-    """The variables with plain values that these hold, and the values. It is quick, and enough for most functions.
+    """The variables that these hold, and their contents. It is quick, and enough for most functions.
 
     None if one of them may hold an array, or a number that is being differentiated.
     """
@@ -77,13 +77,12 @@ def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None
             waiting += (x.__defaults__, x.__kwdefaults__)
             for cell in x.__closure__ or ():
                 content = content_of(cell)
-                if type(content) in PLAIN:
+                if content is not EMPTY:
                     found.append((cell, content))
-                else:
                     waiting.append(content)
         elif is_holder(x):
             seen.add(id(x))
-            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in _held(x)]
+            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in held_by(x)]
         else:
             return None
     return found
@@ -171,7 +170,7 @@ class Environment:
         """Read a function, and return the places in it that were not known."""
         new, held = [], {}
         assigned = assigned_by(holder.__code__) if isinstance(holder, FunctionType) else ()
-        for name, content, cell in _held(holder):
+        for name, content, cell in held_by(holder):
             place = self._by_cell.get(id(cell)) if cell is not None else None
             if place is None:
                 place = Place(name, self._before.get(id(cell), content), holder, cell)
@@ -201,9 +200,9 @@ class Environment:
                     i += 1
         return found
 
-    def plain_variables(self) -> list[tuple[CellType, Any]]:
-        """The variables with plain values, and the values."""
-        return [(place.cell, place.content) for place in self._by_cell.values() if type(place.content) in PLAIN]  # type: ignore[misc]
+    def contents(self) -> list[tuple[CellType, Any]]:
+        """The variables that are bound, and their contents."""
+        return [(place.cell, place.content) for place in self._by_cell.values() if place.content is not EMPTY]  # type: ignore[misc]
 
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
         """The sensitivity of a function, given the derivative of each of the `leaves`, or None."""
@@ -233,7 +232,7 @@ class Environment:
         return trees.unflatten(place.spec, bars)
 
 
-def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
+def held_by(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
     """What a function holds: the name, the content, and for a variable the cell."""
     if isinstance(holder, Derived):
         return [("f", holder.__wrapped__, None)]

@@ -190,6 +190,22 @@ def as_zeros(y: Any) -> Any:
     return zeros(y.shape) + y
 
 
+def scaled(is_argument: bool) -> Any:
+    """The factor is in a list, to which the program puts another factor before the way back."""
+    factors = [3.0]
+    if is_argument:
+        f = with_vjp(lambda x, c: c * x**2, lambda xs, g: (2.0 * xs[1] * xs[0] * g, None))
+    else:
+        f = with_vjp(lambda x: factors[0] * x**2, lambda xs, g: (2.0 * factors[0] * xs[0] * g,))
+
+    def h(x: Any) -> Any:
+        y = f(x, factors[0]) if is_argument else f(x)
+        factors[0] = 5.0
+        return y
+
+    return grad(h)(2.0)
+
+
 PROGRAMS: dict[str, tuple[Any, str, Any, Any]] = {
     "zeros written to an array with views": (
         lambda: made_by_jvp(viewed(lambda y: y)),
@@ -248,6 +264,12 @@ PROGRAMS: dict[str, tuple[Any, str, Any, Any]] = {
         12.0,
     ),
     "no rule": (lambda: undefined(False), "Define one after the function: ", lambda: undefined(True), 12.0),
+    "a list": (
+        lambda: scaled(False),
+        "Make what the rules need an argument of ",
+        lambda: scaled(True),
+        12.0,
+    ),
     "a write": (
         lambda: written(lambda x: x),
         "Write to a copy, y = x.copy()",

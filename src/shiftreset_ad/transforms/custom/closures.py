@@ -7,6 +7,7 @@ the rules of a call see what they close over as it was at the call, on the way b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import is_
 from types import CellType
 from typing import Any
@@ -19,6 +20,7 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.plain_arrays import read_only, same
+from shiftreset_ad.transforms.custom.contents import Contents, Watch, contents_of, contents_read_by
 from shiftreset_ad.transforms.custom.levels import Level
 from shiftreset_ad.transforms.custom.rules import Application
 
@@ -27,13 +29,22 @@ Use = Callable[..., Any]  # a method of an application that uses a rule
 
 class Look:
     """What some functions hold: an environment if one of its `leaves` is an array or a number that is being
-    differentiated, and otherwise the variables with plain values. Later calls use it while its snapshot is true.
+    differentiated, and otherwise the variables. `contents` are those of lists, dicts and objects that the functions
+    read, and `names` are the names in their code. Later calls use it while its snapshot is true.
     """
 
-    __slots__ = ("_last", "environment", "leaves", "snapshot", "variables")
+    __slots__ = ("_last", "contents", "environment", "leaves", "names", "snapshot", "variables")
 
-    def __init__(self, environment: Environment | None, variables: Sequence[tuple[CellType, Any]] = ()) -> None:
+    def __init__(
+        self,
+        environment: Environment | None,
+        variables: Sequence[tuple[CellType, Any]] = (),
+        contents: Sequence[Contents] = (),
+        names: frozenset[str] = frozenset(),
+    ) -> None:
         self.environment = environment
+        self.contents = contents
+        self.names = names
         self.leaves = [] if environment is None else environment.leaves
         self.variables = variables
         self.snapshot: Snapshot | None = None
@@ -42,13 +53,14 @@ class Look:
     @classmethod
     def into(cls, roots: dict[str, Any]) -> Look:
         """A look into these functions."""
+        read = contents_read_by(roots)
         variables = plain_variables(list(roots.values()))
         if variables is not None:
-            return cls(None, variables)
+            return cls(None, variables, *read)
         environment = Environment(roots)
         if any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves):
-            return cls(environment)
-        return cls(None, environment.plain_variables())
+            return cls(environment, (), *read)
+        return cls(None, environment.contents(), *read)
 
     def is_out_of_date(self) -> bool:
         """Whether a variable has been bound again."""
@@ -67,15 +79,12 @@ class Look:
         self._last = leaves, instance
 
 
-NOTHING = Look(None)
-
-
 class Closure:
     """`leaves`: all that the function of a call, its rules and the functions among its arguments hold. There are none
     if no leaf is an array or a number that is being differentiated.
     """
 
-    __slots__ = ("_application", "_look", "_places")
+    __slots__ = ("_application", "_look", "_places", "_watch")
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -83,8 +92,6 @@ class Closure:
         function = application.function
         if self._places:
             self._look = Look.into(self._roots())
-        elif not function.holds_variables:
-            self._look = NOTHING
         else:
             known = function.look
             if known is None or known.snapshot is None or not known.snapshot.is_true():
@@ -94,6 +101,12 @@ class Closure:
                 known = function.look = Look.into(self._roots())
                 known.snapshot = snapshot
             self._look = known
+        contents = self._look.contents
+        if application.constants:
+            names = self._look.names
+            among = [contents_of(x, names, name) for name, x in application.constant_arguments()]
+            contents = [*contents, *chain.from_iterable(among)]
+        self._watch = Watch(application.rules.name, contents) if contents else None
 
     @property
     def leaves(self) -> list[Any]:
@@ -106,6 +119,11 @@ class Closure:
 
     def call(self, leaves: Sequence[Any], use: Use, *args: Any) -> Any:
         """The answer of a use of the rules, with these leaves in the functions instead."""
+        return (
+            self._call(leaves, use, *args) if self._watch is None else self._watch.run(self._call, leaves, use, *args)
+        )
+
+    def _call(self, leaves: Sequence[Any], use: Use, *args: Any) -> Any:
         look = self._look
         if look.environment is None:
             if not look.is_out_of_date():

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from operator import index
-from types import FunctionType, MethodType
+from types import MethodType
 from typing import Any, Concatenate, Generic, Self, TypeVar, overload
 
 from shiftreset_ad.boundary import trees
@@ -163,20 +163,6 @@ class CustomDerivative(Composite, Generic[P, Y]):
         self._f, *rules = held.values()
         self._rules = Rules(self._rules.name, *rules)
         self.look = None
-
-    @property
-    def holds_variables(self) -> bool:
-        """Whether the function or a rule may close over something, or has defaults. Most functions do not."""
-        rules = self._rules
-        for function in (self._f, rules.fwd, rules.bwd, rules.jvp):
-            if function is not None and (
-                type(function) is not FunctionType
-                or function.__closure__
-                or function.__defaults__
-                or function.__kwdefaults__
-            ):
-                return True
-        return False
 
     @property
     def code(self) -> Callable[..., Any]:

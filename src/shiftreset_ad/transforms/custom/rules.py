@@ -84,6 +84,10 @@ class Application:
                 found += [i] if any(isinstance(leaf, sought) for leaf in trees.flatten(arg)[0]) else []
         return found
 
+    def constant_arguments(self) -> list[tuple[str, Any]]:
+        """The arguments without derivative, with their names."""
+        return [(self.names[i], arg) for i, arg in enumerate(self.args) if i not in self.positions]
+
     def value(self, numbers: list[Any]) -> trees.Parts:
         """The value for these numbers, taken apart, with the derivatives that the rules say at older levels."""
         args, given = self._lent(numbers)
