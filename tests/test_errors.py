@@ -410,7 +410,9 @@ def test_results_that_have_no_gradient(f: Any, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "f", [lambda x: x, lambda x: (x, 1, 2), lambda x: [x, 1], lambda x: (x,), lambda x: None], ids=str
+    "f",
+    [lambda x: x, lambda x: (x, 1, 2), lambda x: [x, 1], lambda x: (x,), lambda x: None],
+    ids=["a number", "three", "a list", "one", "None"],
 )
 def test_results_of_another_form_than_has_aux_says(f: Any) -> None:
     with pytest.raises(TypeError, match=r"with has_aux=True the function must return \(value, aux\), and it returned"):

@@ -73,6 +73,6 @@ def test_the_set_up_has_one_line_for_the_demo_and_one_for_the_tests():
     """`.ci/run` takes these lines as they stand, by how they end."""
     lines = README.read_text().splitlines()
     (demo,) = (line for line in lines if line.endswith("python examples/saddle_point.py"))
-    (tests,) = (line for line in lines if line.endswith("/pytest"))
+    (tests,) = (line for line in lines if line.endswith("/pytest -n auto"))
     for line in (demo, tests):
         assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0

@@ -614,7 +614,7 @@ def test_clocks():
         (weakref.ref(Base), "ReferenceType|weakref"),
         (sys.stdout, ""),
     ],
-    ids=str,
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
 def test_what_cannot_be_looked_into(x, kind):
     is_run_as_it_is(lambda y: y if x else x, f"it sees 'x', a {kind}.*, and staging cannot look into it", 2.0)
