@@ -26,6 +26,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
+from shiftreset_ad.numbers.forms import FORMS, NEW, new_form, takes_lists
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number, in_memory, newest, numbers_in
 from shiftreset_ad.numbers.tags import watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, Structured
@@ -69,13 +70,17 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         if not is_usual or newest_of_usual(args, None) is UNUSUAL:
             return NotImplemented
         return _composed(function, definition, args, kwargs)
-    if len(args) > len(rule.parameters):
-        return NotImplemented
-    number = newest_of_usual(args, rule)
-    if number is None or number is UNUSUAL or (number is args[0] and function in OF_LISTS):
-        return NotImplemented
+    form = FORMS.get((rule, *map(type, args)), NEW)
+    if form is NEW:
+        form = new_form(rule, args)
+    number = None if form is None else form.newest(args)
+    if number is None:
+        form, number = None, newest_of_usual(args, rule)
+        is_usual = number is not None and number is not UNUSUAL and len(args) <= len(rule.parameters)
+        if not is_usual or (number is args[0] and function in OF_LISTS):
+            return NotImplemented
     try:
-        return number.structured(rule, args, kwargs)
+        return number.structured(rule, args, kwargs, form)
     except TypeError:
         _require_supported(function, rule.differentiate, args, kwargs)
         raise
@@ -246,12 +251,6 @@ def with_arrays(function: Callable[..., Any], arg: Any) -> Any:
     if any(type(element) in SEQUENCES for element in arg):
         return [array(x) if isinstance(x, SEQUENCES) and has_number(x) else x for x in arg]
     return arg
-
-
-@cache
-def takes_lists(function: Callable[..., Any]) -> bool:
-    """Whether `function` takes a list as a list, and not as an array. Our own functions do, as rules call them."""
-    return function in OF_LISTS or getattr(function, "__module__", "").startswith("shiftreset_ad")
 
 
 def _no_rule(name: str) -> NotImplementedError:

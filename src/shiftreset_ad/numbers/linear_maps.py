@@ -6,18 +6,26 @@ from typing import Any
 
 from numpy import ndarray
 
+from shiftreset_ad.numbers.forms import Form
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.building import SEQUENCES
 
 
-def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Carry out a structured operation by its linear maps, for the operands that have the tag of `number`."""
+def by_linear_maps(
+    number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form | None = None
+) -> Any:
+    """Carry out a structured operation by its linear maps, for the operands that have the tag of `number`.
+
+    `form` is the form of the call, if the call has one.
+    """
     tag = number.tag
     if args and args[0] is number and rule.has_one_operand:  # the usual case, for speed
         answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
         return number.linearized(tag, answer, [(number, linear_map)])
+    if form is not None:
+        return (by_list if form.has_list else by_form)(number, rule, args, kwargs, form)
     values, kept = list(args), rule.kept_places
     for place, arg in enumerate(args):
         kind = type(arg)
@@ -36,6 +44,36 @@ def by_linear_maps(number: Number, rule: Structured, args: tuple[Any, ...], kwar
                 active.append((arg, linear_map))
         elif issubclass(kind, SEQUENCES):
             pair(arg, linear_map, tag, active)
+    return number.linearized(tag, answer, active)
+
+
+def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
+    """`by_linear_maps`, where the operands are numbers and plain arrays."""
+    tag, values = number.tag, list(args)
+    for place in form.kept:
+        values[place] = number.frozen(args[place], tag)
+    if len(form.numbers) == 1:
+        ((place, operand),) = form.numbers
+        values[place] = number.primal
+        answer, maps = rule.differentiate(*values, **kwargs)
+        return number.linearized(tag, answer, [(number, maps[operand])])
+    for place, _ in form.numbers:
+        values[place] = lowered(args[place], number, place in rule.kept_places)
+    answer, maps = rule.differentiate(*values, **kwargs)
+    active = [(args[place], maps[operand]) for place, operand in form.numbers if args[place].tag is tag]
+    return number.linearized(tag, answer, active)
+
+
+def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
+    """`by_linear_maps`, where the operands are in a list, which is the first argument."""
+    tag, (parts, *rest) = number.tag, args
+    is_kept = 0 in rule.kept_places
+    values = [part if type(part) is ndarray and not is_kept else lowered(part, number, is_kept) for part in parts]
+    for place in form.kept:
+        rest[place - 1] = number.frozen(args[place], tag)
+    answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+    active: list[tuple[Number, LinearMap]] = []
+    pair(parts, maps, tag, active)
     return number.linearized(tag, answer, active)
 
 
@@ -64,7 +102,7 @@ def pair(parts: Any, maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]
     """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
     for place, part in enumerate(parts):
         kind = type(part)
-        if issubclass(kind, Number) and part.tag is not tag:
+        if kind is ndarray or (issubclass(kind, Number) and part.tag is not tag):
             continue
         if issubclass(kind, Number) and type(maps) is not LinearMap:
             active.append((part, maps(place) if callable(maps) else maps[place]))

@@ -47,7 +47,7 @@ class Number:
         """A constant float or array as a number of the same derivative, with derivative zero."""
         raise NotImplementedError
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         """Carry out a structured operation whose newest operand is this number."""
         raise NotImplementedError
 

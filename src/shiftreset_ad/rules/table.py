@@ -32,7 +32,8 @@ class Elementwise(NamedTuple):
     partials: tuple[Partial, ...]
 
 
-class LinearMap(NamedTuple):
+@dataclass(slots=True, eq=False)
+class LinearMap:
     """The derivative of a function with respect to one operand: x_dot -> y_dot, and its transpose y_bar -> x_bar.
 
     It `selects` if the pushforward only picks and rearranges elements, none of them twice, and makes a view if it can.

@@ -254,8 +254,8 @@ class Counted(ArrayNumber):
     def __init__(self, primal, tag):
         self.primal, self.tag = primal, tag
 
-    def structured(self, rule, args, kwargs):
-        return by_linear_maps(self, rule, args, kwargs)
+    def structured(self, rule, args, kwargs, form=None):
+        return by_linear_maps(self, rule, args, kwargs, form)
 
     @staticmethod
     def linearized(tag, answer, active):

@@ -51,9 +51,9 @@ class NumF(ArrayNumber):
         self.tangent = tangent
         self.tag = tag
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         if not is_linear_in_list(rule, args):
-            return by_linear_maps(self, rule, args, kwargs)
+            return by_linear_maps(self, rule, args, kwargs, form)
         tag, xs, rest = self.tag, args[0], args[1:]
         x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in xs]
         y = rule.function(one_level_below(xs, tag), *rest, **kwargs)

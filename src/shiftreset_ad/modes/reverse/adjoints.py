@@ -72,6 +72,8 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
                 accumulate_at(x, x_bar.index, contribution.values, contribution.mask)
             else:
                 accumulate_at(x, x_bar.index, contribution)
+        elif type(x_bar) is Masked:
+            accumulate_masked(x, x_bar)
         else:
             accumulate(x, x_bar)
 
@@ -115,6 +117,14 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
+    if (
+        adjoint is ZERO
+        and type(values) is type(primal) is type(mask) is ndarray
+        and values.dtype is primal.dtype
+        and values.shape == primal.shape == mask.shape != ()
+    ):
+        x.adjoint, x.owns = Partial(values, mask), False  # the usual case, for speed
+        return
     shape = shape_of(primal)
     if mask.shape != shape:
         mask = unbroadcast_mask(mask, shape)
@@ -142,7 +152,7 @@ def summed(x: Accumulator) -> Cotangent:
     mask, values = adjoint.counted(x), adjoint.settle(x)
     if mask is None:
         return values
-    if is_staged(mask):  # each replay of the steps has another mask
+    if type(mask) is not ndarray and is_staged(mask):  # each replay of the steps has another mask
         return Masked(values, mask)
     count = np.count_nonzero(mask)
     if count == mask.size:

@@ -30,10 +30,10 @@ class NumR(ArrayNumber):
         self.adjoint = adjoint
         self.tag = tag
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         # An error on the way back names the site. To find the line takes 0.2 us: too much for a cheap linear function.
         self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(3))
-        return by_linear_maps(self, rule, args, kwargs)
+        return by_linear_maps(self, rule, args, kwargs, form)
 
     @staticmethod
     def frozen(constant: Primal, tag: Tag) -> Primal:

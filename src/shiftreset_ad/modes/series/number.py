@@ -110,13 +110,13 @@ class Series(ArrayNumber):
                     return +y_k
         return y_k
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         tag = self.tag
         tag.require_open()
         if is_linear_in_list(rule, args):
             return by_parts(tag, rule, *args, **kwargs)
         if rule.linear:
-            return by_linear_maps(self, rule, args, kwargs)
+            return by_linear_maps(self, rule, args, kwargs, form)
         sources: list[Any] = [x for x in numbers_in([*args, *kwargs.values()]) if x.tag is tag]
         key = rule.function, identity((args, *kwargs.items()), tag)
         memo = memo_of(sources)

@@ -63,7 +63,7 @@ class Stack(ArrayNumber):
     def __repr__(self) -> str:
         return f"Stack({self.rows!r}, level={self.tag.level})"
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         self.tag.require_open()
         if rule.function in self.at_once:
             rows = self.at_once[rule.function](self, *args, **kwargs)

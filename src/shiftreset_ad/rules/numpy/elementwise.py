@@ -70,8 +70,14 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
 
     def first(y: Any, a: Any, b: Any) -> Any:
         require_order(function, y)
-        tie = a == b
-        return Choice(np.where(tie, 0.5, a == y) if shape_of(tie) else 0.5 if tie else float(a == y))
+        tie, mask = a == b, a == y
+        if type(tie) is not np.ndarray:
+            return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
+        if not np.count_nonzero(tie):
+            return Choice(mask, mask)
+        shares = mask.astype(float)
+        np.putmask(shares, tie, 0.5)
+        return Choice(shares, mask)
 
     return first, lambda y, a, b: first(y, b, a)
 

@@ -147,6 +147,8 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             count = total(tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
+            if type(tied) is ndarray and type(count) is ndarray and np.count_nonzero(count == 1) == count.size:
+                return Choice(tied, tied)
             return Choice(tied / count)
 
         return y, (

@@ -112,7 +112,7 @@ class Unknown(ArrayNumber):
     def write(self, index: Any, item: Any) -> None:
         """Nothing changes: what is written is zero."""
 
-    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         given = [map_numbers(stand_in, arg) for arg in args]
         named = {name: map_numbers(stand_in, arg) for name, arg in kwargs.items()}
         if rule.linear:  # by the rule, which makes a view where NumPy makes one

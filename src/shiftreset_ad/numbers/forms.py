@@ -1,0 +1,104 @@
+"""The form of a call: what the types of its arguments say, found out once for all calls with arguments of these types.
+
+A call has a form if its arguments may be taken as they are: the numbers among them are operands, and the others are
+plain. What the types do not say, `newest` looks at in each call: no array may be of objects, and a list or tuple may
+only have plain scalars in it, or, if the function takes a list of operands, numbers and plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from numpy import ndarray
+
+from shiftreset_ad.numbers.number import SCALARS, Number
+from shiftreset_ad.rules import Structured
+from shiftreset_ad.rules.building import OBJECT, OF_LISTS, SEQUENCES
+
+
+class Form(NamedTuple):
+    """What is known of such a call. `newest(args)` is the newest number; None if there is none, or no usual call."""
+
+    newest: Callable[[tuple[Any, ...]], Any]
+    numbers: tuple[tuple[int, int], ...]  # the place of each number, and its place among the operands of the rule
+    kept: tuple[int, ...]  # the places of the arrays that the rule keeps
+    has_list: bool  # the first argument is a list of operands, and no other argument is an operand
+
+
+def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence[int]) -> Callable[..., Any]:
+    """The function that finds the newest number; numbers, arrays, lists and tuples are at these places.
+
+    Without numbers, the first argument is a list of operands.
+    """
+
+    def newest(args: tuple[Any, ...]) -> Any:
+        for place in arrays:
+            if args[place].dtype is OBJECT:
+                return None
+        for place in sequences:
+            if not SCALARS.issuperset(map(type, args[place])):
+                return None
+        if not numbers:
+            return newest_in_list(args[0])
+        number = args[numbers[0]]
+        for place in numbers[1:]:
+            if args[place].tag.serial > number.tag.serial:
+                number = args[place]
+        return number
+
+    return itemgetter(*numbers) if len(numbers) == 1 and not arrays and not sequences else newest
+
+
+def newest_in_list(parts: Sequence[Any]) -> Any:
+    """The newest number in a list of numbers, plain arrays and scalars; None if there is none, or something else."""
+    newest = None
+    for part in parts:
+        kind = type(part)
+        if kind is ndarray:
+            if part.dtype is OBJECT:
+                return None
+        elif kind not in SCALARS:
+            if not issubclass(kind, Number):
+                return None
+            if newest is None or part.tag.serial > newest.tag.serial:
+                newest = part
+    return newest
+
+
+# The forms that have been met, by the rule and the types of the arguments; None if such a call has no form.
+FORMS: dict[tuple[Any, ...], Form | None] = {}
+NEW: Any = object()
+KNOWN = SCALARS | {ndarray, *SEQUENCES}
+
+
+def new_form(rule: Structured, args: tuple[Any, ...]) -> Form | None:
+    """The form of a call by this rule that is not in the table yet, entered into it; None if it has no form."""
+    kinds = tuple(map(type, args))
+    if not all(kind in KNOWN or issubclass(kind, Number) for kind in kinds):
+        return None  # and the table does not keep a class of the user's alive
+    has_list = kinds[:1] in ((list,), (tuple,)) and rule.has_one_operand and takes_lists(rule.function)
+    numbers = [place for place, kind in enumerate(kinds) if issubclass(kind, Number)]
+    arrays = [place for place, kind in enumerate(kinds) if kind is ndarray]
+    sequences = [place for place, kind in enumerate(kinds) if kind in SEQUENCES and not (has_list and place == 0)]
+    form = None
+    if (
+        len(kinds) <= len(rule.parameters)
+        and bool(numbers) is not has_list
+        and set(numbers) <= set(rule.places)
+        and not set(sequences) & {*rule.places, *rule.kept_places}
+        and not (numbers[:1] == [0] and rule.function in OF_LISTS)
+    ):
+        operands = tuple([(place, rule.places.index(place)) for place in numbers])
+        kept = tuple([place for place in arrays if place in rule.kept_places])
+        form = Form(newest_of(numbers, arrays, sequences), operands, kept, has_list)
+    FORMS[(rule, *kinds)] = form
+    return form
+
+
+@cache
+def takes_lists(function: Any) -> bool:
+    """Whether `function` takes a list as a list, and not as an array. Our own functions do, as rules call them."""
+    return function in OF_LISTS or getattr(function, "__module__", "").startswith("shiftreset_ad")
