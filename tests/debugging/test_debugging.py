@@ -254,6 +254,13 @@ def test_a_sum_of_adjoints_that_overflows():
     assert "at index (0,), where the operand is 1e-300" in str(error)
 
 
+@pytest.mark.parametrize("product", [np.dot, np.matmul, lambda a, b: np.einsum("i,i->", a, b)])
+def test_an_array_before_the_number(product):
+    """NumPy then tells the number that an array is there, too, by the class of arrays."""
+    with pytest.raises(FloatingPointError, match="its answer is inf"), sr.debug():
+        grad(lambda x: product(np.full(2, 1e308), x))(np.full(2, 10.0))
+
+
 def test_a_second_derivative_is_told_by_the_line_of_the_first():
     def f(x: Any) -> Any:
         return np.sum(x**1.5)  # power
@@ -614,7 +621,7 @@ def test_an_error_of_linear_maps_names_the_line(monkeypatch):
 
         def differentiate(*args: Any, rule: Any = rule, **kwargs: Any) -> Any:
             answer, maps = rule.differentiate(*args, **kwargs)
-            return answer, [linear_map._replace(pullback=fail) for linear_map in maps]
+            return answer, [replace(linear_map, pullback=fail) for linear_map in maps]
 
         monkeypatch.setitem(sr.rules.STRUCTURED, function, replace(rule, differentiate=differentiate))
         for call in calls:
@@ -684,7 +691,7 @@ def test_a_part_of_a_composite_operation_is_named(function, told, monkeypatch):
 
     def differentiate(*args: Any, **kwargs: Any) -> Any:
         answer, maps = rule.differentiate(*args, **kwargs)
-        return answer, [linear_map._replace(pullback=fail) for linear_map in maps]
+        return answer, [replace(linear_map, pullback=fail) for linear_map in maps]
 
     monkeypatch.setitem(sr.rules.STRUCTURED, function, replace(rule, differentiate=differentiate))
     definition = eval(compile(f"lambda x: np.{function.__name__}(x)", sr.rules.__file__, "eval"), {"np": np})

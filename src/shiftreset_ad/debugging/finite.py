@@ -58,7 +58,7 @@ def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
         yield part, x
     elif isinstance(x, Standard):
         yield part, x.to_numpy()
-    elif hasattr(x, "__dlpack__"):  # an array of another library
+    elif hasattr(type(x), "__dlpack__"):  # an array of another library
         yield part, standard(x).to_numpy()
 
 
