@@ -29,7 +29,7 @@ from shiftreset_ad.array_api.standard import adopted
 from shiftreset_ad.numbers.forms import FORMS, NEW, new_form, takes_lists
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number, in_memory, newest, numbers_in
 from shiftreset_ad.numbers.tags import watcher
-from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, Structured
+from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, RESTATED, STRUCTURED, Elementwise, Structured
 from shiftreset_ad.rules.building import OBJECT, OF_LISTS, SEQUENCES, array
 from shiftreset_ad.rules.late import enter_tables_of_imported_libraries, library_of, public_name
 from shiftreset_ad.rules.numpy.ufunc_methods import definition_of
@@ -65,11 +65,13 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return NotImplemented
     rule = STRUCTURED.get(function)
     if rule is None:
-        definition = COMPOSITE.get(function)
-        is_usual = definition is not None and function not in ON_ARRAYS and len(args) <= position_of_out(function)
-        if not is_usual or newest_of_usual(args, None) is UNUSUAL:
-            return NotImplemented
-        return _composed(function, definition, args, kwargs)
+        if function not in RESTATED:
+            return _compose_usual(function, args, kwargs)
+        ours, restate = RESTATED[function]
+        restated = restate(*args, **kwargs)
+        if restated is None:
+            return _compose_usual(function, args, kwargs)
+        rule, args, kwargs = STRUCTURED[ours], restated, {}
     form = FORMS.get((rule, *map(type, args)), NEW)
     if form is NEW:
         form = new_form(rule, args)
@@ -84,6 +86,15 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     except TypeError:
         _require_supported(function, rule.differentiate, args, kwargs)
         raise
+
+
+def _compose_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`call_usual` of a composite function."""
+    definition = COMPOSITE.get(function)
+    is_usual = definition is not None and function not in ON_ARRAYS and len(args) <= position_of_out(function)
+    if not is_usual or newest_of_usual(args, None) is UNUSUAL:
+        return NotImplemented
+    return _composed(function, definition, args, kwargs)
 
 
 def call_unusual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -162,6 +173,7 @@ def _is_in_a_table(function: Callable[..., Any]) -> bool:
 
 def name_of(function: Callable[..., Any]) -> str:
     """The name of a function for the user."""
+    function = next((known for known, (ours, _) in RESTATED.items() if ours is function), function)
     if isinstance(function, np.ufunc):
         return f"{library_of(function)}.{public_name(function)}"
     module = getattr(function, "__module__", "") or ""

@@ -7,12 +7,22 @@ continuations, adjoints or tapes.
 """
 
 from shiftreset_ad.rules import indexing, linalg, numpy
-from shiftreset_ad.rules.table import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
+from shiftreset_ad.rules.table import (
+    COMPOSITE,
+    CONSTANT,
+    ELEMENTWISE,
+    RESTATED,
+    STRUCTURED,
+    Elementwise,
+    LinearMap,
+    Structured,
+)
 
 __all__ = [
     "COMPOSITE",
     "CONSTANT",
     "ELEMENTWISE",
+    "RESTATED",
     "STRUCTURED",
     "Elementwise",
     "LinearMap",

@@ -93,6 +93,9 @@ ELEMENTWISE: dict[Callable[..., Any], Elementwise] = {}
 STRUCTURED: dict[Callable[..., Any], Structured] = {}
 COMPOSITE: dict[Callable[..., Any], Callable[..., Any]] = {}
 CONSTANT: set[Callable[..., Any]] = set()
+# For a composite function whose usual call is one call of a function of ours with a structured rule: our function, and
+# the function from the arguments of the call to the arguments of ours, or to None if the call is not usual.
+RESTATED: dict[Callable[..., Any], tuple[Callable[..., Any], Callable[..., tuple[Any, ...] | None]]] = {}
 
 
 def elementwise(function: Callable[..., Any], *partials: Partial) -> None:
@@ -132,6 +135,18 @@ def composite(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
         for function in functions:
             COMPOSITE[function] = definition
         return definition
+
+    return enter
+
+
+def restated(
+    function: Callable[..., Any], ours: Callable[..., Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated function, which restates the arguments of `function` as arguments of `ours`."""
+
+    def enter(arguments: Callable[..., Any]) -> Callable[..., Any]:
+        RESTATED[function] = ours, arguments
+        return arguments
 
     return enter
 

@@ -13,7 +13,7 @@ import numpy as np
 from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.numpy.shapes import inverse_of
-from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, structured
+from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, restated, structured
 
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
@@ -197,12 +197,22 @@ def conjugated(x: Any) -> Any:
 def _einsum(*args: Any, optimize: Any = False) -> Any:
     """`np.einsum` in either notation, converted to the notation of `contract`."""
     subscripts, operands = _spelled_out(args)
-    inputs, output, are_distinct = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
-    if not are_distinct:
+    inputs, output = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
+    if not _are_distinct(inputs):
         operands, inputs = _diagonals(operands, inputs)
-    if len(inputs) == 1 and output and sorted(inputs[0]) == sorted(output):  # a view, as in NumPy
+    if _is_view(inputs, output):
         return np.transpose(operands[0], [inputs[0].index(label) for label in output])
     return contract(operands, inputs, output, optimize)
+
+
+def _are_distinct(inputs: tuple[str, ...]) -> bool:
+    """Whether no label is twice in one operand."""
+    return all(len(set(labels)) == len(labels) for labels in inputs)
+
+
+def _is_view(inputs: tuple[str, ...], output: str) -> bool:
+    """Whether the answer is the operand with its axes in another order, and so a view, as in NumPy."""
+    return len(inputs) == 1 and bool(output) and sorted(inputs[0]) == sorted(output)
 
 
 def _diagonals(operands: list[Any], inputs: tuple[str, ...]) -> tuple[list[Any], tuple[str, ...]]:
@@ -225,17 +235,46 @@ def _diagonals(operands: list[Any], inputs: tuple[str, ...]) -> tuple[list[Any],
 @dispatched
 def contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
     """`np.einsum` with explicit subscripts, where no label is twice in one operand."""
-    return np.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=optimize)
+    return np.einsum(_joined(inputs, output), *operands, optimize=optimize)
+
+
+@lru_cache(256)
+def _joined(inputs: tuple[str, ...], output: str) -> str:
+    """Explicit subscripts as one string."""
+    return f"{','.join(inputs)}->{output}"
+
+
+@restated(np.einsum, contract)
+def _as_contraction(subscripts: Any, *operands: Any, optimize: Any = False, **others: Any) -> tuple[Any, ...] | None:
+    """The arguments of `contract` for a call of `np.einsum` that it can take as it is."""
+    if type(subscripts) is not str or others:
+        return None
+    try:
+        ndims = tuple([len(x.shape) for x in operands])
+    except AttributeError:
+        return None
+    explicit = _explicit_of_contraction(subscripts, ndims)
+    return None if explicit is None else ([*operands], *explicit, optimize)
+
+
+@lru_cache(256)
+def _explicit_of_contraction(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str] | None:
+    """The labels of each operand and of the answer, if `contract` can take them as they are."""
+    inputs, output = _explicit(subscripts.replace(" ", ""), ndims)
+    return (inputs, output) if _are_distinct(inputs) and not _is_view(inputs, output) else None
 
 
 @structured(contract, kept=("operands",), multilinear=True)
 def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
+    subscripts = _joined(inputs, output)
+
     def part(place: int) -> LinearMap:
         def pullback(y_bar: Cotangent) -> Cotangent:
             labels, shape = inputs[place], shape_of(operands[place])
             sides = (output, *inputs[:place], *inputs[place + 1 :])
             found = _found(labels, sides)
-            x_bar = contract([y_bar, *operands[:place], *operands[place + 1 :]], sides, found, optimize)
+            others = operands[:place] + operands[place + 1 :]
+            x_bar = np.einsum(_joined(sides, found), y_bar, *others, optimize=optimize)
             if shape_of(x_bar) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
@@ -245,11 +284,11 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
         def pushforward(x_dot: Tangent) -> Tangent:
-            return contract([*operands[:place], x_dot, *operands[place + 1 :]], inputs, output, optimize)
+            return np.einsum(subscripts, *operands[:place], x_dot, *operands[place + 1 :], optimize=optimize)
 
         return LinearMap(pushforward, pullback)
 
-    return contract(operands, inputs, output, optimize), (part,)
+    return np.einsum(subscripts, *operands, optimize=optimize), (part,)
 
 
 @lru_cache(256)
@@ -274,10 +313,8 @@ def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 @lru_cache(256)
-def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str, bool]:
-    """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in; and whether no
-    label is twice in one operand.
-    """
+def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+    """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in."""
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ndims):
@@ -293,5 +330,4 @@ def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...],
     if not arrow:
         output = "..." + "".join(sorted(label for label in set(named) if named.count(label) == 1))
     filled = [labels.replace("...", spare[len(spare) - count :]) for labels, count in zip(inputs, hidden, strict=True)]
-    are_distinct = all(len(set(labels)) == len(labels) for labels in filled)
-    return tuple(filled), output.replace("...", spare), are_distinct
+    return tuple(filled), output.replace("...", spare)
