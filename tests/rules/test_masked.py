@@ -17,7 +17,7 @@ from shiftreset_ad import debug, grad, hessian, hvp, jacobian, jvp, taylor, valu
 from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, settle, summed
 from shiftreset_ad.modes.reverse.unsettled import Held, Partial
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.rules.masked import Masked
+from shiftreset_ad.rules.masked import FEW, Masked, selected
 
 # In forward mode the warnings about the infinite slopes are the program's.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
@@ -552,3 +552,26 @@ def test_contributions_that_are_numbers():
     x.adjoint = Held(ZERO)
     accumulate(x, np.ones(2))
     assert settle(x).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3,), (2, 2), (FEW,), (FEW + 1,), (2, FEW), (1, 3, FEW)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.longdouble, ">f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_a_mask_selects_is_what_where_selects(shape, dtype, order):
+    """Bit by bit: of NaN, infinities, zeros of both signs and numbers too small to be normal."""
+    generator = np.random.default_rng(0)
+    special = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1.0, -2.5]
+    values = np.asarray(generator.choice(special, shape), dtype, order=order)
+    mask = generator.random(shape) < 0.5
+    before = values.copy()
+    found, expected = selected(mask, values), np.where(mask, values, 0.0)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(found.real), np.signbit(expected.real))
+    assert np.array_equal(values, before, equal_nan=True)
+    assert not np.shares_memory(found, values)
+
+
+def test_a_mask_of_another_shape_is_broadcast():
+    assert np.array_equal(selected(np.array([True, False]), np.ones((3, 2))), [[1.0, 0.0]] * 3)
+    assert np.array_equal(selected(np.array([1, 0]), np.array([2.0, 3.0])), [2.0, 0.0])

@@ -19,6 +19,7 @@ from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.numpy.choosing import clipped
 from shiftreset_ad.rules.numpy.elementwise import sign_of_complex
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.shapes import astype
@@ -277,6 +278,7 @@ CASES = {
     **dict.fromkeys(functions_of(*test_products.STACKED)),
     **dict.fromkeys((operator.getitem, scatter)),
     sign_of_complex: "by np.sign",
+    clipped: "by np.clip",
 }
 
 

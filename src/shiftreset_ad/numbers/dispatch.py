@@ -65,13 +65,12 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return NotImplemented
     rule = STRUCTURED.get(function)
     if rule is None:
-        if function not in RESTATED:
+        is_restated = function in RESTATED and len(args) <= position_of_out(function)
+        call_of_ours = _restated(function, args, kwargs) if is_restated else None
+        if call_of_ours is None:
             return _compose_usual(function, args, kwargs)
-        ours, restate = RESTATED[function]
-        restated = restate(*args, **kwargs)
-        if restated is None:
-            return _compose_usual(function, args, kwargs)
-        rule, args, kwargs = STRUCTURED[ours], restated, {}
+        rule, args = call_of_ours
+        kwargs = {}
     form = FORMS.get((rule, *map(type, args)), NEW)
     if form is NEW:
         form = new_form(rule, args)
@@ -86,6 +85,19 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     except TypeError:
         _require_supported(function, rule.differentiate, args, kwargs)
         raise
+
+
+def _restated(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Structured, tuple[Any, ...]] | None:
+    """The call as a call of a function of ours: its rule, and the arguments; None if the call is not usual."""
+    ours, restate = RESTATED[function]
+    try:
+        restated = restate(*args, **kwargs)
+    except TypeError:
+        _require_supported(function, COMPOSITE[function], args, kwargs)
+        raise
+    return None if restated is None else (STRUCTURED[ours], restated)
 
 
 def _compose_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

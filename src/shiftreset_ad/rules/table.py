@@ -189,6 +189,8 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def dispatch(first: Any, *rest: Any) -> Any:
+        if type(first) is np.ndarray:
+            return function(first, *rest)
         answer = answered(dispatch, (first,), (first, *rest))
         return function(first, *rest) if answer is NotImplemented else answer
 

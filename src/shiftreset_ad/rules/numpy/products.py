@@ -245,9 +245,9 @@ def _joined(inputs: tuple[str, ...], output: str) -> str:
 
 
 @restated(np.einsum, contract)
-def _as_contraction(subscripts: Any, *operands: Any, optimize: Any = False, **others: Any) -> tuple[Any, ...] | None:
+def _as_contraction(subscripts: Any, *operands: Any, optimize: Any = False) -> tuple[Any, ...] | None:
     """The arguments of `contract` for a call of `np.einsum` that it can take as it is."""
-    if type(subscripts) is not str or others:
+    if type(subscripts) is not str:
         return None
     try:
         ndims = tuple([len(x.shape) for x in operands])
