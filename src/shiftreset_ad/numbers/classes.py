@@ -50,6 +50,8 @@ def class_of_value(x: Any) -> type:
     A number that holds an array of another library tells the truth: the C code of PyTorch asks like a user, and then
     reads the memory of every object that says yes.
     """
+    if type(x.inside) is ndarray and x.has_one_value:  # the usual case, for speed
+        return ndarray
     plain = in_memory(x)
     if plain is None:
         return type(x)

@@ -37,13 +37,13 @@ def by_linear_maps(
     named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, **named_values)
     active: list[tuple[Number, LinearMap]] = []
-    for arg, linear_map in zip(operands_of(rule, args, kwargs), maps, strict=True):
+    for operand, arg in enumerate(operands_of(rule, args, kwargs)):
         kind = type(arg)
         if issubclass(kind, Number):
             if arg.tag is tag:
-                active.append((arg, linear_map))
+                active.append((arg, map_of(maps, operand)))
         elif issubclass(kind, SEQUENCES):
-            pair(arg, linear_map, tag, active)
+            pair(arg, map_of(maps, operand), tag, active)
     return number.linearized(tag, answer, active)
 
 
@@ -56,11 +56,11 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
         ((place, operand),) = form.numbers
         values[place] = number.primal
         answer, maps = rule.differentiate(*values, **kwargs)
-        return number.linearized(tag, answer, [(number, maps[operand])])
+        return number.linearized(tag, answer, [(number, map_of(maps, operand))])
     for place, _ in form.numbers:
         values[place] = lowered(args[place], number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)
-    active = [(args[place], maps[operand]) for place, operand in form.numbers if args[place].tag is tag]
+    active = [(args[place], map_of(maps, operand)) for place, operand in form.numbers if args[place].tag is tag]
     return number.linearized(tag, answer, active)
 
 
@@ -75,6 +75,14 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
     return number.linearized(tag, answer, active)
+
+
+def map_of(maps: Any, place: int) -> Any:
+    """The linear map of the operand at this place, from the maps of all operands, or from the function that makes one.
+
+    For an operand that is a list, it is the maps of the parts.
+    """
+    return maps(place) if callable(maps) else maps[place]
 
 
 def lowered(arg: Any, number: Number, is_kept: bool) -> Any:
@@ -105,7 +113,7 @@ def pair(parts: Any, maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]
         if kind is ndarray or (issubclass(kind, Number) and part.tag is not tag):
             continue
         if issubclass(kind, Number) and type(maps) is not LinearMap:
-            active.append((part, maps(place) if callable(maps) else maps[place]))
+            active.append((part, map_of(maps, place)))
         elif has_number(part):
             raise TypeError(
                 "a list of numbers that are being differentiated was given for an array. "

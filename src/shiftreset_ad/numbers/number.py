@@ -27,6 +27,7 @@ class Number:
     tag: Tag
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
     absorbs: ClassVar[bool] = False  # whether older numbers can be written to it without a new level
+    has_one_value: ClassVar[bool] = True  # a stack has many
 
     @property
     def inside(self) -> Primal:

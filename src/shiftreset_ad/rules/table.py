@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeAlias
@@ -54,8 +54,9 @@ class Structured:
     """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
 
     `differentiate(*args, **kwargs)` takes the function's own arguments, as far as they are supported. It returns the
-    answer, and for each operand its `LinearMap`. For an operand that is a list, it returns the function from a place in
-    the list to the map of the part there, or a list of maps. The maps read the elements of the parameters that are
+    answer, and for each operand its `LinearMap`, or the function from the place of an operand to its map, so that only
+    the maps of numbers are made. For an operand that is a list, it returns the function from a place in the list to the
+    map of the part there, or a list of maps. The maps read the elements of the parameters that are
     `kept`, which must not change meanwhile.
 
     `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
@@ -66,7 +67,7 @@ class Structured:
 
     function: Callable[..., Any]
     operands: tuple[str, ...]
-    differentiate: Callable[..., tuple[Primal, Sequence[Any]]]
+    differentiate: Callable[..., tuple[Primal, Any]]
     parameters: tuple[str, ...]
     kept: tuple[str, ...] = ()
     linear: bool = False

@@ -543,3 +543,52 @@ CASES = {
     **dict.fromkeys((la.matrix_norm, nuclear_norm, polar_factor), test_norms_of_matrices),
     **PRODUCTS,
 }
+
+
+def count_calls(monkeypatch, name):
+    """A list that gets an entry for each call of a function of numpy.linalg by the library."""
+    calls, function = [], getattr(la, name)
+    monkeypatch.setattr(la, name, lambda *args: calls.append(args) or function(*args))
+    return calls
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_slogdet_factorizes_once(monkeypatch, dtype):
+    slogdet, a = la.slogdet, np.array([[2.0, 1.0], [0.5, 3.0]], dtype)
+    calls = count_calls(monkeypatch, "slogdet")
+    gradient = grad(lambda a: slogdet(a)[1])(a)
+    assert len(calls) == 1
+    np.testing.assert_allclose(gradient, la.inv(a).T)
+
+
+@pytest.mark.parametrize("shapes", [((2, 2), (2,)), ((2, 2), (2, 3)), ((3, 2, 2), (2, 1)), ((2, 2), (3, 2, 4))])
+def test_solve_solves_once_on_the_way_back_for_both_operands(monkeypatch, shapes):
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=shape) for shape in shapes)
+    solve = la.solve
+
+    def f(a, b):
+        return np.sum(solve(a, b) ** 2)
+
+    expected = grad(lambda a: f(a, b))(a), grad(lambda b: f(a, b))(b)
+    calls = count_calls(monkeypatch, "solve")
+    for found, one in zip(grad(f, (0, 1))(a, b), expected, strict=True):
+        np.testing.assert_array_equal(found, one)
+    assert len(calls) == 2  # there and back
+
+
+def test_the_way_back_of_solve_knows_no_old_cotangent():
+    """Also if the same array, with other elements in it, is the cotangent of each way back."""
+    rng = np.random.default_rng(0)
+    a, b, y_bar = rng.normal(size=(3, 3)), rng.normal(size=3), np.ones(3)
+    _, pullback = sr.vjp(la.solve, a, b)
+    first = pullback(y_bar)
+    y_bar *= 2.0
+    for once, twice in zip(first, pullback(y_bar), strict=True):
+        np.testing.assert_allclose(twice, 2.0 * once)
+
+
+def test_solve_of_a_number_and_itself():
+    a = np.array([[2.0, 1.0], [0.5, 3.0]])
+    np.testing.assert_allclose(grad(lambda a: np.sum(la.solve(a, a @ a) ** 2))(a), 2 * a)
+    np.testing.assert_allclose(grad(lambda a: np.sum(la.solve(a, a)))(a), 0.0, atol=1e-15)

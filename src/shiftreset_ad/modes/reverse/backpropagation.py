@@ -40,9 +40,11 @@ from shiftreset_ad.modes.reverse.borders import arrived, departed, unchanged_inp
 from shiftreset_ad.modes.reverse.memory import going_back, initial_adjoint
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import other_answers
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture, watcher
 from shiftreset_ad.rules.annotations import Cotangent, Primal
+from shiftreset_ad.rules.broadcasting import FLOAT64
 
 # One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
 # `elementwise`, which is specialised, as these operations decide the speed.
@@ -51,9 +53,12 @@ from shiftreset_ad.rules.annotations import Cotangent, Primal
 def operation(tag: Tag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    if not is_inexact(answer):
+    if type(answer) is ndarray and answer.dtype is FLOAT64 and answer.base is None:  # the usual case, for speed
+        y = NumR(answer, ZERO, tag)
+    elif is_inexact(answer):
+        y = NumR(answer, initial_adjoint(answer, active), tag)
+    else:
         return other_answers(tag, answer, active, site)
-    y = NumR(answer, initial_adjoint(answer, active), tag)
     capture(tag, (pull, y, active, site))  # 2, 3
     return y
 

@@ -35,9 +35,7 @@ class NumR(ArrayNumber):
         self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(3))
         return by_linear_maps(self, rule, args, kwargs, form)
 
-    @staticmethod
-    def frozen(constant: Primal, tag: Tag) -> Primal:
-        return frozen(constant, tag)
+    frozen = staticmethod(frozen)
 
     def lifted(self, constant: Primal) -> NumR:
         return of_constant(constant, self.tag)

@@ -31,6 +31,7 @@ class Stack(ArrayNumber):
     """Values of one shape, along the first axis of `rows`; `tag` is the tag of the call that stacked them."""
 
     __slots__ = ("rows", "tag")
+    has_one_value = False
     at_once: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]  # how functions work on all rows
 
     def __init__(self, rows: Direction, tag: Tag) -> None:

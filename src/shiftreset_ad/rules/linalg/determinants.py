@@ -111,35 +111,37 @@ def _adjugate_of_any(a: Any) -> Any:
 
 @composite(np.linalg.slogdet)
 def _slogdet(a: Any) -> Any:
+    """Both answers come from one factorization. So the functions below get their value, too, and only derive it."""
     require_square(a)
-    sign = sign_of_det(a) if is_complex(a) else constant_of(a, lambda a: np.linalg.slogdet(a).sign)
-    return SlogdetResult(sign, log_of_det(a))
+    sign, logarithm = constant_of(a, np.linalg.slogdet)
+    return SlogdetResult(sign_of_det(a, sign) if is_complex(a) else sign, log_of_det(a, logarithm))
 
 
 @dispatched
-def log_of_det(a: Any) -> Any:
-    """The logarithm of the absolute value of the determinant."""
-    return np.linalg.slogdet(a).logabsdet
+def log_of_det(a: Any, logarithm: Any) -> Any:
+    """The logarithm of the absolute value of the determinant, which is known."""
+    return logarithm
 
 
 @structured(log_of_det)
-def _log_of_det(a: Any) -> Any:
+def _log_of_det(a: Any, logarithm: Any) -> Any:
     def pushforward(a_dot: Tangent) -> Tangent:
         slope = transposed(inverse_of_any(a)) * a_dot
         return summed(np.real(slope))
 
-    return log_of_det(a), (LinearMap(pushforward, lambda y_bar: scaled(y_bar, transposed(inverse_of_any(a)))),)
+    y = log_of_det(a, logarithm)
+    return y, (LinearMap(pushforward, lambda y_bar: scaled(y_bar, transposed(inverse_of_any(a)))),)
 
 
 @dispatched
-def sign_of_det(a: Any) -> Any:
-    """The determinant of a complex matrix, divided by its absolute value."""
-    return np.linalg.slogdet(a).sign
+def sign_of_det(a: Any, sign: Any) -> Any:
+    """The determinant of a complex matrix, divided by its absolute value; it is known."""
+    return sign
 
 
 @structured(sign_of_det)
-def _sign_of_det(a: Any) -> Any:
-    sign = sign_of_det(a)
+def _sign_of_det(a: Any, sign: Any) -> Any:
+    sign = sign_of_det(a, sign)
 
     def slopes() -> Any:
         """The derivative of the logarithm, whose imaginary part is the angle of the sign; zero where the sign is 0."""

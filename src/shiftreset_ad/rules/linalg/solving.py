@@ -32,17 +32,32 @@ def _solve(a: Any, b: Any) -> Any:
         product = np.matmul(a_dot, as_column(x))
         return -solution(a, product[..., 0] if has_vector else product)
 
+    # If both operands are numbers: a cotangent, and what the way back of `a` has solved for it, and `b` needs, too.
+    solved: tuple[Any, Any] | None = None
+    has_number_a = is_shared = False
+
     def pullback_a(y_bar: Cotangent) -> Cotangent:
+        nonlocal solved
         b_bar = solution(transposed(a), y_bar)
+        if is_shared:
+            solved = y_bar, b_bar
         return unbroadcast(-np.matmul(as_column(b_bar), transposed(as_column(x))), shape_a)
 
-    return x, (
-        LinearMap(pushforward_a, pullback_a),
-        LinearMap(
-            lambda b_dot: np.linalg.solve(a, b_dot),
-            lambda y_bar: unbroadcast(solution(transposed(a), y_bar), shape_b),
-        ),
-    )
+    def pullback_b(y_bar: Cotangent) -> Cotangent:
+        nonlocal solved
+        known, solved = solved, None
+        b_bar = known[1] if known is not None and known[0] is y_bar else solution(transposed(a), y_bar)
+        return unbroadcast(b_bar, shape_b)
+
+    def map_of(operand: int) -> LinearMap:
+        nonlocal has_number_a, is_shared
+        if operand == 0:
+            has_number_a = True
+            return LinearMap(pushforward_a, pullback_a)
+        is_shared = has_number_a
+        return LinearMap(lambda b_dot: np.linalg.solve(a, b_dot), pullback_b)
+
+    return x, map_of
 
 
 @structured(np.linalg.inv)
