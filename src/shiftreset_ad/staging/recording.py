@@ -50,8 +50,7 @@ def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Wa
         return None, f"it raises {error!r} when it is recorded"
     finally:
         recorder.adopt = None
-        trace.is_open = False
-        trace.steps.clear()  # a cycle: the steps hold the trace, and the trace holds the values
+        trace.close()
 
 
 def _output(trace: Trace, leaf: Any) -> Any:

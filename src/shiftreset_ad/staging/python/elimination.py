@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.staging.steps.blocks import Control, Loop, Visit, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import may_raise
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 NOT_RAISING = {"ignore", "warn"}
@@ -29,19 +30,23 @@ class Eliminated:
     A repeated step is left out, and `stand_ins` has for its place the place with the same value. `fixed` are the places
     whose values are the same for all inputs. If the user gets an array, or a view of it, the step that makes the array
     stays even if it is a repetition, as the user may write to the array. If the function itself writes, all repetitions
-    stay.
+    stay. A value that is carried through a loop for nothing is left out, too.
     """
 
-    __slots__ = ("fixed", "stand_ins", "steps")
+    __slots__ = ("_owners", "_trace", "fixed", "stand_ins", "steps")
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
+        self._trace = trace
         self.steps = trace.steps
         self.stand_ins: dict[int, int] = {}
         self.fixed: set[int] = set()
-        if not any(step.writes for step in trace.steps):
-            self._leave_out_what_is_fixed()
-            self._leave_out_repetition(trace, outputs)
-        self._leave_out_what_is_not_needed(trace, outputs)
+        if not any(step.writes for step in all_steps(trace.steps)):
+            self.steps = self._without_what_is_fixed(self.steps)
+            self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
+            self.stand_ins = copied_for_nothing(trace, outputs)
+            self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
+            self.steps = self._without_repetition(self.steps, {})
+        self.steps = self._without_what_is_not_needed(self.steps, set(self.places_in(outputs)))
 
     def place(self, x: Staged) -> int:
         """The place that has the value."""
@@ -52,28 +57,32 @@ class Eliminated:
         return (self.place(value) for value in staged_in(x) if value._place not in self.fixed)
 
     def operands(self, step: Step) -> Iterator[int]:
-        """The places that a step needs."""
-        return self.places_in(arguments(step))
+        """The places that a step needs, beside those that the steps in its blocks need."""
+        yield from self.places_in(own_arguments(step))
+        if isinstance(step, Visit):
+            yield step.rounds.place
 
-    def _leave_out_what_is_fixed(self) -> None:
+    def _without_what_is_fixed(self, steps: list[Step]) -> list[Step]:
         left = []
-        for step in self.steps:
-            if any(True for _ in self.operands(step)):
+        for step in steps:
+            if isinstance(step, Control):
+                left.append(_mapped(step, self._without_what_is_fixed))
+            elif any(True for _ in self.operands(step)):
                 left.append(step)
             else:
                 self.fixed.add(step.place)
-        self.steps = left
+        return left
 
-    def _leave_out_repetition(self, trace: Trace, outputs: list[Any]) -> None:
-        owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
-        self.stand_ins = copied_for_nothing(trace, outputs)
-        owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
-        known: dict[Any, int] = {}
-        left = []
-        for step in self.steps:
+    def _without_repetition(self, steps: list[Step], known: dict[Any, int]) -> list[Step]:
+        """The steps of a block without those that are `known` by then. What a block computes is known inside it."""
+        trace, left = self._trace, []
+        for step in steps:
+            if isinstance(step, Control):
+                left.append(_mapped(step, lambda inner: self._without_repetition(inner, dict(known))))
+                continue
             if step.place in self.stand_ins:
                 continue
-            if not step.is_question and not owners.isdisjoint(map(id, owners_of(trace.values[step.place]))):
+            if not step.is_question and not self._owners.isdisjoint(map(id, owners_of(trace.values[step.place]))):
                 left.append(step)
                 continue
             key = self._key((step.function, step.args, dict(step.kwargs), step.is_question, _strict(step.errors)))
@@ -84,7 +93,46 @@ class Eliminated:
             else:
                 known[key] = step.place
                 left.append(step)
-        self.steps = left
+        return left
+
+    def _without_what_is_not_needed(self, steps: list[Step], wanted: set[int]) -> list[Step]:
+        """The steps that are needed, if these places are `wanted`. Places that the steps need are added to these."""
+        left: list[Step] = []
+        for step in reversed(steps):
+            if isinstance(step, Control):
+                if (needed := self._needed(step, wanted)) is not None:
+                    left.append(needed)
+                    wanted.update(self.operands(needed))
+                continue
+            acts = step.writes or step.is_question or step.open_ended
+            if step.place in wanted or acts or _may_raise(self._trace, step):
+                left.append(step)
+                wanted.update(self.operands(step))
+        return left[::-1]
+
+    def _needed(self, step: Control, wanted: set[int]) -> Control | None:
+        """What is needed of a step with blocks; None if nothing is. Places that its blocks need become wanted."""
+        carried: list[int] = []
+        while True:
+            inner = set(wanted)
+            inner.update(place for results in step.results for i in carried for place in self.places_in(results[i]))
+            if isinstance(step, Loop):
+                inner.update(self.places_in(step.goes_on))
+            blocks = [self._with_steps(block, inner) for block in reversed(step.blocks)][::-1]
+            more = [i for i, answer in enumerate(step.answers) if answer in wanted]
+            more += [i for i, param in enumerate(step.params) if param in inner and i not in more]
+            if set(more) <= set(carried):
+                break
+            carried = sorted({*carried, *more})
+        is_visited = isinstance(step, Loop) and step.rounds.place in wanted
+        is_idle = not any(block.steps for block in (blocks[1:] if isinstance(step, Loop) else blocks))
+        if is_idle and not is_visited and not wanted.intersection(step.answers):
+            return None
+        wanted |= inner
+        return step.with_blocks(blocks).carrying(carried)
+
+    def _with_steps(self, block: Block, wanted: set[int]) -> Block:
+        return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
     def _idle(self, step: Step, trace: Trace) -> Staged | None:
         """The other factor in a real product with ones, if the product has the type and layout of this factor."""
@@ -98,16 +146,6 @@ class Eliminated:
                 if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
                     return other
         return None
-
-    def _leave_out_what_is_not_needed(self, trace: Trace, outputs: list[Any]) -> None:
-        wanted = set(self.places_in(outputs))
-        left = []
-        for step in reversed(self.steps):
-            acts = step.writes or step.is_question or step.open_ended
-            if step.place in wanted or acts or _may_raise(trace, step):
-                left.append(step)
-                wanted.update(self.operands(step))
-        self.steps = left[::-1]
 
     def _key(self, x: Any) -> Any:
         """A key: if the keys of two arguments are equal, the arguments are the same."""
@@ -134,25 +172,25 @@ class Eliminated:
             return kind, id(x)
 
 
-def arguments(step: Step) -> list[Any]:
-    """The arguments of a step, and its options."""
-    return [*step.args, *step.kwargs.values()]
+def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Control:
+    """A step with blocks whose steps are those that the function gives."""
+    return step.with_blocks([block.with_steps(function(block.steps)) for block in step.blocks])
 
 
 def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     """The places of copies of arrays that nothing else uses; for each, the place of the array that was copied."""
-    uses = Counter(place for step in trace.steps for place in places_in(arguments(step)))
+    uses = Counter(place for step in all_steps(trace.steps) for place in places_in(own_arguments(step)))
     uses.update(places_in(outputs))
     # A function may return the array that it was given. Then another place, or a constant, is the same array.
     held = Counter(map(id, trace.values))
-    held.update(id(constant) for step in trace.steps for constant in _constants_in(arguments(step), set()))
-    inputs = len(trace.values) - len(trace.steps)
+    held.update(id(x) for step in all_steps(trace.steps) for x in _constants_in(own_arguments(step), set()))
+    made = {step.place for step in trace.steps}
     originals: dict[int, int] = {}
     for step in trace.steps:
         if step.function is np.copy and len(step.args) == 1 and not step.kwargs and type(step.args[0]) is Staged:
             place = step.args[0]._place
             array = trace.values[place]
-            of_its_own = place >= inputs and type(array) is ndarray and array.base is None and held[id(array)] == 1
+            of_its_own = place in made and type(array) is ndarray and array.base is None and held[id(array)] == 1
             if of_its_own and uses[place] == 1 and like(array) == like(trace.values[step.place]):
                 originals[step.place] = originals.get(place, place)
     return originals
@@ -169,15 +207,15 @@ def _strict(errors: Mapping[str, str] | None) -> tuple[str, ...] | None:
 
 
 def _may_raise(trace: Trace, step: Step) -> bool:
-    values = [value.inside for value in staged_in(arguments(step))]
+    values = [value.inside for value in staged_in([*step.args, *step.kwargs.values()])]
     reactions: Any = step.errors or trace.errors
     return may_raise(step.function, values, trace.values[step.place], reactions)
 
 
 def constants_in(left: Eliminated) -> Iterator[ndarray[Any, Any]]:
     """The arrays in the arguments of the steps that are the same for all inputs."""
-    for step in left.steps:
-        yield from _constants_in(arguments(step), left.fixed)
+    for step in all_steps(left.steps):
+        yield from _constants_in(own_arguments(step), left.fixed)
 
 
 def _constants_in(x: Any, fixed: set[int]) -> Iterator[ndarray[Any, Any]]:

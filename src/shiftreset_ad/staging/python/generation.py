@@ -20,8 +20,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.python.control import ControlSource, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.python.lowering import lowered
+from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Control
 from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
 from shiftreset_ad.staging.steps.values import Staged, is_staged
@@ -34,7 +37,7 @@ def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], A
     """The function from the inputs to the outputs, or to the number of a question; its source; the questions."""
     if trace.refusal is not None:  # also if the function has caught the error
         raise UnstageableError(trace.refusal)
-    source = _Source(trace, Eliminated(trace, outputs))
+    source = _Source(trace, Eliminated(trace, outputs), outputs)
     lines = "\n".join(source.function(outputs))
     exec(compile(lines, "<staged>", "exec"), source.names)
     return source.names["steps"], lines, source.questions
@@ -43,84 +46,99 @@ def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], A
 class _Source:
     """The source of the function, line by line, and the names of its constants."""
 
-    def __init__(self, trace: Trace, left: Eliminated) -> None:
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self.trace = trace
         self.left = left
         self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray}
         self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
         self._named: dict[int, str] = {}
-        self._variables: dict[int, str] = {}
+        self.variables: dict[int, str] = {}
         self._free: list[str] = []
         self._parts: dict[int, tuple[str, bool]] = {}  # expressions for the next line; does it need no parentheses?
         self._read: Counter[int] = Counter()  # how often the line has each of them
+        self._count = 0
+        self.uses = Uses(trace, left, outputs)
+        self.reserved: dict[int, str] = {}
 
     def function(self, outputs: list[Any]) -> list[str]:
-        steps = self.left.steps
-        inputs = len(self.trace.values) - len(self.trace.steps)
-        last = self.last_uses(outputs)
-        lines = ["def steps(inputs):"]
-        for place in range(inputs):
-            self._variables[place] = self.variable()
-        names = "".join(f"{self._variables[place]}, " for place in range(inputs))
-        if inputs:
-            lines.append(f"    {names}= inputs")
-        errors = None
-        uses = Counter(place for step in steps for place in self.left.operands(step))
-        uses.update(self.left.places_in(outputs))
-        for step, following in zip_longest(steps, steps[1:]):
-            if step.errors != errors and step.errors is not None:
-                lines.append(f"    with errstate({reactions(step.errors)}):")
-            errors = step.errors
-            indent = "    " if errors is None else "        "
-            is_part = following is not None and uses[step.place] == 1 and self.may_be_part(step, following)
-            lines += [indent + line for line in self.lines(step, last, is_part)]
+        inputs = range(self.trace.inputs)
+        for place in inputs:
+            self.variables[place] = self.variable()
+        names = "".join(f"{self.variables[place]}, " for place in inputs)
+        lines = [f"{names}= inputs"] if names else []
+        lines += self.block(self.left.steps, None)
         copies, answers = self.answers(outputs)
-        return [*lines, *copies, f"    return [{', '.join(answers)}]"]
+        lines += [*copies, f"return [{', '.join(answers)}]"]
+        return ["def steps(inputs):", *indented(lines)]
 
-    def last_uses(self, outputs: list[Any]) -> dict[int, Step | None]:
-        """For each place, the last step that needs it; None for an output."""
-        last: dict[int, Step | None] = {}
-        for step in self.left.steps:
-            last.update(dict.fromkeys(self.left.operands(step), step))
-        last.update(dict.fromkeys(self.left.places_in(outputs)))
-        return last
+    def block(self, steps: list[Step], reactions_around: Any) -> list[str]:
+        """The lines of a block, inside the reactions to floating-point errors that are set around it."""
+        lines: list[Any] = []
+        reacting = lines
+        errors = reactions_around
+        for step, following in zip_longest(steps, steps[1:]):
+            if step.errors != errors:
+                errors, reacting = step.errors, lines
+                if errors != reactions_around:
+                    reacting = []
+                    lines.append(f"with errstate({reactions(self.trace.errors if errors is None else errors)}):")
+                    lines.append(reacting)
+            if isinstance(step, Control):
+                reacting += ControlSource(self).lines(step)
+            else:
+                is_part = following is not None and self.may_be_part(step, following)
+                reacting += self.lines(step, is_part)
+        return [line for part in lines for line in ([part] if isinstance(part, str) else indented(part))]
 
     def variable(self) -> str:
         """The name of a variable whose value is not needed any more, or of a new variable."""
-        return self._free.pop() if self._free else f"v{len(self._variables)}"
+        if self._free:
+            return self._free.pop()
+        self._count += 1
+        return f"v{self._count - 1}"
+
+    def variable_of(self, place: int) -> str:
+        """The variable of a value: the one that is reserved for it, or another."""
+        name = self.variables[place] = self.reserved.pop(place, None) or self.variable()
+        return name
 
     def may_be_part(self, step: Step, following: Step) -> bool:
         """Whether the expression of a step, which only the next step needs, may be a part of the next line."""
-        acts = step.is_question or step.writes or step.open_ended
-        return not acts and step.errors == following.errors and step.place in self.left.operands(following)
+        acts = step.is_question or step.writes or step.open_ended or isinstance(following, Control)
+        is_for_it = self.uses.count[step.place] == 1 and self.uses.last.get(step.place) is following
+        return not acts and step.errors == following.errors and is_for_it
 
-    def lines(self, step: Step, last: dict[int, Step | None], is_part: bool) -> Iterator[str]:
+    def lines(self, step: Step, is_part: bool) -> Iterator[str]:
         expression, is_whole = self.expression(step)
         for place in [place for place in self._parts if self._read[place] != 1]:  # the lowered step does not need it
             part, _ = self._parts.pop(place)
-            self._variables[place] = self.variable()
-            yield f"{self._variables[place]} = {part}"
+            self.variables[place] = self.variable()
+            yield f"{self.variables[place]} = {part}"
             expression, is_whole = self.expression(step)
         self._parts.clear()
         self._read.clear()
-        for place in set(self.left.operands(step)) & self._variables.keys():
-            if last[place] is step:
-                self._free.append(self._variables[place])
+        self.release(step)
         if is_part and len(expression) <= LONGEST_PART:
             self._parts[step.place] = expression, is_whole
             return
         if step.is_question:
             yield self.question(self.test(expression, step.expected), step, step.expected)
             return
-        name = self._variables[step.place] = self.variable()
+        name = self.variable_of(step.place)
         yield f"{name} = {expression}"
         if step.open_ended:
             answer = self.trace.values[step.place]
             known = (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
             yield self.question(self.likeness(name, answer), step, known)
-        if step.place not in last:  # no step needs the value
+        if step.place not in self.uses.last:  # no step needs the value
             self._free.append(name)
+
+    def release(self, step: Step) -> None:
+        """Make the variables of the values that no later step needs free for others."""
+        for place in set(self.left.operands(step)) & self.variables.keys():
+            if self.uses.last[place] is step and place not in self.uses.elsewhere:
+                self._free.append(self.variables[place])
 
     def question(self, test: str, step: Step, expected: Any) -> str:
         # A step without its arguments, which would keep the whole trace alive.
@@ -188,7 +206,7 @@ class _Source:
             if place in self._parts:
                 self._read[place] += 1
                 return self._parts[place][0]
-            return self._variables[place]
+            return self.variables[place]
         if is_staged(x):
             if kind is slice:
                 return f"slice({self.argument(x.start)}, {self.argument(x.stop)}, {self.argument(x.step)})"
@@ -227,7 +245,7 @@ class _Source:
                 raise UnstageableError("it returns a constant with a view of it. Return copies")
             if id(value) not in copies:
                 copies[id(value)] = f"w{len(copies)}"
-                lines.append(f"    {copies[id(value)]} = {self.argument(x)}.copy('K')")
+                lines.append(f"{copies[id(value)]} = {self.argument(x)}.copy('K')")
             answers.append(copies[id(value)])
         return lines, answers
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -62,12 +62,55 @@ class Step:
         self.site = "the shape or the type of a value depends on other values"
 
 
+class Block:
+    """Steps that are carried out together: those of a run, of a round of a loop, or of a branch.
+
+    A block lies in the block `around` it. The block of a round has the `rounds` of its loop, and a later visit of the
+    rounds has the same `rounds`. The block of a branch has its `fork`, and a later branch by the same value has the
+    same fork.
+    """
+
+    __slots__ = ("_origin", "around", "fork", "rounds", "steps")
+
+    def __init__(self, around: Block | None, rounds: Any = None, fork: Any = None) -> None:
+        self.around = around
+        self.rounds = rounds
+        self.fork = fork
+        self.steps: list[Step] = []
+        self._origin: Block | None = None
+
+    @property
+    def origin(self) -> Block:
+        """The block that was recorded."""
+        return self if self._origin is None else self._origin
+
+    def with_steps(self, steps: list[Step]) -> Block:
+        """The same block with other steps."""
+        block = Block(self.around, self.rounds, self.fork)
+        block._origin = self.origin
+        block.steps = steps
+        return block
+
+    def outwards(self) -> Iterator[Block]:
+        """The block, and the blocks around it."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.around
+
+
 class Trace:
-    """The steps of one run of a function, with the value at each place; the first places are the inputs."""
+    """The steps of one run of a function, with the value at each place; the first places are the inputs.
+
+    New steps go to `block`. Each place has its home, the block in which it gets its value. The value of a place in a
+    round or in a branch is an example: other rounds have other values.
+    """
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.block = self.root = Block(None)
         self.values: list[Any] = []
+        self.homes: list[Block] = []
+        self.inputs = 0
         self.is_open = True
         self.errors = np.geterr()
         self.refusal: str | None = None
@@ -79,24 +122,54 @@ class Trace:
     def place_for(self, argument: Any) -> int:
         """A new place for an input. The function must not write to the input."""
         self.protect(argument, "is an argument")
-        self.values.append(argument)
+        self.inputs += 1
+        return self.keep(argument)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of the run; those of rounds and branches are in the steps that have blocks."""
+        return self.root.steps
+
+    def keep(self, value: Any) -> int:
+        """A new place in this block, with this value."""
+        self.values.append(value)
+        self.homes.append(self.block)
         return len(self.values) - 1
 
     def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
         """Record a step, and keep its answer at its place."""
-        if len(self.steps) >= LONGEST:
+        if len(self.values) >= LONGEST + self.inputs:
             self.refuse(f"it has more than {LONGEST} steps")
-        errors: Any = np.geterr()
-        if errors == self.errors:
-            errors = None
-        elif not HANDLED.isdisjoint(errors.values()):
-            self.refuse("it has floating-point errors handled by a function: numpy.errstate(call=...)")
+        errors = self.reactions()
         if warnings.filters is not self._filters:
             self._require_no_new_errors()
-        step = Step(len(self.values), function, args, kwargs, errors)
-        self.values.append(answer)
-        self.steps.append(step)
+        step = Step(self.keep(answer), function, args, kwargs, errors)
+        self.block.steps.append(step)
         return step
+
+    def reactions(self) -> Any:
+        """NumPy's reactions to floating-point errors if they differ from those at the beginning, and otherwise None."""
+        errors: Any = np.geterr()
+        if errors == self.errors:
+            return None
+        if not HANDLED.isdisjoint(errors.values()):
+            self.refuse("it has floating-point errors handled by a function: numpy.errstate(call=...)")
+        return errors
+
+    def close(self) -> None:
+        """End the run. The steps go, as they hold the trace, and the trace holds the values."""
+        self.is_open = False
+        self.root.steps.clear()
+        self.homes.clear()
+
+    def mark(self) -> tuple[int, int]:
+        """The state of the record, to come back to it by `rewind`."""
+        return len(self.values), len(self.block.steps)
+
+    def rewind(self, mark: tuple[int, int]) -> None:
+        """Forget all that has been recorded since the mark, which was made in this block."""
+        values, steps = mark
+        del self.values[values:], self.homes[values:], self.block.steps[steps:]
 
     def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
         """Record a question: from here on, the program knows the answer `found`."""
@@ -132,6 +205,15 @@ class Trace:
             if id(owner) in self._protected:
                 _, reason = self._protected[id(owner)]
                 self.refuse(f"{statement} writes to an array that {reason}")
+        if self.block is not self.root:
+            older = {
+                id(owner)
+                for value, home in zip(self.values, self.homes, strict=True)
+                if home is not self.block
+                for owner in owners_of(value)
+            }
+            if not older.isdisjoint(map(id, owners_of(array))):
+                self.refuse(f"{statement} writes, in a loop or a branch, to an array that was made outside of it")
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""

@@ -1,0 +1,1 @@
+"""Control that a staged function writes down."""

@@ -1,0 +1,167 @@
+"""`cond`, `while_loop`, `fori_loop` and `scan`: control that a staged function writes down as loops and branches.
+
+In any other program they are plain Python. What decides is the value: where a predicate is a staged value, or a loop
+carries one, the control is recorded as a step with blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.staging.control.kinds import kind_of, staged_inside
+from shiftreset_ad.staging.control.levels import carried_out
+from shiftreset_ad.staging.control.writing import ForkWay, LoopWay
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
+
+CARRIED = (Staged, Number, bool, int, float, complex, np.generic, ndarray)
+
+
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    """`true_fun(*operands)` if `pred` is true, and otherwise `false_fun(*operands)`.
+
+    `pred` is a boolean. Operands and answers are trees. In a staged function with a staged `pred`, both functions are
+    recorded, and each call takes one of the branches. Then both answers must have the same structure, shapes and
+    precision. Raises the errors of the functions. Wang et al. 2019, section 4.
+
+    >>> from shiftreset_ad import grad, staged
+    >>> staged(grad(lambda x: cond(x > 0.0, lambda x: x * x, lambda x: -x, x)))(3.0)
+    6.0
+    """
+    pred = without_levels(pred)
+    if type(pred) is not Staged:
+        return true_fun(*operands) if pred else false_fun(*operands)
+    functions = {"true_fun": true_fun, "false_fun": false_fun}
+    shape: Structure | None = None
+
+    def branch(name: str) -> Callable[[list[Any]], list[Any]]:
+        def body(_: list[Any]) -> list[Any]:
+            nonlocal shape
+            answer = called(trace, f"{name} of cond", functions[name], *operands)
+            if shape is None:
+                shape = Structure(trace, "cond", answer)
+            return shape.leaves_of(answer)
+
+        return body
+
+    trace = pred._trace
+    answers = carried_out(ForkWay(trace, pred, []), [branch("true_fun"), branch("false_fun")], [])
+    return shape.with_leaves(answers)  # type: ignore[attr-defined]
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    """`state = body_fun(state)` from `init` on, as long as `cond_fun(state)` is true; the last state.
+
+    The state is a tree of floats, integers, booleans and arrays. In a staged function with a staged state, the loop is
+    recorded once, and not round by round; so the structure and the shapes of the state must stay the same. Combine
+    conditions by `&` and `|`. Each derivative of any order goes through the loop. Reverse mode keeps, of each round,
+    the values that the way back needs. Raises the errors of the functions. Wang et al. 2019, section 4.
+
+    >>> from shiftreset_ad import grad, staged
+    >>> half = lambda x: while_loop(lambda x: x > 1.0, lambda x: x / 2.0, x)
+    >>> staged(grad(half))(12.0)
+    0.0625
+    """
+    state = init
+    while True:
+        goes_on = without_levels(cond_fun(state))
+        trace = trace_of((goes_on, state))
+        if trace is not None:
+            return written_loop(trace, cond_fun, body_fun, state)
+        if not goes_on:
+            return state
+        state = body_fun(state)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any) -> Any:
+    """`state = body_fun(i, state)` from `init` on, for each integer `i` from `lower` up to `upper`; the last state.
+
+    `upper` is left out. The state is that of `while_loop`, and so are the errors. Wang et al. 2019, section 4.
+
+    >>> fori_loop(0, 3, lambda i, x: x * 2.0 + i, 1.0)
+    12.0
+    """
+    return while_loop(
+        lambda state: state[0] < upper, lambda state: (state[0] + 1, body_fun(*state)), (lower, init)
+    )[1]
+
+
+def written_loop(trace: Trace, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], state: Any) -> Any:
+    """The loop as a step."""
+    shape = Structure(trace, "while_loop", state)
+    leaves = shape.leaves_of(state)
+
+    def test(values: list[Any]) -> Any:
+        # A value of each leaf is enough, and comes first among the parts of the leaf.
+        firsts, place = [], 0
+        for width in widths:
+            firsts.append(values[place])
+            place += width
+        return without_levels(called(trace, "cond_fun of while_loop", cond_fun, shape.with_leaves(firsts)))
+
+    def body(values: list[Any]) -> list[Any]:
+        widths[:] = [kind_of(x).width for x in values]
+        return shape.leaves_of(called(trace, "body_fun of while_loop", body_fun, shape.with_leaves(values)))
+
+    widths = [1] * len(leaves)
+    return shape.with_leaves(carried_out(LoopWay(trace, test), [body], leaves))
+
+
+class Structure:
+    """The structure of what control carries: a tree, whose leaves are values, or stay the same."""
+
+    def __init__(self, trace: Trace, name: str, tree: Any) -> None:
+        self._trace = trace
+        self._name = name
+        self._all, self._spec = trees.flatten(tree)
+        self._places = [i for i, leaf in enumerate(self._all) if isinstance(leaf, CARRIED)]
+
+    def with_leaves(self, leaves: list[Any]) -> Any:
+        """The tree with these values."""
+        whole = list(self._all)
+        for place, leaf in zip(self._places, leaves, strict=True):
+            whole[place] = leaf
+        return trees.unflatten(self._spec, whole)
+
+    def leaves_of(self, tree: Any) -> list[Any]:
+        """The values in a tree, which must have the same structure."""
+        whole, spec = trees.flatten(tree)
+        if spec != self._spec:
+            self._trace.refuse(f"{self._name} has the structure {self._spec}, and then {spec}")
+        for i, (leaf, known) in enumerate(zip(whole, self._all, strict=True)):
+            if (i in self._places) != isinstance(leaf, CARRIED) or (i not in self._places and leaf is not known):
+                self._trace.refuse(f"{self._name} has {known!r:.40}, and then {leaf!r:.40}")
+        return [whole[i] for i in self._places]
+
+
+def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """The answer of a user's function. Its errors are no errors of the program: the block may never be reached."""
+    try:
+        return function(*args)
+    except UnstageableError:
+        raise
+    except Exception as error:
+        trace.refuse(f"{name} raises {error!r} when it is recorded")
+
+
+def trace_of(tree: Any) -> Trace | None:
+    """The trace of the staged values in a tree; None if there are none."""
+    for leaf in trees.flatten(tree)[0]:
+        for value in staged_inside(leaf):
+            return value._trace
+    return None
+
+
+def without_levels(x: Any) -> Any:
+    """The value of a number at the oldest level."""
+    while isinstance(x, Number):
+        x = x.primal
+    return x

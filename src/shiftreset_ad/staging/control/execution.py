@@ -1,0 +1,120 @@
+"""Execution carries out recorded steps on plain values while the function is still being recorded.
+
+The function goes on behind a loop with the answers of the loop, and may ask for them. A round has a frame with its
+values. The frames of the rounds are kept, as a later visit of the rounds needs values of theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftreset_ad.staging.python.elimination import like
+from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Visit
+from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.trace import Step, Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
+
+LONGEST_RUN = 10_000_000  # steps that a loop may take while it is recorded
+
+
+class Frame:
+    """The values of a round, and those `around` it."""
+
+    __slots__ = ("around", "values")
+
+    def __init__(self, values: dict[int, Any], around: Any) -> None:
+        self.values = values
+        self.around = around
+
+    def __getitem__(self, place: int) -> Any:
+        values = self.values
+        return values[place] if place in values else self.around[place]
+
+    def __setitem__(self, place: int, value: Any) -> None:
+        self.values[place] = value
+
+
+class Execution:
+    """Steps of a trace, carried out on plain values."""
+
+    __slots__ = ("_count", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._count = 0
+
+    def control(self, step: Control, frame: Any) -> None:
+        """Carry out a step with blocks; `frame` is the frame of the round in which the step is."""
+        if isinstance(step, Fork):
+            taken = 0 if resolved(step.predicate, frame) else 1
+            self._block(step.blocks[taken].steps, frame)
+            answers = [resolved(result, frame) for result in step.results[taken]]
+        else:
+            state = [resolved(arg, frame) for arg in step.args]
+            answers = self._loop(step, state, frame) if isinstance(step, Loop) else self._visit(step, state, frame)
+        for place, answer in zip(step.answers, answers, strict=True):
+            frame[place] = answer
+
+    def _loop(self, step: Loop, state: list[Any], frame: Any) -> list[Any]:
+        test, body = step.blocks
+        frames: list[dict[int, Any]] = []
+        frame[step.rounds.place] = frames
+        while True:
+            here = Frame(dict(zip(step.params, state, strict=True)), frame)
+            self._block(test.steps, here)
+            if not resolved(step.goes_on, here):
+                return state
+            self._block(body.steps, here)
+            state = [resolved(result, here) for result in step.results[-1]]
+            if step.keeps:
+                frames.append(here.values)
+
+    def _visit(self, step: Any, state: list[Any], frame: Any) -> list[Any]:
+        (body,) = step.blocks
+        frames = frame[step.rounds.place]
+        for values in reversed(frames) if step.is_reversed else frames:
+            values.update(zip(step.params, state, strict=True))
+            here = Frame(values, frame)
+            self._block(body.steps, here)
+            state = [resolved(result, here) for result in step.results[-1]]
+        return state
+
+    def _block(self, steps: list[Step], frame: Any) -> None:
+        self._count += 1 + len(steps)
+        if self._count > LONGEST_RUN:
+            self._trace.refuse(f"a loop takes more than {LONGEST_RUN} steps while it is recorded")
+        for step in steps:
+            if isinstance(step, Control):
+                self.control(step, frame)
+                continue
+            try:
+                args = [resolved(arg, frame) for arg in step.args]
+                answer = step.function(*args, **{name: resolved(arg, frame) for name, arg in step.kwargs.items()})
+            except UnstageableError:
+                raise
+            except Exception as error:
+                self._trace.refuse(f"{name_in_program(step.function)} raises {error!r} in a round of a loop")
+            self._require_as_recorded(step, answer)
+            frame[step.place] = answer
+
+    def _require_as_recorded(self, step: Step, answer: Any) -> None:
+        if step.is_question and not is_same(answer, step.expected):
+            self._trace.refuse(
+                "a loop asks for a value that differs from round to round. Branch by cond, compute with the value by "
+                f"functions that NumPy dispatches, and give a plain array that it indexes as an argument:\n{step.site}"
+            )
+        if step.open_ended and like(answer)[:3] != like(self._trace.values[step.place])[:3]:
+            self._trace.refuse(f"{name_in_program(step.function)} gives another shape in each round of a loop")
+
+
+def resolved(x: Any, frame: Any) -> Any:
+    """An argument with plain values in place of the staged ones, as they are in this frame."""
+    kind = type(x)
+    if kind is Staged:
+        return frame[x._place]
+    if kind is list or kind is tuple:
+        return kind([resolved(part, frame) for part in x])
+    if kind is slice:
+        return slice(resolved(x.start, frame), resolved(x.stop, frame), resolved(x.step, frame))
+    return x

@@ -1,0 +1,117 @@
+"""The kind of a value that a loop carries: which numbers it consists of, down to the staged values.
+
+In a first round a value may be a constant, and in the next one a number. So a loop finds the kind that holds for all
+rounds: the `join` of the kinds that the value has before a round and after it. A value of a lesser kind is lifted.
+
+A number has parts, one level below. Forward mode, stacks and series need nothing else: a loop that carries such a
+number carries its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.series.expansion import Expansion
+from shiftreset_ad.modes.series.number import Series
+from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.numbers.number import ZERO, Number
+from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.staging.steps.values import Staged
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of a value: the class and the tag of a number, and the kinds of its parts; nothing for a plain value.
+
+    The kind of a stack also has the number of `rows`.
+    """
+
+    number: type[Number] | None = None
+    tag: Tag | None = None
+    parts: tuple[Kind, ...] = ()
+    rows: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many plain values a value of this kind consists of."""
+        return sum(part.width for part in self.parts) if self.parts else 1
+
+
+PLAIN = Kind()
+
+
+def parts_of(x: Any) -> list[Any]:
+    """The parts of a number, one level below; the first one has the value."""
+    if type(x) is NumR:
+        return [x.primal]
+    if type(x) is NumF:
+        return [x.primal, x.tangent]
+    if type(x) is Stack:
+        return [x.rows]
+    order = cast(Expansion, x.tag).order
+    x.reach(order)
+    left_out = order + 1 - len(x.coefficients)
+    return [*x.coefficients, *[zeros(x.primal) for _ in range(left_out)]]
+
+
+def kind_of(x: Any) -> Kind:
+    """The kind of a value."""
+    if not isinstance(x, Number):
+        return PLAIN
+    return Kind(type(x), x.tag, tuple(map(kind_of, parts_of(x))), shape_of(x.rows)[0] if type(x) is Stack else 0)
+
+
+def join(a: Kind, b: Kind) -> Kind:
+    """The least kind that values of both kinds can be lifted to."""
+    if a == b:
+        return a
+    newest = max((a, b), key=lambda kind: kind.tag.serial if kind.tag is not None else 0)
+    pairs = zip(_as_parts(a, newest), _as_parts(b, newest), strict=True)
+    return Kind(newest.number, newest.tag, tuple([join(p, q) for p, q in pairs]), newest.rows)
+
+
+def _as_parts(kind: Kind, of: Kind) -> tuple[Kind, ...]:
+    """The kinds of the parts that a value of this kind has when it is lifted to a number like `of`."""
+    return kind.parts if kind.tag is of.tag else (kind, *[PLAIN] * (len(of.parts) - 1))
+
+
+def parts_as(x: Any, kind: Kind) -> list[Any]:
+    """The parts of a value, lifted to a number of this kind if it is a constant for the tag."""
+    if isinstance(x, Number) and x.tag is kind.tag:
+        return parts_of(x)
+    if kind.number is Stack:
+        return [np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))))]
+    return [x, *[zeros(x) for _ in kind.parts[1:]]]
+
+
+def with_parts(kind: Kind, parts: list[Any]) -> Any:
+    """The number of this kind that has these parts."""
+    if kind.number is NumR:
+        return NumR(parts[0], ZERO, kind.tag)  # type: ignore[arg-type]
+    if kind.number is Series:
+        return Series(list(parts), kind.tag)  # type: ignore[arg-type]
+    return kind.number(*parts, kind.tag)  # type: ignore[misc,call-arg]
+
+
+def zeros(like: Any) -> Any:
+    """Plain zeros in the shape and precision of a value."""
+    shape, dtype = shape_of(like), dtype_of(like)
+    if shape:
+        return np.zeros(shape, dtype)
+    return 0.0 if dtype == np.float64 else dtype.type(0)
+
+
+def staged_inside(x: Any) -> Iterator[Staged]:
+    """The staged values that a number consists of."""
+    if type(x) is Staged:
+        yield x
+    elif isinstance(x, Number):
+        for part in parts_of(x):
+            yield from staged_inside(part)

@@ -1,0 +1,192 @@
+"""Control in reverse mode: a body runs once, one level below, and its operations are collected for the way back.
+
+This is the rule of reverse mode for WHILE and IF (Wang et al., ICFP 2019, section 4), with the continuation as data. A
+round is a program under a `reset` of its own, which collects the operations of the round. The way back through the loop
+visits the rounds in the other order, and runs the pullbacks of these operations. It carries the adjoints of the values
+that the loop carries, and the contributions to the adjoints of numbers from outside. The values of a round that the
+pullbacks need are in the frame of the round: the frames are the tape.
+
+A visit may add to the adjoint of a number that an earlier visit of the same round has made. Then this adjoint stays in
+the frame, too, until the way back comes to the earlier visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from shiftreset_ad.control import Operation
+from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
+from shiftreset_ad.modes.reverse.memory import PLACES
+from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.writing import is_write
+from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.staging.control.kinds import Kind, staged_inside
+from shiftreset_ad.staging.control.writing import Body, Way, collecting
+
+
+class Part:
+    """What one body has done: the numbers that came in and went out, and its operations."""
+
+    __slots__ = ("outs", "pending", "xs")
+
+    def __init__(self) -> None:
+        self.xs: list[NumR] = []
+        self.outs: list[NumR] = []
+        self.pending: list[Operation] = []
+
+
+class Record:
+    """Control that has been carried out under a tag: its parts, and the numbers from outside that they use."""
+
+    __slots__ = ("_carried_out", "parts", "tag", "way")
+
+    def __init__(self, way: Way, tag: Tag, count: int, carried_out: Callable[..., list[Any]]) -> None:
+        self.way = way
+        self.tag = tag
+        self.parts = [Part() for _ in range(count)]
+        self._carried_out = carried_out
+
+    def made(self) -> Iterator[NumR]:
+        """The numbers that the bodies have made."""
+        for part in self.parts:
+            yield from part.xs
+            yield from part.outs
+            for operation in part.pending:
+                yield from numbers_in(operation[1], self.tag)
+                for operand in operation[2:]:
+                    if type(operand) is Record:
+                        yield from operand.made()
+
+    def used(self) -> Iterator[NumR]:
+        """The numbers that the operations of the bodies use."""
+        for part in self.parts:
+            for operation in part.pending:
+                yield from numbers_in(operation[2:], self.tag)
+                for operand in operation[2:]:
+                    if type(operand) is Record:
+                        yield from operand.used()
+
+    def is_inside(self, x: NumR) -> bool:
+        """Whether a number belongs to a round or a branch of this control."""
+        if any(self.way.has(value._trace.homes[value._place]) for value in staged_inside(x)):
+            return True
+        known = [record for record in self.way.records if record.tag is self.tag and record is not self]
+        return any(x is number for record in known for number in record.made())
+
+    def pull(self, ys: list[NumR], ins: list[Any]) -> None:
+        """The way back, as control."""
+        bars = [settle(y) for y in ys]
+        made = {id(x): x for x in self.made()}
+        if all(bar is ZERO for bar in bars) and all(is_untouched(x) for x in made.values()):
+            return
+        used = {id(x): x for x in self.used()}
+        free = [x for x in used.values() if id(x) not in made and not self.is_inside(x)]
+        before = [(x, x.adjoint) for x in {**made, **used}.values()]
+        carries = self.way.carries
+
+        def backwards(part: Part) -> Body:
+            def body(state: list[Any]) -> list[Any]:
+                for x, adjoint in before:
+                    x.adjoint, x.owns = adjoint, False
+                arrived, contributions = (state[: len(ys)], state[len(ys) :]) if carries else (bars, [])
+                for x, contribution in zip(free, contributions or [ZERO] * len(free), strict=True):
+                    x.adjoint = contribution
+                for y, bar in zip(part.outs, arrived, strict=True):
+                    y.adjoint = bar
+                for operation in reversed(part.pending):
+                    operation[0](operation)
+                return [settle(x) for x in [*part.xs, *free]]
+
+            return body
+
+        state = [*bars, *[ZERO] * len(free)] if carries else []
+        like = [y.primal for y in ys] * carries + [x.primal for x in free]
+        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like)
+        for x, adjoint in before:
+            if id(x) in made:
+                x.adjoint, x.owns = ZERO, False
+        outside = {id(x) for x in free}
+        for x, adjoint in before:
+            if id(x) in outside:
+                x.adjoint, x.owns = adjoint, False
+        for x, bar in zip([*ins, *free], answers, strict=True):
+            if x is not None and bar is not ZERO:
+                accumulate(x, bar)
+
+
+def in_reverse(
+    way: Way,
+    bodies: Sequence[Body],
+    state: list[Any],
+    kinds: list[Kind],
+    tag: Tag,
+    at_level: Callable[..., list[Any]],
+    carried_out: Callable[..., list[Any]],
+) -> list[Any]:
+    """Control on values of which some are numbers of this tag."""
+    record = Record(way, tag, len(bodies), carried_out)
+    way.records.append(record)
+    active = [kind.tag is tag for kind in kinds]
+
+    def lowered(body: Body, part: Part) -> Body:
+        def body_below(values: list[Any]) -> list[Any]:
+            xs = [NumR(x, ZERO, tag) if is_number else x for x, is_number in zip(values, active, strict=False)]
+            with collecting(tag) as pending:
+                outs = body(xs)
+                outs = [handed_on(out, tag) if is_number else out for out, is_number in zip(outs, active, strict=True)]
+            if any(map(is_write, pending)):
+                way.trace.refuse("a loop or a branch writes to an array that is being differentiated")
+            part.xs = [x for x, is_number in zip(xs, active, strict=False) if is_number]
+            part.outs = [out for out, is_number in zip(outs, active, strict=True) if is_number]
+            part.pending = pending
+            return [out.primal if is_number else out for out, is_number in zip(outs, active, strict=True)]
+
+        return body_below
+
+    def below(x: Any) -> Any:
+        return x.primal if type(x) is NumR and x.tag is tag else x
+
+    kinds_below = [kind.parts[0] if is_number else kind for kind, is_number in zip(kinds, active, strict=True)]
+    answers = at_level(way, list(map(lowered, bodies, record.parts)), list(map(below, state)), kinds_below)
+    answers = [NumR(y, ZERO, tag) if is_number else y for y, is_number in zip(answers, active, strict=True)]
+    ins = [x if type(x) is NumR and x.tag is tag else None for x, is_number in zip(state, active, strict=False) if is_number]
+    ys = [y for y, is_number in zip(answers, active, strict=True) if is_number]
+    capture(tag, (pull_control, ys, record, ins))
+    return answers
+
+
+def handed_on(out: Any, tag: Tag) -> NumR:
+    """A number of its own for a value that goes out, as the same number may go out twice, or have come in."""
+    if not (type(out) is NumR and out.tag is tag):
+        return NumR(out, ZERO, tag)
+    y = NumR(out.primal, ZERO, tag)
+    capture(tag, (pull_same, y, out))
+    return y
+
+
+def pull_same(operation: Operation) -> None:
+    _, y, x = operation
+    if (y_bar := settle(y)) is not ZERO:
+        accumulate(x, y_bar)
+
+
+def pull_control(operation: Operation) -> None:
+    _, ys, record, ins = operation
+    record.pull(ys, ins)
+
+
+def numbers_in(x: Any, tag: Tag) -> Iterator[NumR]:
+    """The numbers of a tag in a part of an operation."""
+    if type(x) is NumR:
+        if x.tag is tag:
+            yield x
+    elif isinstance(x, list | tuple):
+        for part in x:
+            yield from numbers_in(part, tag)
+
+
+def is_untouched(x: NumR) -> bool:
+    """Whether nothing has been added to an adjoint."""
+    return x.adjoint is ZERO or type(x.adjoint) in PLACES

@@ -1,0 +1,133 @@
+"""Loops and branches as Python source: `while`, `for` and `if`, and the frames of rounds as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.trace import Block, Step
+
+
+class Writer(Protocol):
+    """What writes the steps of a block, and knows the variables of the values."""
+
+    uses: Uses
+    variables: dict[int, str]
+    reserved: dict[int, str]
+
+    def variable(self) -> str: ...
+    def variable_of(self, place: int) -> str: ...
+    def argument(self, x: Any) -> str: ...
+    def block(self, steps: list[Step], reactions_around: Any) -> list[str]: ...
+    def expression(self, step: Step) -> tuple[str, bool]: ...
+    def release(self, step: Step) -> None: ...
+
+
+class ControlSource:
+    """The lines of steps with blocks."""
+
+    __slots__ = ("_writer",)
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def lines(self, step: Control) -> Iterator[str]:
+        """The lines of a step; its answers get variables."""
+        if isinstance(step, Fork):
+            yield from self._fork(step)
+            self._writer.release(step)
+            return
+        writer = self._writer
+        carried = [writer.variable() for _ in step.params]
+        yield from assignment(carried, list(map(writer.argument, step.args)))
+        writer.variables.update(zip(step.params, carried, strict=True))
+        yield from self._loop(step, carried) if isinstance(step, Loop) else self._visit(step, carried)
+        for place, name in zip(step.answers, carried, strict=True):
+            if place in writer.reserved:
+                yield f"{writer.variable_of(place)} = {name}"
+            else:
+                writer.variables[place] = name
+        writer.release(step)
+
+    def _loop(self, step: Any, carried: list[str]) -> Iterator[str]:
+        writer, (test, body), rounds = self._writer, step.blocks, step.rounds
+        frames = ""
+        if rounds.place in writer.uses.count:
+            frames = writer.variable_of(rounds.place)
+            yield f"{frames} = []"
+        if len(test.steps) == 1 and self._is_condition(test.steps[0], step.goes_on):
+            yield f"while {writer.expression(test.steps[0])[0]}:"
+        else:
+            yield "while True:"
+            yield from indented([*writer.block(test.steps, step.errors), f"if not {writer.argument(step.goes_on)}: break"])
+
+        def stored(slots: dict[int, int]) -> str:
+            kept = ["None"] * len(writer.uses.slots.get(rounds, {}))
+            for place, index in slots.items():
+                kept[index] = writer.variables[place]
+            return f"{frames}.append([{', '.join(kept)}])"
+
+        yield from indented(self._round(step, body, carried, lambda slots: [stored(slots)] if frames else []))
+
+    def _is_condition(self, step: Step, goes_on: Any) -> bool:
+        is_plain = not (isinstance(step, Control) or step.is_question or step.writes or step.open_ended or step.errors)
+        uses = self._writer.uses
+        return is_plain and uses.count[step.place] == 1 and getattr(goes_on, "_place", None) == step.place
+
+    def _visit(self, step: Any, carried: list[str]) -> Iterator[str]:
+        writer, (body,), rounds = self._writer, step.blocks, step.rounds
+        frame, frames = writer.variable(), writer.variables[rounds.place]
+        yield f"for {frame} in {f'reversed({frames})' if step.is_reversed else frames}:"
+        loads = writer.uses.loads.get(body.origin, [])
+        outer = {place: writer.variables[place] for place in loads if place in writer.variables}
+        lines = []
+        for place in loads:
+            writer.variables[place] = writer.variable()
+            lines.append(f"{writer.variables[place]} = {frame}[{writer.uses.slots[rounds][place]}]")
+
+        def stored(slots: dict[int, int]) -> list[str]:
+            return [f"{frame}[{index}] = {writer.variables[place]}" for place, index in slots.items()]
+
+        yield from indented([*lines, *self._round(step, body, carried, stored)])
+        writer.variables.update(outer)
+
+    def _round(
+        self, step: Any, body: Block, carried: list[str], stored: Callable[[dict[int, int]], list[str]]
+    ) -> list[str]:
+        """The lines of one round: those of its steps, those that keep values in its frame, and the next values."""
+        writer, rounds = self._writer, step.rounds
+        slots = writer.uses.stored(body, rounds)
+        lines = []
+        for place in filter(writer.uses.is_of_branch, slots):
+            writer.reserved[place] = writer.variable()
+            lines.append(f"{writer.reserved[place]} = None")
+        lines += writer.block(body.steps, step.errors)
+        lines += stored(slots)
+        lines += assignment(carried, list(map(writer.argument, step.results[-1])))
+        return lines or ["pass"]
+
+    def _fork(self, step: Fork) -> Iterator[str]:
+        writer = self._writer
+        answers = [writer.variable_of(place) for place in step.answers]
+        for head, block, results in zip(
+            (f"if {writer.argument(step.predicate)}:", "else:"), step.blocks, step.results, strict=True
+        ):
+            lines = writer.block(block.steps, step.errors)
+            lines += assignment(answers, list(map(writer.argument, results)))
+            if lines or head != "else:":
+                yield head
+                yield from indented(lines or ["pass"])
+
+
+def assignment(names: list[str], values: list[str]) -> list[str]:
+    """The line that gives values to variables, all at once."""
+    pairs = [(name, value) for name, value in zip(names, values, strict=True) if name != value]
+    if not pairs:
+        return []
+    return [" = ".join([", ".join(part) for part in zip(*pairs, strict=True)])]
+
+
+def indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]

@@ -1,0 +1,104 @@
+"""Where each value is used: how often, by which step last, and which values of a round must stay in its frame.
+
+A local variable of the generated function serves a value in its block and in the blocks inside it. A later visit of a
+round finds the values of the round in its frame, which has a slot for each of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
+
+
+class Uses:
+    """The uses of the values of a trace, after elimination.
+
+    *   `count`: how often a value is used;
+    *   `last`: the last step that uses a value; None if it is needed at the end of its block;
+    *   `elsewhere`: the values that are used in other blocks than their own;
+    *   `slots`: the values in the frames of these rounds, each with its index;
+    *   `loads`: the values that a visit takes from its frame.
+    """
+
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+        self.count: Counter[int] = Counter()
+        self.last: dict[int, Step | None] = {}
+        self.elsewhere: set[int] = set()
+        self.slots: dict[Rounds, dict[int, int]] = {}
+        self.loads: dict[Block, list[int]] = {}
+        self._homes = trace.homes
+        self._left = left
+        root = [trace.root]
+        self._walk(left.steps, root)
+        self._use(outputs, root, None)
+
+    def stored(self, block: Block, rounds: Rounds) -> dict[int, int]:
+        """The values of a round, or of a visit, that go into its frame, each with its index."""
+        slots = self.slots.get(rounds, {})
+        return {place: index for place, index in slots.items() if _round_of(self._homes[place]) is block.origin}
+
+    def is_of_branch(self, place: int) -> bool:
+        """Whether a value is there only if a branch has been taken."""
+        return _round_of(self._homes[place]) is not self._homes[place]
+
+    def _walk(self, steps: list[Step], chain: list[Block]) -> None:
+        for step in steps:
+            self._use([*step.args, *step.kwargs.values()], chain, step)
+            if isinstance(step, Visit):
+                self._use_place(step.rounds.place, chain, step)
+            if isinstance(step, Fork):
+                self._use(step.predicate, chain, step)
+            if isinstance(step, Loop):
+                test, body = step.blocks
+                within = [*chain, body]
+                self._walk(test.steps, [*within, test])
+                self._use(step.goes_on, [*within, test], None)
+                self._walk(body.steps, within)
+                self._use(step.results[-1], within, None)
+            elif isinstance(step, Control):
+                for block, results in zip(step.blocks, step.results, strict=True):
+                    self._walk(block.steps, [*chain, block])
+                    self._use(results, [*chain, block], None)
+
+    def _use(self, x: Any, chain: list[Block], step: Step | None) -> None:
+        for place in self._left.places_in(x):
+            self._use_place(place, chain, step)
+
+    def _use_place(self, place: int, chain: list[Block], step: Step | None) -> None:
+        self.count[place] += 1
+        home = self._homes[place]
+        if home is chain[-1].origin:
+            self.last[place] = step
+            return
+        self.elsewhere.add(place)
+        self.last[place] = None
+        origins = [block.origin for block in chain]
+        for block in home.outwards():
+            if block in origins:
+                return
+            if block.fork is not None:
+                if not any(_is_same_branch(block, other) for other in chain):
+                    raise UnstageableError("a value of a branch of cond is used outside of the branch")
+            elif block.rounds is not None:
+                visits = [other for other in chain if other.rounds is block.rounds]
+                if not visits:
+                    raise UnstageableError("a value of a round of a loop is used outside of the loop")
+                slots = self.slots.setdefault(block.rounds, {})
+                slots.setdefault(place, len(slots))
+                loads = self.loads.setdefault(visits[-1].origin, [])
+                if place not in loads:
+                    loads.append(place)
+                return
+
+
+def _round_of(block: Block) -> Block:
+    """The round in which a block is, or the whole run."""
+    return next(around for around in block.outwards() if around.rounds is not None or around.around is None)
+
+
+def _is_same_branch(block: Block, other: Block) -> bool:
+    return other.fork is not None and other.fork[0] is block.fork[0] and other.fork[1] == block.fork[1]

@@ -1,0 +1,119 @@
+"""The steps that have blocks: a loop, a visit of the rounds of a loop, and a fork into two branches."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step
+
+
+class Rounds:
+    """The rounds of a loop. `place` has a list with a frame for each round, where the values of the round are kept.
+
+    All visits of a round share its frame, so a later visit sees the values of an earlier one.
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class Control(Step):
+    """A step with `blocks`. A round or a branch has `results`, and the step has an answer at each of the places `answers`.
+
+    A loop or a visit carries values from round to round: `args` come in, a round finds them at the places `params`, and
+    the results of a round are the values for the next round. The last results are the answers.
+    """
+
+    __slots__ = ("answers", "blocks", "params", "results")
+
+    def __init__(
+        self,
+        args: Sequence[Any],
+        blocks: list[Block],
+        params: list[int],
+        results: list[list[Any]],
+        answers: list[int],
+        errors: Any,
+    ) -> None:
+        super().__init__(-1, type(self), tuple(args), NOTHING, errors)
+        self.blocks = blocks
+        self.params = params
+        self.results = results
+        self.answers = answers
+
+    def with_blocks(self, blocks: list[Block]) -> Self:
+        """The same step with other blocks."""
+        step = copy.copy(self)
+        step.blocks = blocks
+        return step
+
+    def carrying(self, left: list[int]) -> Self:
+        """The same step, which carries and answers only these values."""
+        step = copy.copy(self)
+        step.args = tuple([self.args[i] for i in left])
+        step.params = [self.params[i] for i in left]
+        step.results = [[results[i] for i in left] for results in self.results]
+        step.answers = [self.answers[i] for i in left]
+        return step
+
+
+class Loop(Control):
+    """Rounds as long as the `test` says so. The test is a block, too, with the value `goes_on`.
+
+    The blocks are the test and a round. The frames of the rounds are kept only if the loop `keeps` them.
+    """
+
+    __slots__ = ("goes_on", "keeps", "rounds")
+    goes_on: Any
+    keeps: bool
+    rounds: Rounds
+
+    @property
+    def test(self) -> Block:
+        return self.blocks[0]
+
+
+class Visit(Control):
+    """The rounds of a loop again, in the same or in the other order; the block is a visit of one round."""
+
+    __slots__ = ("is_reversed", "rounds")
+    is_reversed: bool
+    rounds: Rounds
+
+
+class Fork(Control):
+    """Two branches, and a `predicate` that says which of them to take. Nothing is carried."""
+
+    __slots__ = ("predicate",)
+    predicate: Any
+
+    def carrying(self, left: list[int]) -> Self:
+        step = copy.copy(self)
+        step.results = [[results[i] for i in left] for results in self.results]
+        step.answers = [self.answers[i] for i in left]
+        return step
+
+
+def all_steps(steps: list[Step]) -> Iterator[Step]:
+    """These steps, and the steps in their blocks."""
+    for step in steps:
+        yield step
+        if isinstance(step, Control):
+            for block in step.blocks:
+                yield from all_steps(block.steps)
+
+
+def own_arguments(step: Step) -> list[Any]:
+    """What a step itself needs, beside the steps in its blocks."""
+    found = [*step.args, *step.kwargs.values()]
+    if isinstance(step, Control):
+        found += [result for results in step.results for result in results]
+    if isinstance(step, Loop):
+        found.append(step.goes_on)
+    if isinstance(step, Fork):
+        found.append(step.predicate)
+    return found
