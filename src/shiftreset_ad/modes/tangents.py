@@ -10,10 +10,11 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.numbers.memory import lacks_level
-from shiftreset_ad.numbers.number import in_memory, is_view, lacks, put, tags_of, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.number import in_memory, innermost, is_view, lacks, put, tags_of, with_levels_of, zeros_alike
 from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.shapes import in_precision
+from shiftreset_ad.rules.stand_ins import is_staged
 
 PLAIN = {float, float64, ndarray}
 
@@ -48,6 +49,15 @@ def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[An
             put(whole, ..., tangent)
             made.append(whole)
     return made
+
+
+def is_from_outside(x: Any) -> bool:
+    """Whether a number comes from outside of the loop or branch that a staged function is recording.
+
+    Then it must stay as it is, and nobody can write to it there.
+    """
+    value = innermost(x)
+    return is_staged(value) and not value.is_of_block
 
 
 def has_levels(value: Primal, tangents: list[Tangent], items: Sequence[Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.modes.tangents import conform, lies_alike, mirrored, unshared
+from shiftreset_ad.modes.tangents import conform, is_from_outside, lies_alike, mirrored, unshared
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
@@ -109,7 +109,7 @@ def constant(tangents: list[Tangent], array: Primal, tag: Tag) -> NumF:
 
 def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
-    if not hasattr(x, "has_views"):
+    if not hasattr(x, "has_views") and not is_from_outside(x):
         if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
             x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
         x.has_views = True

@@ -93,6 +93,7 @@ class Uses:
                 if place not in loads:
                     loads.append(place)
                 return
+        raise UnstageableError("a value of a loop or of a branch is used outside of it")
 
 
 def _round_of(block: Block) -> Block:

@@ -111,6 +111,8 @@ class Trace:
         self.values: list[Any] = []
         self.homes: list[Block] = []
         self.inputs = 0
+        self._count = 0
+        self._forgotten = Block(None)
         self.is_open = True
         self.errors = np.geterr()
         self.refusal: str | None = None
@@ -138,7 +140,8 @@ class Trace:
 
     def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
         """Record a step, and keep its answer at its place."""
-        if len(self.values) >= LONGEST + self.inputs:
+        self._count += 1
+        if self._count > LONGEST:
             self.refuse(f"it has more than {LONGEST} steps")
         errors = self.reactions()
         if warnings.filters is not self._filters:
@@ -162,14 +165,24 @@ class Trace:
         self.root.steps.clear()
         self.homes.clear()
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, int, int]:
         """The state of the record, to come back to it by `rewind`."""
-        return len(self.values), len(self.block.steps)
+        return len(self.values), len(self.block.steps), self._count
 
-    def rewind(self, mark: tuple[int, int]) -> None:
-        """Forget all that has been recorded since the mark, which was made in this block."""
-        values, steps = mark
-        del self.values[values:], self.homes[values:], self.block.steps[steps:]
+    def rewind(self, mark: tuple[int, int, int]) -> None:
+        """Forget all that has been recorded since the mark, which was made in this block.
+
+        The places are not used again, so a value that is left over is known as such.
+        """
+        values, steps, self._count = mark
+        del self.block.steps[steps:]
+        count = len(self.values) - values
+        self.values[values:] = [None] * count
+        self.homes[values:] = [self._forgotten] * count
+
+    def is_forgotten(self, place: int) -> bool:
+        """Whether the value at a place belongs to steps that have been forgotten."""
+        return self.homes[place] is self._forgotten
 
     def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
         """Record a question: from here on, the program knows the answer `found`."""

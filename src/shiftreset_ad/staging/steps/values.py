@@ -114,6 +114,10 @@ class Staged(Wrapped, StagedValue):
         """A plain array as a value of the same trace, to write to. The caller gives the array away."""
         return adopted(self._trace, array)
 
+    @property
+    def is_of_block(self) -> bool:
+        return self._trace.homes[self._place] is self._trace.block
+
     def frozen(self) -> Any:
         """The value itself. From here on, writing to it is refused."""
         self._trace.protect(self.inside, "is needed as it is by an operation, as a constant")
@@ -225,6 +229,8 @@ def kept(x: Any, trace: Trace) -> Any:
         if x._trace is not trace:
             x._trace.require_open()
             trace.refuse("it computes with a value of another staged function")
+        if trace.is_forgotten(x._place):
+            trace.refuse("a value of a loop or of a branch is used outside of it")
         return x
     if kind is ndarray or kind is np.memmap:
         return trace.constant(x)
