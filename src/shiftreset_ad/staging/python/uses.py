@@ -63,6 +63,8 @@ class Uses:
                 for block, results in zip(step.blocks, step.results, strict=True):
                     self._walk(block.steps, [*chain, block])
                     self._use(results, [*chain, block], None)
+            if isinstance(step, Control):
+                self.last.update(dict.fromkeys(step.params))  # their variables serve from round to round
 
     def _use(self, x: Any, chain: list[Block], step: Step | None) -> None:
         for place in self._left.places_in(x):
