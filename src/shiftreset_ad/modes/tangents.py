@@ -51,13 +51,14 @@ def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[An
     return made
 
 
-def is_from_outside(x: Any) -> bool:
-    """Whether a number comes from outside of the loop or branch that a staged function is recording.
+def is_settled(x: Any) -> bool:
+    """Whether a number must keep its arrays, as a staged function is recording a loop or a branch.
 
-    Then it must stay as it is, and nobody can write to it there.
+    The number may come from outside, where its arrays are others. So a view may not share the memory of its tangent,
+    and writing to the view, or to the number, is an error.
     """
     value = innermost(x)
-    return is_staged(value) and not value.is_of_block
+    return is_staged(value) and value.is_in_block
 
 
 def has_levels(value: Primal, tangents: list[Tangent], items: Sequence[Any]) -> bool:

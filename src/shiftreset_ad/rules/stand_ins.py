@@ -53,7 +53,7 @@ class StagedValue:
 
     __slots__ = ()
 
-    is_of_block: bool  # whether it is no value from outside of the loop or branch that is being recorded
+    is_in_block: bool  # whether a loop or a branch is being recorded
 
     def own(self, derivative: Any) -> Any:
         """A derivative of this value as the user gets it: of the same kind, and the user may keep it. None is zero."""

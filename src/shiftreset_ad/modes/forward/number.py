@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from shiftreset_ad.modes.tangents import conform, is_from_outside, lies_alike, mirrored, unshared
+from shiftreset_ad.modes.tangents import conform, is_settled, lies_alike, mirrored, unshared
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
@@ -109,8 +109,9 @@ def constant(tangents: list[Tangent], array: Primal, tag: Tag) -> NumF:
 
 def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
-    if not hasattr(x, "has_views") and not is_from_outside(x):
-        if type(x.primal) is not ndarray or not lies_alike(x.tangent, x.primal):
+    if not hasattr(x, "has_views"):
+        is_usual = type(x.primal) is ndarray and lies_alike(x.tangent, x.primal)
+        if not is_usual and not is_settled(x):
             x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
         x.has_views = True
     answer = NumF(y, function(x.tangent), x.tag)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shiftreset_ad.modes.tangents import is_from_outside, mirrored
+from shiftreset_ad.modes.tangents import is_settled, mirrored
 
 
 def mark_views(x: Any) -> None:
     """Note that `x` has views, each with views of all coefficients."""
-    if not hasattr(x, "has_views") and not is_from_outside(x):
-        mirror(x)
+    if not hasattr(x, "has_views"):
+        if not is_settled(x):
+            mirror(x)
         x.has_views = True
 
 

@@ -12,7 +12,7 @@ the frame, too, until the way back comes to the earlier visit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from shiftreset_ad.control import Operation
@@ -36,9 +36,25 @@ class Part:
         self.outs: list[NumR] = []
         self.pending: list[Operation] = []
 
+    def made(self, tag: Tag) -> Iterator[NumR]:
+        """The numbers that the body has made."""
+        yield from self.xs
+        yield from self.outs
+        for operation in self.pending:
+            yield from numbers_in(operation[1], tag)
+            for part in parts_in(operation):
+                yield from part.made(tag)
+
+    def used(self, tag: Tag) -> Iterator[NumR]:
+        """The numbers that the operations of the body use."""
+        for operation in self.pending:
+            yield from numbers_in(operation[2:], tag)
+            for part in parts_in(operation):
+                yield from part.used(tag)
+
 
 class Record:
-    """Control that has been carried out under a tag: its parts, and the numbers from outside that they use."""
+    """Control that has been carried out under a tag: what its bodies have done."""
 
     __slots__ = ("_carried_out", "parts", "tag", "way")
 
@@ -48,53 +64,35 @@ class Record:
         self.parts = [Part() for _ in range(count)]
         self._carried_out = carried_out
 
-    def made(self) -> Iterator[NumR]:
-        """The numbers that the bodies have made."""
-        for part in self.parts:
-            yield from part.xs
-            yield from part.outs
-            for operation in part.pending:
-                yield from numbers_in(operation[1], self.tag)
-                for operand in operation[2:]:
-                    if type(operand) is Record:
-                        yield from operand.made()
-
-    def used(self) -> Iterator[NumR]:
-        """The numbers that the operations of the bodies use."""
-        for part in self.parts:
-            for operation in part.pending:
-                yield from numbers_in(operation[2:], self.tag)
-                for operand in operation[2:]:
-                    if type(operand) is Record:
-                        yield from operand.used()
+    def made(self) -> dict[int, NumR]:
+        """The numbers that the bodies have made, by their ids."""
+        return {id(x): x for part in self.parts for x in part.made(self.tag)}
 
     def is_inside(self, x: NumR) -> bool:
         """Whether a number belongs to a round or a branch of this control."""
         if any(self.way.has(value._trace.homes[value._place]) for value in staged_inside(x)):
             return True
-        known = [record for record in self.way.records if record.tag is self.tag and record is not self]
-        return any(x is number for record in known for number in record.made())
+        others = [record for record in self.way.records if record.tag is self.tag and record is not self]
+        return any(id(x) in record.made() for record in others)
 
     def pull(self, ys: list[NumR], ins: list[Any]) -> None:
         """The way back, as control."""
-        bars = [settle(y) for y in ys]
-        made = {id(x): x for x in self.made()}
-        if all(bar is ZERO for bar in bars) and all(is_untouched(x) for x in made.values()):
+        bars, made = [settle(y) for y in ys], self.made()
+        if all(bar is ZERO for bar in bars) and all(map(is_untouched, made.values())):
             return
-        used = {id(x): x for x in self.used()}
+        used = {id(x): x for part in self.parts for x in part.used(self.tag)}
         free = [x for x in used.values() if id(x) not in made and not self.is_inside(x)]
-        before = [(x, x.adjoint) for x in {**made, **used}.values()]
+        before = [(x, x.adjoint) for x in free]
         carries = self.way.carries
 
         def backwards(part: Part) -> Body:
+            own = {id(x): (x, x.adjoint) for x in (*part.made(self.tag), *part.used(self.tag))}
+
             def body(state: list[Any]) -> list[Any]:
-                for x, adjoint in before:
-                    x.adjoint, x.owns = adjoint, False
-                arrived, contributions = (state[: len(ys)], state[len(ys) :]) if carries else (bars, [])
-                for x, contribution in zip(free, contributions or [ZERO] * len(free), strict=True):
-                    x.adjoint = contribution
-                for y, bar in zip(part.outs, arrived, strict=True):
-                    y.adjoint = bar
+                restore(own.values())  # as the body may run more than once
+                arrived, contributions = (state[: len(ys)], state[len(ys) :]) if carries else (bars, [ZERO] * len(free))
+                for x, adjoint in zip([*part.outs, *free], [*arrived, *contributions], strict=True):
+                    x.adjoint = adjoint
                 for operation in reversed(part.pending):
                     operation[0](operation)
                 return [settle(x) for x in [*part.xs, *free]]
@@ -104,16 +102,16 @@ class Record:
         state = [*bars, *[ZERO] * len(free)] if carries else []
         like = [y.primal for y in ys] * carries + [x.primal for x in free]
         answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like)
-        for x, adjoint in before:
-            if id(x) in made:
-                x.adjoint, x.owns = ZERO, False
-        outside = {id(x) for x in free}
-        for x, adjoint in before:
-            if id(x) in outside:
-                x.adjoint, x.owns = adjoint, False
+        restore([(x, ZERO) for x in made.values()])
+        restore(before)
         for x, bar in zip([*ins, *free], answers, strict=True):
             if x is not None and bar is not ZERO:
                 accumulate(x, bar)
+
+
+def restore(adjoints: Iterable[tuple[NumR, Any]]) -> None:
+    for x, adjoint in adjoints:
+        x.adjoint, x.owns = adjoint, False
 
 
 def in_reverse(
@@ -175,6 +173,12 @@ def pull_same(operation: Operation) -> None:
 def pull_control(operation: Operation) -> None:
     _, ys, record, ins = operation
     record.pull(ys, ins)
+
+
+def parts_in(operation: Operation) -> Iterator[Part]:
+    """The parts of control, if an operation is control."""
+    if operation[0] is pull_control:
+        yield from operation[2].parts
 
 
 def numbers_in(x: Any, tag: Tag) -> Iterator[NumR]:

@@ -115,8 +115,8 @@ class Staged(Wrapped, StagedValue):
         return adopted(self._trace, array)
 
     @property
-    def is_of_block(self) -> bool:
-        return self._trace.homes[self._place] is self._trace.block
+    def is_in_block(self) -> bool:
+        return self._trace.block is not self._trace.root
 
     def frozen(self) -> Any:
         """The value itself. From here on, writing to it is refused."""
