@@ -8,10 +8,11 @@ has a rule of its own, in `reverse`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.kinds import Kind, join, kind_of, parts_as, with_parts, zeros
@@ -29,22 +30,27 @@ class _Grown(BaseException):
         self.kinds = kinds
 
 
-def carried_out(way: Way, bodies: Sequence[Body], state: list[Any], like: Sequence[Any] = ()) -> list[Any]:
+def carried_out(
+    way: Way, bodies: Sequence[Body], state: list[Any], like: Sequence[Any] = (), tags: Sequence[Tag] = ()
+) -> list[Any]:
     """Write control down for bodies on numbers, and return its answers, which are numbers.
 
-    `state` comes in. It may have adjoints that are ZERO; `like` then has a value in the shape of each adjoint.
+    `state` comes in. It may have adjoints that are ZERO; `like` then has a value in the shape of each adjoint. The
+    bodies may leave something for the way back of each of these `tags`, even if no number of the tag comes in or out.
     """
     kinds = [_kind(x) for x in (state if way.carries else [ZERO] * len(like))]
     while True:
         mark = way.trace.mark()
         try:
-            return _of_kinds(way, bodies, state, kinds, like)
+            return _of_kinds(way, bodies, state, kinds, like, tags)
         except _Grown as grown:
             way.trace.rewind(mark)
             kinds = grown.kinds
 
 
-def _of_kinds(way: Way, bodies: Sequence[Body], state: list[Any], kinds: Kinds, like: Sequence[Any]) -> list[Any]:
+def _of_kinds(
+    way: Way, bodies: Sequence[Body], state: list[Any], kinds: Kinds, like: Sequence[Any], tags: Sequence[Tag]
+) -> list[Any]:
     there = [i for i, kind in enumerate(kinds) if kind is not None]
 
     def filled(xs: list[Any]) -> list[Any]:
@@ -70,7 +76,7 @@ def _of_kinds(way: Way, bodies: Sequence[Body], state: list[Any], kinds: Kinds, 
         return with_check
 
     known = [kind for kind in kinds if kind is not None]
-    return filled(at_level(way, list(map(checked, bodies)), reduced(state) if way.carries else [], known))
+    return filled(at_level(way, list(map(checked, bodies)), reduced(state) if way.carries else [], known, tags))
 
 
 def _kind(x: Any) -> Kind | None:
@@ -81,18 +87,23 @@ def _joined(a: Kind | None, b: Kind | None) -> Kind | None:
     return join(a, b) if a is not None and b is not None else a if b is None else b
 
 
-def at_level(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind]) -> list[Any]:
-    """Control on values of these kinds. What goes out is of these kinds, or can be lifted to them."""
-    tags = [kind.tag for kind in kinds if kind.tag is not None]
-    if not tags:
+def at_level(
+    way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]
+) -> list[Any]:
+    """Control on values of these kinds, and on operations of these tags. What goes out can be lifted to the kinds."""
+    levels = [*tags, *[kind.tag for kind in kinds if kind.tag is not None]]
+    if not levels:
         return way.write(bodies, state)
-    tag = max(tags, key=lambda tag: tag.serial)
-    if any(kind.tag is tag and kind.number is NumR for kind in kinds):
-        return in_reverse(way, bodies, state, kinds, tag, at_level, carried_out)
-    return _by_parts(way, bodies, state, kinds, tag)
+    tag = max(levels, key=lambda tag: tag.serial)
+    below = [other for other in tags if other is not tag]
+    if type(tag) is ReverseTag:
+        return in_reverse(way, bodies, state, kinds, tag, partial(at_level, tags=below), carried_out)
+    return _by_parts(way, bodies, state, kinds, tag, below)
 
 
-def _by_parts(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tag: Tag) -> list[Any]:
+def _by_parts(
+    way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tag: Tag, tags: Sequence[Tag]
+) -> list[Any]:
     """Control on the parts of the numbers of this tag."""
 
     def apart(xs: list[Any]) -> list[Any]:
@@ -110,7 +121,7 @@ def _by_parts(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Ki
         return lambda parts: apart(body(together(parts) if way.carries else []))
 
     below = [part for kind in kinds for part in (kind.parts if kind.tag is tag else (kind,))]
-    return together(at_level(way, list(map(lowered, bodies)), apart(state) if way.carries else [], below))
+    return together(at_level(way, list(map(lowered, bodies)), apart(state) if way.carries else [], below, tags))
 
 
 def _parts(x: Any, kind: Kind, tag: Tag) -> list[Any]:

@@ -23,7 +23,7 @@ from shiftreset_ad.modes.reverse.writing import is_write
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag, capture
 from shiftreset_ad.staging.control.kinds import Kind, staged_inside
-from shiftreset_ad.staging.control.writing import Body, Way, collecting
+from shiftreset_ad.staging.control.writing import Body, Way, collecting, open_reverse_tags
 
 
 class Part:
@@ -101,7 +101,8 @@ class Record:
 
         state = [*bars, *[ZERO] * len(free)] if carries else []
         like = [y.primal for y in ys] * carries + [x.primal for x in free]
-        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like)
+        older = [tag for tag in open_reverse_tags() if tag.serial < self.tag.serial]
+        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like, older)
         restore([(x, ZERO) for x in made.values()])
         restore(before)
         for x, bar in zip([*ins, *free], answers, strict=True):
@@ -151,7 +152,8 @@ def in_reverse(
     answers = [NumR(y, ZERO, tag) if is_number else y for y, is_number in zip(answers, active, strict=True)]
     ins = [x if type(x) is NumR and x.tag is tag else None for x, is_number in zip(state, active, strict=False) if is_number]
     ys = [y for y, is_number in zip(answers, active, strict=True) if is_number]
-    capture(tag, (pull_control, ys, record, ins))
+    if ys or any(part.pending for part in record.parts):
+        capture(tag, (pull_control, ys, record, ins))
     return answers
 
 

@@ -174,12 +174,16 @@ def within(block: Block, trace: Trace) -> Iterator[None]:
     outer, trace.block = trace.block, block
     try:
         with ExitStack() as stack:
-            for body in enclosing():
-                if isinstance(body.prompt, ReverseTag):
-                    stack.enter_context(collecting(body.prompt))
+            for tag in open_reverse_tags():
+                stack.enter_context(collecting(tag))
             yield
     finally:
         trace.block = outer
+
+
+def open_reverse_tags() -> list[ReverseTag]:
+    """The tags of the derivatives in reverse mode that are running here."""
+    return [body.prompt for body in enclosing() if isinstance(body.prompt, ReverseTag)]
 
 
 @contextmanager
