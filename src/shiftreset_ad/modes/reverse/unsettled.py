@@ -81,6 +81,12 @@ class Held:
         self.values: list[Any] = []
         self.masks: list[Any] = []
 
+    def copied(self) -> Held:
+        """The same contributions, to which others can be added."""
+        copy = Held(self.whole, self.mask)
+        copy.indices, copy.values, copy.masks = self.indices.copy(), self.values.copy(), self.masks.copy()
+        return copy
+
     def add(self, x: Accumulator, x_bar: Cotangent) -> None:
         """Add a contribution that counts everywhere."""
         self.whole, self.mask = x_bar if self.whole is ZERO else self.whole + x_bar, None

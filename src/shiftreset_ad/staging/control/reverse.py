@@ -19,6 +19,7 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
 from shiftreset_ad.modes.reverse.memory import PLACES
 from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.modes.reverse.writing import is_write
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag, capture
@@ -111,8 +112,9 @@ class Record:
 
 
 def restore(adjoints: Iterable[tuple[NumR, Any]]) -> None:
+    """Give numbers adjoints that are kept, so that the kept adjoints stay as they are."""
     for x, adjoint in adjoints:
-        x.adjoint, x.owns = adjoint, False
+        x.adjoint, x.owns = adjoint.copied() if type(adjoint) is Held else adjoint, False
 
 
 def in_reverse(

@@ -158,6 +158,7 @@ def rounds_written(way: Any, bodies: Sequence[Body], state: list[Any], step_of: 
 
 def answered(trace: Trace, step: Control) -> list[Staged]:
     """Add a step with blocks to the steps, carry it out, and return its answers."""
+    trace.has_control = True
     step.errors = trace.reactions()
     step.answers = [trace.keep(unstaged(x)) for x in step.results[-1]]
     trace.block.steps.append(step)

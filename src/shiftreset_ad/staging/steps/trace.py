@@ -111,6 +111,7 @@ class Trace:
         self.values: list[Any] = []
         self.homes: list[Block] = []
         self.inputs = 0
+        self.has_control = False
         self._count = 0
         self._forgotten = Block(None)
         self.is_open = True

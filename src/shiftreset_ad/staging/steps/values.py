@@ -132,17 +132,21 @@ class Staged(Wrapped, StagedValue):
         kind = type(x)
         if kind is ndarray:
             return np.copy(self) if type(self.inside) is ndarray else call(np.array, (self,))
-        return self if type(self.inside) is kind else call(kind, (self,))
+        return self if self._is_surely(kind) else call(kind, (self,))
 
     def own(self, derivative: Any) -> Any:
         kind = type(self.inside)
         if kind is ndarray:
             return np.zeros(self.shape, self.dtype) if derivative is None else np.copy(derivative)
         if type(derivative) is Staged:
-            return derivative if type(derivative.inside) is kind else call(kind, (derivative,))
+            return derivative if derivative._is_surely(kind) else call(kind, (derivative,))
         if derivative is None or isinstance(derivative, (*SCALARS, ndarray)):
             return kind(derivative or 0.0)
         return derivative  # a number of another derivative
+
+    def _is_surely(self, kind: type) -> bool:
+        """Whether the value is of this type in each replay: another round or branch may give a float of NumPy's."""
+        return type(self.inside) is kind and not self._trace.has_control
 
     def __getitem__(self, index: Any) -> Any:
         parts: Any = index if type(index) is tuple else (index,)
