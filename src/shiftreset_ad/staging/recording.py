@@ -12,6 +12,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
+from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
@@ -43,7 +44,9 @@ def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Wa
         _require_apart([leaf for leaf in result if type(leaf) is ndarray])
         outputs = [_output(trace, leaf) for leaf in result]
         answer = trees.unflatten(spec_of_result, [_plain(leaf) for leaf in outputs])
-        return (Way(trace, outputs, spec_of_result), None) if agree(answer, expected) else (None, DIFFERS)
+        if agree(answer, expected) or (trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))):
+            return Way(trace, outputs, spec_of_result), None
+        return None, DIFFERS
     except UnstageableError as error:
         return None, f"{error}"
     except Exception as error:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+import numpy as np
+from numpy import ndarray
+
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step
@@ -119,6 +122,24 @@ class ControlSource:
             if lines or head != "else:":
                 yield head
                 yield from indented(lines or ["pass"])
+
+
+def certain(answers: list[Any]) -> list[Any]:
+    """The answers. ArithmeticError if one is NaN; then the function itself runs.
+
+    Control carries zeros where the function itself has no derivative at all: of a value that only another branch uses,
+    for example. Zero times an infinite derivative is NaN.
+    """
+    if any(map(has_nan, answers)):
+        raise ArithmeticError("an answer is NaN")
+    return answers
+
+
+def has_nan(x: Any) -> bool:
+    """Whether NaN is among the elements of an answer."""
+    if type(x) is ndarray:
+        return x.dtype.kind in "fc" and bool(np.isnan(x).any())
+    return isinstance(x, float | complex | np.inexact) and x != x
 
 
 def assignment(names: list[str], values: list[str]) -> list[str]:

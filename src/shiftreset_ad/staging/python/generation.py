@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.python.control import ControlSource, indented
+from shiftreset_ad.staging.python.control import ControlSource, certain, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
@@ -49,7 +49,7 @@ class _Source:
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self.trace = trace
         self.left = left
-        self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray}
+        self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray, "certain": certain}
         self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
         self._named: dict[int, str] = {}
@@ -69,7 +69,8 @@ class _Source:
         lines = [f"{names}= inputs"] if names else []
         lines += self.block(self.left.steps, None)
         copies, answers = self.answers(outputs)
-        lines += [*copies, f"return [{', '.join(answers)}]"]
+        found = f"[{', '.join(answers)}]"
+        lines += [*copies, f"return certain({found})" if self.trace.has_control else f"return {found}"]
         return ["def steps(inputs):", *indented(lines)]
 
     def block(self, steps: list[Step], reactions_around: Any) -> list[str]:
@@ -237,7 +238,7 @@ class _Source:
         for x in outputs:
             value = x.inside if type(x) is Staged else x
             owners = [id(owner) for owner in owners_of(value)]
-            is_fixed = value is x or x._place in self.left.fixed
+            is_fixed = value is x or x._place in self.left.fixed or x._place in self.uses.answers
             if not (is_fixed and owners) and of_constants.isdisjoint(owners):
                 answers.append(self.argument(x))
                 continue

@@ -21,7 +21,8 @@ class Uses:
     *   `last`: the last step that uses a value; None if it is needed at the end of its block;
     *   `elsewhere`: the values that are used in other blocks than their own;
     *   `slots`: the values in the frames of these rounds, each with its index;
-    *   `loads`: the values that a visit takes from its frame.
+    *   `loads`: the values that a visit takes from its frame;
+    *   `answers`: the answers of loops and branches, which may be arrays of others.
     """
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
@@ -30,6 +31,7 @@ class Uses:
         self.elsewhere: set[int] = set()
         self.slots: dict[Rounds, dict[int, int]] = {}
         self.loads: dict[Block, list[int]] = {}
+        self.answers: set[int] = set()
         self._homes = trace.homes
         self._left = left
         root = [trace.root]
@@ -64,6 +66,7 @@ class Uses:
                     self._walk(block.steps, [*chain, block])
                     self._use(results, [*chain, block], None)
             if isinstance(step, Control):
+                self.answers.update(step.answers)
                 self.last.update(dict.fromkeys(step.params))  # their variables serve from round to round
 
     def _use(self, x: Any, chain: list[Block], step: Step | None) -> None:

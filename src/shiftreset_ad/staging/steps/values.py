@@ -7,6 +7,7 @@ arithmetic alone, without the numbers, the tables and the control.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from abc import ABCMeta
@@ -270,8 +271,10 @@ def call(
     try:
         answer = function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
     except Exception as error:
-        trace.ask(raised, (function, *args), kwargs, type(error))  # which the program may catch
-        raise
+        if not (isinstance(error, ArithmeticError) and may_be_idle(trace, operands)):
+            trace.ask(raised, (function, *args), kwargs, type(error))  # which the program may catch
+            raise
+        answer = math.nan
     if is_question or isinstance(answer, KNOWN_WHOLE):
         trace.ask(function, args, kwargs, answer)
         return answer
@@ -279,6 +282,11 @@ def call(
     values = [operand.inside for operand in operands]
     step.open_ended = is_open_ended(function, args, values, answer) if open_ended is None else open_ended
     return _staged(trace, function, step, answer)
+
+
+def may_be_idle(trace: Trace, operands: list[Staged]) -> bool:
+    """Whether a call with Python's numbers is in a branch or a round, which may not be reached with these values."""
+    return trace.block is not trace.root and all(type(x.inside) in (float, int) for x in operands)
 
 
 def adopted(trace: Trace, array: Any) -> Staged:
