@@ -19,6 +19,7 @@ from shiftreset_ad.transforms.gradient import grad, value_and_grad
 if TYPE_CHECKING:
     from shiftreset_ad.debugging.watching import debug
     from shiftreset_ad.modes.forward.number import NumF
+    from shiftreset_ad.staging.control.combinators import cond, fori_loop, scan, while_loop
     from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
     from shiftreset_ad.transforms.checkpointing import checkpoint, checkpointed_loop, fuse
     from shiftreset_ad.transforms.closures import grad_closure, value_and_grad_closure
@@ -51,12 +52,14 @@ __all__ = [
     "array",
     "checkpoint",
     "checkpointed_loop",
+    "cond",
     "custom_derivative",
     "custom_jvp",
     "custom_vjp",
     "debug",
     "derivative",
     "elementwise_grad",
+    "fori_loop",
     "fuse",
     "grad",
     "grad_closure",
@@ -70,6 +73,7 @@ __all__ = [
     "lift",
     "linearize",
     "reset",
+    "scan",
     "shift",
     "staged",
     "stop_gradient",
@@ -79,6 +83,7 @@ __all__ = [
     "value_and_grad_closure",
     "value_and_jacobian",
     "vjp",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
@@ -87,6 +92,7 @@ __all__ = [
 _LATE = {
     "shiftreset_ad.debugging.watching": ("debug",),
     "shiftreset_ad.modes.forward.number": ("NumF",),
+    "shiftreset_ad.staging.control.combinators": ("cond", "fori_loop", "scan", "while_loop"),
     "shiftreset_ad.staging.staged": ("StagedFunction", "StagingWarning", "staged"),
     "shiftreset_ad.transforms.checkpointing": ("checkpoint", "checkpointed_loop", "fuse"),
     "shiftreset_ad.transforms.closures": ("grad_closure", "value_and_grad_closure"),

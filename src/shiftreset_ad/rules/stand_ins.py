@@ -53,7 +53,10 @@ class StagedValue:
 
     __slots__ = ()
 
-    is_in_block: bool  # whether a loop or a branch is being recorded
+    @property
+    def is_in_block(self) -> bool:
+        """Whether a loop or a branch is being recorded."""
+        raise NotImplementedError
 
     def own(self, derivative: Any) -> Any:
         """A derivative of this value as the user gets it: of the same kind, and the user may keep it. None is zero."""

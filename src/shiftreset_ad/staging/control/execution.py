@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shiftreset_ad.staging.python.elimination import like
 from shiftreset_ad.staging.python.generation import is_same
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Visit
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
@@ -56,6 +58,11 @@ class Execution:
         for place, answer in zip(step.answers, answers, strict=True):
             frame[place] = answer
 
+    def gather(self, step: Gather, frame: Any) -> None:
+        """Carry out a step that gathers a value of each round."""
+        frames = frame[step.rounds.place]
+        frame[step.place] = np.stack([resolved(step.value, Frame(values, frame)) for values in frames])
+
     def _loop(self, step: Loop, state: list[Any], frame: Any) -> list[Any]:
         test, body = step.blocks
         frames: list[dict[int, Any]] = []
@@ -87,6 +94,9 @@ class Execution:
         for step in steps:
             if isinstance(step, Control):
                 self.control(step, frame)
+                continue
+            if isinstance(step, Gather):
+                self.gather(step, frame)
                 continue
             try:
                 args = [resolved(arg, frame) for arg in step.args]

@@ -87,9 +87,7 @@ def _joined(a: Kind | None, b: Kind | None) -> Kind | None:
     return join(a, b) if a is not None and b is not None else a if b is None else b
 
 
-def at_level(
-    way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]
-) -> list[Any]:
+def at_level(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]) -> list[Any]:
     """Control on values of these kinds, and on operations of these tags. What goes out can be lifted to the kinds."""
     levels = [*tags, *[kind.tag for kind in kinds if kind.tag is not None]]
     if not levels:

@@ -102,8 +102,7 @@ class Record:
 
         state = [*bars, *[ZERO] * len(free)] if carries else []
         like = [y.primal for y in ys] * carries + [x.primal for x in free]
-        older = [tag for tag in open_reverse_tags() if tag.serial < self.tag.serial]
-        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like, older)
+        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like, open_reverse_tags())
         restore([(x, ZERO) for x in made.values()])
         restore(before)
         for x, bar in zip([*ins, *free], answers, strict=True):
@@ -152,7 +151,11 @@ def in_reverse(
     kinds_below = [kind.parts[0] if is_number else kind for kind, is_number in zip(kinds, active, strict=True)]
     answers = at_level(way, list(map(lowered, bodies, record.parts)), list(map(below, state)), kinds_below)
     answers = [NumR(y, ZERO, tag) if is_number else y for y, is_number in zip(answers, active, strict=True)]
-    ins = [x if type(x) is NumR and x.tag is tag else None for x, is_number in zip(state, active, strict=False) if is_number]
+    ins = [
+        x if type(x) is NumR and x.tag is tag else None
+        for x, is_number in zip(state, active, strict=False)
+        if is_number
+    ]
     ys = [y for y, is_number in zip(answers, active, strict=True) if is_number]
     if ys or any(part.pending for part in record.parts):
         capture(tag, (pull_control, ys, record, ins))

@@ -17,7 +17,7 @@ from shiftreset_ad.control import enclosing
 from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.control.execution import Execution
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Trace
 from shiftreset_ad.staging.steps.values import Staged, call, kept, unstaged
 
@@ -60,11 +60,15 @@ class Rounded:
 
 
 class LoopWay(Rounded):
-    """A new loop. `test` takes the carried values, and says whether there is another round."""
+    """A new loop. `test` takes the carried values, and says whether there is another round.
 
-    def __init__(self, trace: Trace, test: Callable[[list[Any]], Any]) -> None:
+    The loop `keeps` the values of its rounds for `gather`.
+    """
+
+    def __init__(self, trace: Trace, test: Callable[[list[Any]], Any], keeps: bool = False) -> None:
         super().__init__(trace, Rounds(trace.keep([])), [])
         self._test = test
+        self._keeps = keeps
 
     def write(self, bodies: Sequence[Body], state: list[Any]) -> list[Any]:
         trace = self.trace
@@ -76,8 +80,16 @@ class LoopWay(Rounded):
             return Loop, [test, body]
 
         step = rounds_written(self, bodies, state, loop)
-        step.goes_on, step.keeps, step.rounds = self._goes_on, bool(self.records), self.rounds
+        step.goes_on, step.keeps, step.rounds = self._goes_on, self._keeps or bool(self.records), self.rounds
         return answered(trace, step)
+
+    def gather(self, value: Any) -> Staged:
+        """The array of a value of each round."""
+        trace = self.trace
+        step = Gather(trace.keep(None), self.rounds, plain(trace, value), trace.reactions())
+        trace.block.steps.append(step)
+        Execution(trace).gather(step, trace.values)
+        return Staged(trace, step.place)
 
 
 class AgainWay(Rounded):
@@ -237,4 +249,8 @@ def converted(x: Any, dtype: Any) -> Any:
 def described(x: Any) -> str:
     """A value in words, for the user."""
     value = unstaged(x)
-    return f"an array of shape {value.shape} and dtype {value.dtype}" if type(value) is ndarray else f"a {type(value).__name__}"
+    return (
+        f"an array of shape {value.shape} and dtype {value.dtype}"
+        if type(value) is ndarray
+        else f"a {type(value).__name__}"
+    )

@@ -8,14 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.trace import Block, Step
 
 
 class Writer(Protocol):
     """What writes the steps of a block, and knows the variables of the values."""
 
+    left: Eliminated
     uses: Uses
     variables: dict[int, str]
     reserved: dict[int, str]
@@ -64,7 +66,9 @@ class ControlSource:
             yield f"while {writer.expression(test.steps[0])[0]}:"
         else:
             yield "while True:"
-            yield from indented([*writer.block(test.steps, step.errors), f"if not {writer.argument(step.goes_on)}: break"])
+            yield from indented(
+                [*writer.block(test.steps, step.errors), f"if not {writer.argument(step.goes_on)}: break"]
+            )
 
         def stored(slots: dict[int, int]) -> str:
             kept = ["None"] * len(writer.uses.slots.get(rounds, {}))
@@ -122,6 +126,13 @@ class ControlSource:
             if lines or head != "else:":
                 yield head
                 yield from indented(lines or ["pass"])
+
+
+def gathering(writer: Writer, step: Gather) -> str:
+    """The expression for the array of a value of each round."""
+    frames, slots = writer.variables[step.rounds.place], writer.uses.slots.get(step.rounds, {})
+    places = [f"v[{slots[place]}]" for place in writer.left.places_in(step.value)]
+    return f"stack([{places[0] if places else writer.argument(step.value)} for v in {frames}])"
 
 
 def certain(answers: list[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.steps.blocks import Control, Loop, Visit, all_steps, own_arguments
+from shiftreset_ad.staging.steps.blocks import Control, Gather, Loop, Visit, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import may_raise
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
@@ -59,11 +59,11 @@ class Eliminated:
     def operands(self, step: Step) -> Iterator[int]:
         """The places that a step needs, beside those that the steps in its blocks need."""
         yield from self.places_in(own_arguments(step))
-        if isinstance(step, Visit):
+        if isinstance(step, Visit | Gather):
             yield step.rounds.place
 
     def _without_what_is_fixed(self, steps: list[Step]) -> list[Step]:
-        left = []
+        left: list[Step] = []
         for step in steps:
             if isinstance(step, Control):
                 left.append(_mapped(step, self._without_what_is_fixed))
@@ -75,7 +75,8 @@ class Eliminated:
 
     def _without_repetition(self, steps: list[Step], known: dict[Any, int]) -> list[Step]:
         """The steps of a block without those that are `known` by then. What a block computes is known inside it."""
-        trace, left = self._trace, []
+        trace = self._trace
+        left: list[Step] = []
         for step in steps:
             if isinstance(step, Control):
                 left.append(_mapped(step, lambda inner: self._without_repetition(inner, dict(known))))

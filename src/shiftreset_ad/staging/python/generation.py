@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.python.control import ControlSource, certain, indented
+from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control
+from shiftreset_ad.staging.steps.blocks import Control, Gather
 from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
 from shiftreset_ad.staging.steps.values import Staged, is_staged
@@ -49,10 +49,17 @@ class _Source:
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self.trace = trace
         self.left = left
-        self.names: dict[str, Any] = {"errstate": np.errstate, "is_same": is_same, "ndarray": ndarray, "certain": certain}
+        self.names: dict[str, Any] = {
+            "errstate": np.errstate,
+            "is_same": is_same,
+            "ndarray": ndarray,
+            "certain": certain,
+            "stack": np.stack,
+        }
         self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
         self._named: dict[int, str] = {}
+        self.errors: Any = trace.errors
         self.variables: dict[int, str] = {}
         self._free: list[str] = []
         self._parts: dict[int, tuple[str, bool]] = {}  # expressions for the next line; does it need no parentheses?
@@ -83,7 +90,7 @@ class _Source:
                 errors, reacting = step.errors, lines
                 if errors != reactions_around:
                     reacting = []
-                    lines.append(f"with errstate({reactions(self.trace.errors if errors is None else errors)}):")
+                    lines.append(f"with errstate({reactions(errors or self.errors)}):")
                     lines.append(reacting)
             if isinstance(step, Control):
                 reacting += ControlSource(self).lines(step)
@@ -101,7 +108,7 @@ class _Source:
 
     def variable_of(self, place: int) -> str:
         """The variable of a value: the one that is reserved for it, or another."""
-        name = self.variables[place] = self.reserved.pop(place, None) or self.variable()
+        name = self.variables[place] = self.reserved.pop(place, "") or self.variable()
         return name
 
     def may_be_part(self, step: Step, following: Step) -> bool:
@@ -171,6 +178,8 @@ class _Source:
 
     def expression(self, step: Step) -> tuple[str, bool]:
         """The expression for a step, and whether it needs no parentheses inside another expression."""
+        if isinstance(step, Gather):
+            return gathering(self, step), True
         function, args, kwargs = lowered(step, self.trace)
         if not kwargs and len(args) == 2 and function in INFIX:
             return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}", False

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -49,8 +49,12 @@ class Uses:
 
     def _walk(self, steps: list[Step], chain: list[Block]) -> None:
         for step in steps:
-            self._use([*step.args, *step.kwargs.values()], chain, step)
-            if isinstance(step, Visit):
+            if isinstance(step, Gather):
+                for place in self._left.places_in(step.value):
+                    self._keep_in_frame(place, step.rounds)
+            else:
+                self._use([*step.args, *step.kwargs.values()], chain, step)
+            if isinstance(step, Visit | Gather):
                 self._use_place(step.rounds.place, chain, step)
             if isinstance(step, Fork):
                 self._use(step.predicate, chain, step)
@@ -92,13 +96,18 @@ class Uses:
                 visits = [other for other in chain if other.rounds is block.rounds]
                 if not visits:
                     raise UnstageableError("a value of a round of a loop is used outside of the loop")
-                slots = self.slots.setdefault(block.rounds, {})
-                slots.setdefault(place, len(slots))
+                self._keep_in_frame(place, block.rounds)
                 loads = self.loads.setdefault(visits[-1].origin, [])
                 if place not in loads:
                     loads.append(place)
                 return
         raise UnstageableError("a value of a loop or of a branch is used outside of it")
+
+    def _keep_in_frame(self, place: int, rounds: Rounds) -> None:
+        slots = self.slots.setdefault(rounds, {})
+        slots.setdefault(place, len(slots))
+        self.elsewhere.add(place)
+        self.last[place] = None
 
 
 def _round_of(block: Block) -> Block:

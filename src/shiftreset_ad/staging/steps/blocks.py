@@ -1,10 +1,12 @@
-"""The steps that have blocks: a loop, a visit of the rounds of a loop, and a fork into two branches."""
+"""The steps of control: a loop, a visit of the rounds of a loop, what the rounds gather, and a fork into branches."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
+
+import numpy as np
 
 from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step
 
@@ -22,7 +24,7 @@ class Rounds:
 
 
 class Control(Step):
-    """A step with `blocks`. A round or a branch has `results`, and the step has an answer at each of the places `answers`.
+    """A step with `blocks`. A round or a branch has `results`, and the step has an answer at each place in `answers`.
 
     A loop or a visit carries values from round to round: `args` come in, a round finds them at the places `params`, and
     the results of a round are the values for the next round. The last results are the answers.
@@ -96,6 +98,17 @@ class Fork(Control):
         step.results = [[results[i] for i in left] for results in self.results]
         step.answers = [self.answers[i] for i in left]
         return step
+
+
+class Gather(Step):
+    """A value of each round of a loop, all of them as one array along a new first axis."""
+
+    __slots__ = ("rounds", "value")
+
+    def __init__(self, place: int, rounds: Rounds, value: Any, errors: Any) -> None:
+        super().__init__(place, np.stack, (rounds, value), NOTHING, errors)
+        self.rounds = rounds
+        self.value = value
 
 
 def all_steps(steps: list[Step]) -> Iterator[Step]:
