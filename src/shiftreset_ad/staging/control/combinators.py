@@ -6,7 +6,6 @@ carries one, the control is recorded as a step with blocks.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -157,7 +156,8 @@ def written_loop(
 
 def own(x: Any) -> Any:
     """A number of its own for a value that a round answers, which nothing else uses."""
-    return operator.pos(x) if isinstance(x, Number) else x
+    number: Any = x
+    return +number if isinstance(x, Number) else x
 
 
 class Structure:

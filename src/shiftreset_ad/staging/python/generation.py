@@ -54,7 +54,6 @@ class _Source:
             "is_same": is_same,
             "ndarray": ndarray,
             "certain": certain,
-            "stack": np.stack,
         }
         self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
