@@ -8,6 +8,7 @@ import pytest
 # Before NumPy is imported: its threads would wait for one another over matrices of three rows.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ["SHIFTRESET_AD_CACHE"] = "0"  # compiled code of tests does not stay on the user's disk
 
 
 collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_types.py` has them do so

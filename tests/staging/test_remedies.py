@@ -173,6 +173,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
 }
 RAISED = "Return the value, to use it"
 OF_NO_MESSAGE = "if not ({}): return {}"  # a line of the functions that staging writes
+OF_LLVM = "define {} {} {"  # its native functions begin so
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
@@ -216,4 +217,4 @@ def test_derivatives_of_what_is_done() -> None:
 
 
 def test_each_message_has_a_program() -> None:
-    assert not_done("staging", [RAISED, OF_NO_MESSAGE, *(said for _, said, _ in PROGRAMS.values())]) == []
+    assert not_done("staging", [RAISED, OF_NO_MESSAGE, OF_LLVM, *(said for _, said, _ in PROGRAMS.values())]) == []

@@ -12,9 +12,10 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
+from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input
-from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
@@ -26,7 +27,7 @@ DIFFERS = (
 
 def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Way | None, str | None]:
     """The way that the function takes for these arguments, or the reason why there is none."""
-    trace = Trace()
+    trace = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
     def staged(leaf: Any) -> Any:

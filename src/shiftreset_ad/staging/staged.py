@@ -111,6 +111,11 @@ class StagedFunction(Generic[P, Y]):
         """The Python source of the steps, for each way that the function has taken."""
         return [way.source for signature in list(self._signatures.values()) for way in signature.ways]
 
+    @property
+    def llvm(self) -> list[str]:
+        """The native code in LLVM's language, for each way that the function has taken; or why there is none."""
+        return [way.llvm for signature in list(self._signatures.values()) for way in signature.ways]
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
         if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():

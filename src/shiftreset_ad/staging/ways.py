@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import optree
 
+from shiftreset_ad.staging.native.compiled import NONE, InTurn, Native
+from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.generation import generated, is_same
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
 
 MOST_WAYS = 32  # of a signature
+TOO_LONG = f"# There are more than {LONGEST} steps, and only as native code."
 
 
 class Way:
-    """One way that a function has taken: its steps, and the structure of its answer."""
+    """One way that a function has taken: its steps, by NumPy and as native code, and the structure of its answer.
 
-    __slots__ = ("answers", "is_checked", "sites", "source", "spec", "take")
+    `take` has the answers for some inputs, or the number of a question that has another answer; None if there are none.
+    A long way has native code only, as Python would take long to compile its steps.
+    """
+
+    __slots__ = ("_native", "answers", "is_checked", "sites", "source", "spec", "take")
 
     def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
-        self.take, self.source, questions = generated(trace, outputs)
+        self.take: Callable[[list[Any]], Any]
+        native, problem = _native(trace, outputs)
+        if len(trace.steps) <= LONGEST:
+            self.take, self.source, questions = generated(trace, outputs)
+            if native is not None:
+                self.take = InTurn(native, self.take)
+        elif native is not None:
+            self.take, self.source, questions = InTurn(native, None), TOO_LONG, native.questions
+        else:
+            raise UnstageableError(f"it has more than {LONGEST} steps, and no native code: {problem}")
+        self._native: Any = NONE + problem if native is None else self.take
         self.sites = [question.site for question in questions]
         self.answers = [question.expected for question in questions]
         self.spec = spec
         self.is_checked = False
+
+    @property
+    def llvm(self) -> str:
+        """The native code, or why there is none."""
+        return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
+
+
+def _native(trace: Trace, outputs: list[Any]) -> tuple[Native | None, str]:
+    try:
+        return Native(trace, outputs), ""
+    except NoNativeFormError as error:
+        return None, f"{error}"
 
 
 class Signature:

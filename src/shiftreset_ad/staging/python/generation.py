@@ -136,8 +136,7 @@ class _Source:
         yield f"{name} = {expression}"
         if step.open_ended:
             answer = self.trace.values[step.place]
-            known = (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
-            yield self.question(self.likeness(name, answer), step, known)
+            yield self.question(self.likeness(name, answer), step, known_of(answer))
         if step.place not in self.uses.last:  # no step needs the value
             self._free.append(name)
 
@@ -148,10 +147,7 @@ class _Source:
                 self._free.append(self.variables[place])
 
     def question(self, test: str, step: Step, expected: Any) -> str:
-        # A step without its arguments, which would keep the whole trace alive.
-        known = Step(step.place, step.function, (), NOTHING, None)
-        known.site, known.expected = step.site, expected
-        self.questions.append(known)
+        self.questions.append(asked(step, expected))
         return f"if not ({test}): return {len(self.questions) - 1}"
 
     def likeness(self, name: str, answer: Any) -> str:
@@ -257,6 +253,18 @@ class _Source:
                 lines.append(f"{copies[id(value)]} = {self.argument(x)}.copy('K')")
             answers.append(copies[id(value)])
         return lines, answers
+
+
+def asked(step: Step, expected: Any) -> Step:
+    """A question without its arguments, which would keep the whole trace alive."""
+    known = Step(step.place, step.function, (), NOTHING, None)
+    known.site, known.expected = step.site, expected
+    return known
+
+
+def known_of(answer: Any) -> Any:
+    """What the program knows of the answer of a step that is open-ended."""
+    return (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
 
 
 def reactions(errors: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
+LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
@@ -106,7 +107,8 @@ class Trace:
     round or in a branch is an example: other rounds have other values.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        self.longest = longest
         self.block = self.root = Block(None)
         self.values: list[Any] = []
         self.homes: list[Block] = []
@@ -142,8 +144,8 @@ class Trace:
     def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
         """Record a step, and keep its answer at its place."""
         self._count += 1
-        if self._count > LONGEST:
-            self.refuse(f"it has more than {LONGEST} steps")
+        if self._count > self.longest:
+            self.refuse(f"it has more than {self.longest} steps")
         errors = self.reactions()
         if warnings.filters is not self._filters:
             self._require_no_new_errors()

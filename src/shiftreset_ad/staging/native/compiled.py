@@ -1,0 +1,100 @@
+"""The native code of a way: a text when the way is recorded, and a function of Python's when it is taken again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.staging.native import cache, entry, machine, mathematics
+from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.native.program import Program
+from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.steps.trace import Trace
+
+NONE = "; no native code: "
+Take = Callable[..., Any]
+
+
+class Native:
+    """The steps of a trace as a text in LLVM's language, and the questions in it.
+
+    Raises NoNativeFormError if there is no such text, or no native code on this machine.
+    """
+
+    __slots__ = ("_constants", "questions", "text")
+
+    def __init__(self, trace: Trace, outputs: list[Any]) -> None:
+        if (problem := machine.unfit()) is not None:
+            raise NoNativeFormError(problem)
+        program = Program(trace, outputs)
+        self.text = entry.text_of(program)
+        self.questions = program.questions
+        self._constants = entry.constants_of(program)
+
+    def entry(self) -> Take:
+        """The entry of the compiled code, which takes one argument for each input."""
+        code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
+        open_names = {**entry.addresses(), **mathematics.loops_in(self.text), "power": mathematics.power() or 0}
+        return entry.built(machine.Linked(code, open_names, entry.NAME), self._constants)
+
+
+class InTurn:
+    """The steps of a way by NumPy and as native code.
+
+    The first call is by NumPy, and is checked. The second call compiles, and native code must give the same bits as the
+    NumPy steps. From then on native code answers, and where it leaves, NumPy's steps. Without NumPy's steps, native
+    code is checked instead. `problem` is the reason if there is no native code any more.
+    """
+
+    __slots__ = ("_native", "_steps", "_was_called", "entry", "problem")
+
+    def __init__(self, native: Native, steps: Take | None) -> None:
+        self.entry: Take | None = None
+        self.problem = ""
+        self._native: Native | None = native
+        self._steps = steps
+        self._was_called = False
+
+    @property
+    def text(self) -> str:
+        """The native code, or why there is none."""
+        return NONE + self.problem if self._native is None else self._native.text
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        if self.entry is None:
+            return self._compiled(inputs)
+        answers = self.entry(*inputs)
+        return self._steps(inputs) if answers is None and self._steps is not None else answers
+
+    def _compiled(self, inputs: list[Any]) -> Any:
+        """The answers of a call before there is native code."""
+        answers = None if self._steps is None else self._steps(inputs)
+        if self._native is not None and (self._was_called or self._steps is None):
+            try:
+                self.entry = self._native.entry()
+                found = self.entry(*inputs)
+            except Exception as error:
+                self._give_up(f"{error!r}")
+            else:
+                if self._steps is None:
+                    answers = found
+                elif not _are_same(found, answers):
+                    self._give_up("it gave other answers than the steps by NumPy")
+        self._was_called = True
+        return answers
+
+    def _give_up(self, problem: str) -> None:
+        self._native = self.entry = None
+        self.problem = problem
+
+
+def _are_same(found: Any, answers: Any) -> bool:
+    """Whether native code has left, or says the same."""
+    if type(found) is list and type(answers) is list:
+        return all(map(_is_same, found, answers))
+    return found is None or found == answers
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two answers have the same bits; any NaN will do for a NaN."""
+    return is_same(x, y) or (type(x) is type(y) and x != x and y != y)

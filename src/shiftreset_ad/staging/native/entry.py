@@ -1,0 +1,266 @@
+"""The entry is how Python calls native code: a function of CPython's C API that takes and makes Python's objects.
+
+It checks the types of its arguments, has the steps run, and makes a list of the answers. It returns the number of a
+question that has another answer. It returns None if its arguments have other types, if Python would raise an error in a
+step, or if NumPy would warn: then the NumPy steps tell.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, LEAVE, function, refuse
+from shiftreset_ad.staging.native.machine import HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE, Linked
+from shiftreset_ad.staging.native.program import FLAGS, Leaf, Program
+
+NAME = "entry"
+MOST_ON_THE_STACK = 4096  # slots of a frame
+METH_FASTCALL = 0x80
+STICKY = 0x3F  # the flags among the bits of the machine's control word
+TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type"}
+OBJECTS: dict[str, Any] = {
+    **{name: kind for kind, name in TYPES.items()},
+    "none": None,
+    "true": True,
+    "false": False,
+    "numpy_true": np.True_,
+    "numpy_false": np.False_,
+}
+# Functions of CPython that the code calls.
+FUNCTIONS = {
+    "PyFloat_FromDouble": "ptr (double)",
+    "PyType_GenericAlloc": "ptr (ptr, i64)",
+    "PyLong_FromLongLong": "ptr (i64)",
+    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)",
+    "PyList_New": "ptr (i64)",
+    "Py_IncRef": "void (ptr)",
+    "Py_DecRef": "void (ptr)",
+    "PyMem_RawMalloc": "ptr (i64)",
+    "PyMem_RawFree": "void (ptr)",
+}
+
+
+class _Definition(ctypes.Structure):
+    """PyMethodDef of CPython."""
+
+    _fields_ = (
+        *(("name", ctypes.c_char_p), ("function", ctypes.c_void_p)),
+        *(("flags", ctypes.c_int), ("doc", ctypes.c_char_p)),
+    )
+
+
+def addresses() -> Mapping[str, int]:
+    """The addresses of the objects and the functions of Python that the code may name."""
+    found = {name: id(x) for name, x in OBJECTS.items()}
+    for name in FUNCTIONS:
+        found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+    return found
+
+
+def built(linked: Linked, constants: list[Any], *kept: Any) -> Callable[..., Any]:
+    """The function of Python's whose code is linked. It keeps the code, and these objects, alive."""
+    definition = _Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    made: Callable[..., Any] = new(ctypes.addressof(definition), (*constants, linked, definition, *kept), None)
+    return made
+
+
+def constants_of(program: Program) -> list[Any]:
+    """The answers of a program that are the same for all inputs."""
+    return [leaf.constant for leaf in program.outputs if leaf.slot is None]
+
+
+def text_of(program: Program) -> str:
+    """The whole module: the program, and its entry."""
+    names = [f"@{name} = external global i8" for name in OBJECTS]
+    for name, signature in FUNCTIONS.items():
+        answer, _, arguments = signature.partition(" ")
+        names.append(f"declare {answer} @{name}{arguments}")
+    names += [
+        "declare void @llvm.x86.sse.stmxcsr(ptr)",
+        "declare void @llvm.x86.sse.ldmxcsr(ptr)",
+        "@one = private constant i64 1",
+        f"@eights = private constant [8 x i64] [{', '.join(['i64 8'] * 8)}]",
+    ]
+    entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count)", _entry(program), "")
+    return "\n".join([*names, _note_flags(program), program.text, entry, ""])
+
+
+def _note_flags(program: Program) -> str:
+    """The function that notes the flags so far, as NumPy's loops may clear them."""
+    lines = []
+    if program.flags:
+        lines += [
+            "  %word = alloca i32",
+            "  call void @llvm.x86.sse.stmxcsr(ptr %word)",
+            "  %now = load i32, ptr %word",
+            f"  %slot = getelementptr i64, ptr %frame, i64 {FLAGS}",
+            "  %before = load i32, ptr %slot",
+            "  %all = or i32 %before, %now",
+            "  store i32 %all, ptr %slot",
+        ]
+    return function("void @note_flags(ptr %frame)", [*lines, "  ret void"])
+
+
+def _entry(program: Program) -> Iterator[str]:
+    is_large = program.slots > MOST_ON_THE_STACK
+    yield "  %word = alloca i32"
+    yield "  %too_long = alloca i32"
+    if is_large:
+        yield f"  %frame = call ptr @PyMem_RawMalloc(i64 {8 * program.slots})"
+        yield "  %is_there = icmp ne ptr %frame, null"
+        yield "  br i1 %is_there, label %start, label %leave"
+    else:
+        yield f"  %frame = alloca [{program.slots} x i64], align 16"
+        yield "  br label %start"
+    yield "start:"
+    yield f"  %is_right = icmp eq i64 %count, {len(program.inputs)}"
+    yield "  br i1 %is_right, label %take0, label %leave"
+    for i, leaf in enumerate(program.inputs):
+        yield from _taken(i, leaf)
+    yield f"take{len(program.inputs)}:"
+    yield from _run(program)
+    yield "give:"
+    yield f"  %list = call ptr @PyList_New(i64 {len(program.outputs)})"
+    yield "  %is_list = icmp ne ptr %list, null"
+    yield "  br i1 %is_list, label %fill, label %no_list"
+    yield "fill:"
+    yield f"  %of_items = getelementptr i8, ptr %list, i64 {OF_A_LIST}"
+    yield "  %items = load ptr, ptr %of_items"
+    yield "  br label %give0"
+    constants = 0
+    for i, leaf in enumerate(program.outputs):
+        yield from _given(i, leaf, constants)
+        constants += leaf.slot is None
+    yield f"give{len(program.outputs)}:"
+    yield from _returned("%list", is_large)
+    yield "no_number:"
+    yield "  call void @Py_DecRef(ptr %list)"
+    yield "  br label %no_list"
+    yield "no_list:"
+    yield from _returned("null", is_large)
+    yield "other:"
+    yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
+    yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
+    yield from _returned("%number", is_large)
+    yield "leave:"
+    yield "  call void @Py_IncRef(ptr @none)"
+    yield from _returned("@none", is_large)
+
+
+def _returned(x: str, is_large: bool) -> Iterator[str]:
+    if is_large:
+        yield "  call void @PyMem_RawFree(ptr %frame)"
+    yield f"  ret ptr {x}"
+
+
+def _taken(i: int, leaf: Leaf) -> Iterator[str]:
+    """The lines that put an argument into its slot."""
+    yield f"take{i}:"
+    if leaf.slot is None:
+        yield f"  br label %take{i + 1}"
+        return
+    if leaf.kind not in TYPES:
+        refuse(f"it takes a {leaf.kind.__name__}")
+    yield f"  %of_x{i} = getelementptr ptr, ptr %args, i64 {i}"
+    yield f"  %x{i} = load ptr, ptr %of_x{i}"
+    yield f"  %of_type{i} = getelementptr i8, ptr %x{i}, i64 {HEADER}"
+    yield f"  %type{i} = load ptr, ptr %of_type{i}"
+    yield f"  %is_right{i} = icmp eq ptr %type{i}, @{TYPES[leaf.kind]}"
+    yield f"  br i1 %is_right{i}, label %get{i}, label %leave"
+    yield f"get{i}:"
+    yield f"  %slot{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
+    if leaf.kind is int:
+        yield f"  %n{i} = call i64 @PyLong_AsLongLongAndOverflow(ptr %x{i}, ptr %too_long)"
+        yield f"  store i64 %n{i}, ptr %slot{i}"
+        yield f"  %is_long{i} = load i32, ptr %too_long"
+        yield f"  %fits{i} = icmp eq i32 %is_long{i}, 0"
+        yield f"  br i1 %fits{i}, label %take{i + 1}, label %leave"
+        return
+    yield f"  %content{i} = getelementptr i8, ptr %x{i}, i64 {OF_A_FLOAT}"
+    yield f"  %n{i} = load i64, ptr %content{i}"
+    yield f"  store i64 %n{i}, ptr %slot{i}"
+    yield f"  br label %take{i + 1}"
+
+
+def _run(program: Program) -> Iterator[str]:
+    """The lines that have the steps run, and look at the flags."""
+    if program.flags:
+        yield f"  %noted = getelementptr i64, ptr %frame, i64 {FLAGS}"
+        yield "  store i64 0, ptr %noted"
+        yield "  call void @llvm.x86.sse.stmxcsr(ptr %word)"
+        yield "  %before = load i32, ptr %word"
+        yield f"  %cleared = and i32 %before, {~STICKY}"
+        yield "  store i32 %cleared, ptr %word"
+        yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
+    yield "  %status = call i64 @run(ptr %frame)"
+    if program.flags:
+        yield "  call void @note_flags(ptr %frame)"
+        yield "  store i32 %before, ptr %word"
+        yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
+        yield "  %flags = load i32, ptr %noted"
+        yield f"  %raised = and i32 %flags, {program.flags}"
+        yield "  %is_quiet = icmp eq i32 %raised, 0"
+        yield "  br i1 %is_quiet, label %quiet, label %leave"
+        yield "quiet:"
+    yield f"  switch i64 %status, label %other [i64 {DONE}, label %give i64 {LEAVE}, label %leave]"
+
+
+def _given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
+    """The lines that put an answer into the list."""
+    yield f"give{i}:"
+    if leaf.slot is None:
+        yield f"  %constant{i} = getelementptr i8, ptr %self, i64 {OF_A_TUPLE + 8 * constants}"
+        yield f"  %y{i} = load ptr, ptr %constant{i}"
+        yield f"  call void @Py_IncRef(ptr %y{i})"
+    else:
+        yield f"  %from{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
+        yield from MADE[leaf.kind](i)
+    yield f"  %item{i} = getelementptr ptr, ptr %items, i64 {i}"
+    yield f"  store ptr %y{i}, ptr %item{i}"
+    yield f"  %is_made{i} = icmp ne ptr %y{i}, null"
+    yield f"  br i1 %is_made{i}, label %give{i + 1}, label %no_number"
+
+
+def _float(i: int) -> Iterator[str]:
+    yield f"  %r{i} = load double, ptr %from{i}"
+    yield f"  %y{i} = call ptr @PyFloat_FromDouble(double %r{i})"
+
+
+def _float64(i: int) -> Iterator[str]:
+    yield f"  %r{i} = load i64, ptr %from{i}"
+    yield f"  %y{i} = call ptr @PyType_GenericAlloc(ptr @float64_type, i64 0)"
+    yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
+    yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
+    yield f"set{i}:"
+    yield f"  %to{i} = getelementptr i8, ptr %y{i}, i64 {OF_A_FLOAT}"
+    yield f"  store i64 %r{i}, ptr %to{i}"
+
+
+def _int(i: int) -> Iterator[str]:
+    yield f"  %r{i} = load i64, ptr %from{i}"
+    yield f"  %y{i} = call ptr @PyLong_FromLongLong(i64 %r{i})"
+
+
+def _truth(true: str, false: str) -> Callable[[int], Iterator[str]]:
+    def lines(i: int) -> Iterator[str]:
+        yield f"  %r{i} = load i64, ptr %from{i}"
+        yield f"  %is_true{i} = icmp ne i64 %r{i}, 0"
+        yield f"  %y{i} = select i1 %is_true{i}, ptr @{true}, ptr @{false}"
+        yield f"  call void @Py_IncRef(ptr %y{i})"
+
+    return lines
+
+
+MADE: dict[Any, Callable[[int], Iterator[str]]] = {
+    float: _float,
+    np.float64: _float64,
+    int: _int,
+    bool: _truth("true", "false"),
+    np.bool: _truth("numpy_true", "numpy_false"),
+}

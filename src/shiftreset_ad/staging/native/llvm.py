@@ -1,0 +1,154 @@
+"""LLVM's language, as far as steps need it: the forms of values, literals, and the lines of a function.
+
+Nothing here allows LLVM to change a result: there is no fast arithmetic, and no product is contracted with a sum. So
+native code has the bits of the program that it stands for.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.steps.values import Staged
+
+DOUBLE, INTEGER, TRUTH = "double", "i64", "i1"
+DONE, LEAVE, FIRST_QUESTION = 0, 1, 2  # what a function says to its caller; the last one and above: a question differs
+EXACT = 2**53  # up to here, each integer is a double
+
+
+class NoNativeFormError(Exception):
+    """A step has no native form. The text says which step, and why."""
+
+
+def refuse(reason: str) -> NoReturn:
+    """Raise NoNativeFormError."""
+    raise NoNativeFormError(reason)
+
+
+class Value(NamedTuple):
+    """A value in the code: its name or its literal, and its form."""
+
+    text: str
+    form: str
+
+
+def form_of(x: Any) -> str | None:
+    """The form of a plain value in native code; None if there is no form."""
+    kind = type(x)
+    if kind is float or kind is np.float64 or (kind is ndarray and x.dtype == np.float64 and not x.shape):
+        return DOUBLE
+    if kind is bool or kind is np.bool:
+        return TRUTH
+    return INTEGER if kind is int and -(2**63) <= x < 2**63 else None
+
+
+def literal(x: Any) -> Value:
+    """The literal of a constant."""
+    form = form_of(x)
+    if form is None:
+        refuse(f"it computes with {described(x)}")
+    return Value(double(x) if form == DOUBLE else f"{int(x)}", form)
+
+
+def double(x: Any) -> str:
+    """The literal of a float."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def described(x: Any) -> str:
+    """What a plain value is, in a reason."""
+    return f"an array of shape {x.shape}" if isinstance(x, ndarray) else f"a {type(x).__name__}"
+
+
+def function(head: str, lines: Iterable[str], options: str = "internal") -> str:
+    """A function that begins with `head`: the form of its answer, its name, and its arguments."""
+    return "\n".join([f"define {options} {head} {{", *lines, "}"])
+
+
+class Code(ABC):
+    """The lines of a function, and the values that are `known` in it, by their places.
+
+    The function leaves where Python would raise an error.
+    """
+
+    __slots__ = ("_count", "known", "leaves", "lines", "used")
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.used: dict[str, None] = {}  # declarations and functions that the lines need, in the order of their use
+        self.leaves = ""  # the name of the truth value whether a step so far would raise an error
+        self.known: dict[int, Value] = {}
+        self._count = 0
+
+    @abstractmethod
+    def place(self, x: Staged) -> int:
+        """The place that has a value."""
+
+    @abstractmethod
+    def load(self, x: Staged) -> Value:
+        """A value that is not known yet."""
+
+    def new(self, instruction: str) -> str:
+        """The name of the answer of an instruction."""
+        self._count += 1
+        self.lines.append(f"  %t{self._count} = {instruction}")
+        return f"%t{self._count}"
+
+    def use(self, text: str) -> None:
+        """Note a declaration or a function that the lines need."""
+        self.used[text] = None
+
+    def value(self, x: Any) -> Value:
+        """An argument of a step."""
+        if type(x) is not Staged:
+            return literal(x)
+        place = self.place(x)
+        if place not in self.known:
+            self.known[place] = self.load(x)
+        return self.known[place]
+
+    def double(self, x: Any) -> str:
+        """An argument as a double."""
+        if type(x) is not Staged and form_of(x) == INTEGER:
+            return double(float(x))
+        text, form = self.value(x)
+        if form == DOUBLE:
+            return text
+        return self.new(f"{'sitofp' if form == INTEGER else 'uitofp'} {form} {text} to double")
+
+    def integer(self, x: Any) -> str:
+        """An integer, or a truth value as an integer."""
+        text, form = self.value(x)
+        if form == DOUBLE:
+            refuse("it takes a float as an integer")
+        return self.new(f"zext i1 {text} to i64") if form == TRUTH else text
+
+    def truth(self, x: Any) -> str:
+        """Whether an argument is true."""
+        text, form = self.value(x)
+        if form == DOUBLE:
+            return self.new(f"fcmp une double {text}, {double(0.0)}")
+        return self.new(f"icmp ne i64 {text}, 0") if form == INTEGER else text
+
+    def leave_if(self, condition: str) -> None:
+        """Note that no answer of the function counts if the condition holds."""
+        self.leaves = self.new(f"or i1 {self.leaves}, {condition}") if self.leaves else condition
+
+    def ask(self, number: int, same: str) -> None:
+        """Go on if the answer to a question is the same, and otherwise return the number of the question."""
+        other, on = f"other{number}", f"on{number}"
+        self.lines += [f"  br i1 {same}, label %{on}, label %{other}", f"{other}:"]
+        self.end(FIRST_QUESTION + number)
+        self.lines.append(f"{on}:")
+
+    def end(self, status: int) -> None:
+        """Return a status, unless a step would have raised an error."""
+        if self.leaves:
+            self.lines.append(f"  ret i64 {self.new(f'select i1 {self.leaves}, i64 {LEAVE}, i64 {status}')}")
+        else:
+            self.lines.append(f"  ret i64 {status}")

@@ -1,0 +1,113 @@
+"""The machine that native code is compiled for, and whether it is one that is known here."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+import sysconfig
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+SWITCH = "SHIFTRESET_AD_NATIVE"
+LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
+HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
+_numbers = count()
+
+
+@cache
+def unfit() -> str | None:
+    """Why there is no native code here; None if there is."""
+    if os.environ.get(SWITCH) == "0":
+        return f"it is switched off by {SWITCH}=0"
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed: pip install 'shiftreset_ad[native]'"
+    if platform.machine() not in ("x86_64", "AMD64") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return f"native code is made for x86-64 only, and this is {platform.machine()}"
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.flags.debug:
+        return "native code is made for CPython with its global lock only"
+    return None if _is_laid_out_as_expected() else "this Python lays out its objects in another way"
+
+
+def _is_laid_out_as_expected() -> bool:
+    if (list.__basicsize__, tuple.__basicsize__) != (OF_A_LIST + 16, OF_A_TUPLE):  # a wrong address must not be read
+        return False
+    for number in (1.5, np.float64(1.5)):
+        kind = ctypes.c_void_p.from_address(id(number) + HEADER).value
+        if kind != id(type(number)) or ctypes.c_double.from_address(id(number) + OF_A_FLOAT).value != 1.5:
+            return False
+    both: Any = [number, None], (number, None)
+    items = ctypes.c_void_p.from_address(id(both[0]) + OF_A_LIST).value
+    in_list = [ctypes.c_void_p.from_address((items or 0) + 8 * i).value for i in range(2)]
+    in_tuple = [ctypes.c_void_p.from_address(id(both[1]) + OF_A_TUPLE + 8 * i).value for i in range(2)]
+    return in_list == in_tuple == [id(number), id(None)]
+
+
+@cache
+def _llvm() -> Any:
+    import llvmlite.binding
+
+    llvmlite.binding.initialize_native_target()
+    llvmlite.binding.initialize_native_asmprinter()
+    return llvmlite.binding
+
+
+@cache
+def described() -> str:
+    """The processor and the versions that compiled code depends on."""
+    binding = _llvm()
+    features = binding.get_host_cpu_features().flatten()
+    versions = *binding.llvm_version_info, np.__version__, sys.version, platform.platform()
+    return " ".join(map(str, (binding.get_host_cpu_name(), features, *versions)))
+
+
+@cache
+def _target() -> Any:
+    binding = _llvm()
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=LEVEL,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+@cache
+def _linker() -> Any:
+    return _llvm().create_lljit_compiler(_target())
+
+
+def compiled(text: str) -> bytes:
+    """The object file of a text in LLVM's language."""
+    binding, target = _llvm(), _target()
+    module = binding.parse_assembly(text)
+    module.triple, module.data_layout = target.triple, str(target.target_data)
+    module.verify()
+    options = binding.create_pipeline_tuning_options(speed_level=LEVEL)
+    options.slp_vectorization = False  # for numbers one after another it takes most of the time, and gains nothing
+    passes = binding.create_pass_builder(target, options)
+    passes.getModulePassManager().run(module, passes)
+    return bytes(target.emit_object(module))
+
+
+class Linked:
+    """Code in memory, with these addresses for the names that it leaves open. It lives as long as this object."""
+
+    __slots__ = ("_code",)
+
+    def __init__(self, code: bytes, open_names: Mapping[str, int], name: str) -> None:
+        builder = _llvm().JITLibraryBuilder().add_object_img(code).export_symbol(name)
+        for open_name, address in open_names.items():
+            builder.import_symbol(open_name, address)
+        self._code = builder.link(_linker(), f"way{next(_numbers)}")
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        return int(self._code[name])

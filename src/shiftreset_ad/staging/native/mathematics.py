@@ -1,0 +1,143 @@
+"""Functions of mathematics are NumPy's own inner loops, called by their address, so that they have NumPy's bits.
+
+An ufunc has a loop in C for each combination of dtypes: `loop(arrays, lengths, strides, data)`. NumPy's function on a
+scalar is this loop on one element. Only `**` of Python's floats and of `numpy.float64` is the `pow` of C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.staging.native.llvm import Code, function, refuse
+from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.values import unstaged
+
+ADDRESS = ctypes.sizeof(ctypes.c_void_p)
+PREFIX = "loop_"
+POINTS = (0.375, 0.8125, 1.25)  # where a loop must agree with its function
+LOOP = re.compile(rf"^@({PREFIX}\w+) = external", re.MULTILINE)
+Loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _Ufunc(ctypes.Structure):
+    """How NumPy lays out a ufunc in memory, as far as it is read here."""
+
+    _fields_ = (
+        *(("count", ctypes.c_ssize_t), ("type", ctypes.c_void_p)),
+        *((name, ctypes.c_int) for name in ("nin", "nout", "nargs", "identity")),
+        *(("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p))),
+        *(("ntypes", ctypes.c_int), ("reserved", ctypes.c_int), ("name", ctypes.c_char_p)),
+        ("types", ctypes.POINTER(ctypes.c_char)),
+    )
+
+
+def call_of_loop(code: Code, ufunc: np.ufunc, args: tuple[Any, ...]) -> str:
+    """The call of a ufunc's loop for one element."""
+    name = name_in_program(ufunc)
+    if getattr(np, ufunc.__name__, None) is not ufunc or len(args) != ufunc.nin or ufunc.nout != 1 or ufunc.signature:
+        refuse(f"{name} has no native form")
+    kinds = [_dtype_of(unstaged(arg)) for arg in args]
+    if any(dtype != np.float64 for dtype in ufunc.resolve_dtypes((*kinds, None))):
+        refuse(f"{name} has no native form for these types")
+    if address_of(ufunc) is None:
+        refuse(f"the loop of {name} was not found in this NumPy")
+    code.use(_definition(ufunc))
+    given = ", ".join(f"double {code.double(arg)}" for arg in args)
+    return code.new(f"call double @{PREFIX}{ufunc.__name__}_of_one({given}, ptr %frame)")
+
+
+def _dtype_of(x: Any) -> Any:
+    return type(x) if type(x) in (float, int) else np.asarray(x).dtype
+
+
+def call_of_power(code: Code, x: str, y: str) -> str:
+    """The `pow` of C, under a name that LLVM does not know, as LLVM would replace some calls by other arithmetic."""
+    if power() is None:
+        refuse("the function pow of C was not found")
+    code.use("declare double @power(double, double)")
+    return code.new(f"call double @power(double {x}, double {y})")
+
+
+def _definition(ufunc: np.ufunc) -> str:
+    """A function on numbers that calls the loop. NumPy's loops may clear the machine's flags, so it notes them."""
+    name, count = f"{PREFIX}{ufunc.__name__}", ufunc.nin + 1
+    parameters = ", ".join(f"double %x{i}" for i in range(ufunc.nin))
+    lines = [
+        f"  %numbers = alloca [{count} x double], align 64",
+        f"  %arrays = alloca [{count} x ptr]",
+    ]
+    for i in range(count):
+        lines += [
+            f"  %n{i} = getelementptr double, ptr %numbers, i64 {i}",
+            f"  %a{i} = getelementptr ptr, ptr %arrays, i64 {i}",
+            f"  store ptr %n{i}, ptr %a{i}",
+        ]
+    lines += [f"  store double %x{i}, ptr %n{i}" for i in range(ufunc.nin)]
+    lines += [
+        "  call void @note_flags(ptr %frame)",
+        f"  %loop = load ptr, ptr @{name}",
+        f"  %pointer = getelementptr ptr, ptr @{name}, i64 1",
+        "  %data = load ptr, ptr %pointer",
+        "  call void %loop(ptr %arrays, ptr @one, ptr @eights, ptr %data)",
+        f"  %answer = load double, ptr %n{ufunc.nin}",
+        "  ret double %answer",
+    ]
+    head = f"double @{name}_of_one({parameters}, ptr %frame) noinline"
+    return f"@{name} = external constant {{ptr, ptr}}\n{function(head, lines)}"
+
+
+def loops_in(text: str) -> dict[str, int]:
+    """The names of the loops in a text, and the addresses of what these names stand for."""
+    loops = {name: address_of(getattr(np, name.removeprefix(PREFIX))) for name in LOOP.findall(text)}
+    return {name: ctypes.addressof(found) for name, found in loops.items()}
+
+
+@cache
+def address_of(ufunc: np.ufunc) -> Any:
+    """The addresses of the loop for doubles and of its data; None if the ufunc is not laid out as it should be."""
+    layout = _Ufunc.from_address(id(ufunc))
+    expected = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes, ufunc.__name__.encode()
+    if (layout.nin, layout.nout, layout.nargs, layout.ntypes, layout.name) != expected:
+        return None
+    signature = "d" * ufunc.nin + "->" + "d" * ufunc.nout
+    numbers = bytes([np.dtype(np.float64).num] * ufunc.nargs)
+    if signature not in ufunc.types or layout.types[: ufunc.ntypes * ufunc.nargs].find(numbers) < 0:
+        return None
+    number = ufunc.types.index(signature)
+    if layout.types[number * ufunc.nargs : (number + 1) * ufunc.nargs] != numbers or not layout.functions[number]:
+        return None
+    found = (ctypes.c_void_p * 2)(layout.functions[number], layout.data[number] if layout.data else None)
+    return found if _agrees(ufunc, found) else None
+
+
+def _agrees(ufunc: np.ufunc, found: Any) -> bool:
+    """Whether a loop answers as its function does."""
+    loop, steps = Loop(found[0]), (ctypes.c_ssize_t * ufunc.nargs)(*[ADDRESS] * ufunc.nargs)
+    for point in POINTS:
+        numbers = (ctypes.c_double * ufunc.nargs)(*[point] * ufunc.nin)
+        start = ctypes.addressof(numbers)
+        arrays = (ctypes.c_void_p * ufunc.nargs)(*[start + ADDRESS * i for i in range(ufunc.nargs)])
+        with np.errstate(all="ignore"):
+            expected = ufunc(*[point] * ufunc.nin)
+        loop(arrays, ctypes.byref(ctypes.c_ssize_t(1)), steps, found[1])
+        if not np.array_equal(numbers[ufunc.nin], expected, equal_nan=True):
+            return False
+    return True
+
+
+@cache
+def power() -> int | None:
+    """The address of the `pow` of C that Python itself calls; None if it is not found."""
+    try:
+        found = ctypes.CDLL(None).pow
+    except (OSError, AttributeError, TypeError):
+        return None
+    found.restype, found.argtypes = ctypes.c_double, (ctypes.c_double, ctypes.c_double)
+    agrees = all(found(x, y) == operator.pow(x, y) for x in POINTS for y in POINTS)
+    return ctypes.cast(found, ctypes.c_void_p).value if agrees else None

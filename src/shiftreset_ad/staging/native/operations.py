@@ -1,0 +1,252 @@
+"""The code of each step on numbers: arithmetic, comparisons, choices, and questions.
+
+A step has the bits of the function that it stands for. Where Python's numbers raise an error, or become integers
+without an end, the code leaves. What an operation of NumPy's would warn of, the machine's flags tell (`entry`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.llvm import (
+    DOUBLE,
+    EXACT,
+    INTEGER,
+    TRUTH,
+    Code,
+    Value,
+    described,
+    double,
+    form_of,
+    refuse,
+)
+from shiftreset_ad.staging.native.mathematics import call_of_loop, call_of_power
+from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
+from shiftreset_ad.staging.steps.trace import Step
+from shiftreset_ad.staging.steps.values import Staged, unstaged
+
+Emit = Callable[[Code, tuple[Any, ...], Any], str]  # of the code, the arguments, and the answer that was recorded
+
+
+def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any) -> None:
+    """Write the code of a step that is no question."""
+    function, form = step.function, form_of(answer)
+    if step.writes or step.kwargs:
+        refuse(f"{name_in_program(function)} {'writes' if step.writes else 'has options'}")
+    if form is None:
+        refuse(f"{name_in_program(function)} gives {described(answer)}")
+    if function in OPERATIONS:
+        text = OPERATIONS[function](code, args, answer)
+    elif isinstance(function, np.ufunc) and form == DOUBLE:
+        text = call_of_loop(code, function, args)
+    else:
+        symbol = INFIX.get(function)
+        refuse(f"{f'x {symbol} y' if symbol else name_in_program(function)} has no native form")
+    code.known[step.place] = Value(text, form)
+
+
+def ask(code: Code, step: Step, args: tuple[Any, ...], number: int) -> None:
+    """Write the code of a question."""
+    if step.kwargs or len(args) != 1 or step.function not in QUESTIONS:
+        refuse(f"it asks {name_in_program(step.function)} of a value")
+    code.ask(number, QUESTIONS[step.function](code, args[0], step.expected))
+
+
+# Arithmetic
+
+
+def _arithmetic(of_doubles: str, of_integers: str) -> Emit:
+    def emit(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        x, y = args
+        if form_of(answer) == DOUBLE:
+            return code.new(f"{of_doubles} double {code.double(x)}, {code.double(y)}")
+        return _checked(code, of_integers, code.integer(x), code.integer(y), answer)
+
+    return emit
+
+
+def _checked(code: Code, instruction: str, x: str, y: str, answer: Any) -> str:
+    """Arithmetic on integers. The code leaves if the answer is longer than the machine's integers."""
+    if type(answer) is not int:
+        refuse("it computes with NumPy's integers or booleans")
+    function = f"@llvm.{instruction}.with.overflow.i64"
+    code.use(f"declare {{i64, i1}} {function}(i64, i64)")
+    both = code.new(f"call {{i64, i1}} {function}(i64 {x}, i64 {y})")
+    code.leave_if(code.new(f"extractvalue {{i64, i1}} {both}, 1"))
+    return code.new(f"extractvalue {{i64, i1}} {both}, 0")
+
+
+def _division(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    x, y = args
+    divisor = code.double(y)
+    if type(answer) is float:  # Python raises an error
+        if type(y) is Staged or not y:
+            code.leave_if(code.new(f"fcmp ueq double {divisor}, {double(0.0)}"))
+        if all(type(unstaged(arg)) is int for arg in args):  # Python divides the integers themselves
+            _require_exact(code, x)
+            _require_exact(code, y)
+    return code.new(f"fdiv double {code.double(x)}, {divisor}")
+
+
+def _require_exact(code: Code, x: Any) -> None:
+    """Leave if an integer may be no double."""
+    if type(x) is not Staged:
+        if abs(x) > EXACT:
+            refuse("it computes with a float and a large integer")
+    elif code.value(x).form == INTEGER:
+        above = code.new(f"add i64 {code.value(x).text}, {EXACT}")
+        code.leave_if(code.new(f"icmp ugt i64 {above}, {2 * EXACT}"))
+
+
+def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    x, y = args
+    if form_of(answer) != DOUBLE or any(type(unstaged(arg)) is ndarray for arg in args):
+        refuse("x ** y of arrays or integers has no native form")
+    if type(answer) is float and all(type(unstaged(arg)) is int for arg in args):
+        refuse("x ** y of integers has no native form")
+    power = call_of_power(code, code.double(x), code.double(y))
+    if type(answer) is float:  # Python raises an error, or gives a complex number
+        code.leave_if(code.new(f"fcmp uge double {_size(code, power)}, {double(np.inf)}"))
+    return power
+
+
+def _size(code: Code, x: str) -> str:
+    code.use("declare double @llvm.fabs.f64(double)")
+    return code.new(f"call double @llvm.fabs.f64(double {x})")
+
+
+def _negative(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    if form_of(answer) == INTEGER:
+        return _checked(code, "ssub", "0", code.integer(args[0]), answer)
+    return code.new(f"fneg double {code.double(args[0])}") if form_of(answer) == DOUBLE else refuse("-x of a boolean")
+
+
+def _size_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    if form_of(answer) != INTEGER:
+        return SIZE(code, args, answer)
+    x, negative = code.integer(args[0]), _negative(code, args, answer)
+    return code.new(f"select i1 {code.new(f'icmp slt i64 {x}, 0')}, i64 {negative}, i64 {x}")
+
+
+def _of_double(emit: Callable[[Code, str], str]) -> Emit:
+    """A function of one double."""
+
+    def emit_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        if len(args) != 1 or form_of(answer) != DOUBLE:
+            refuse("it has a function of one float with other arguments")
+        return emit(code, code.double(args[0]))
+
+    return emit_of
+
+
+def _root(code: Code, x: str) -> str:
+    code.use("declare double @llvm.sqrt.f64(double)")
+    return code.new(f"call double @llvm.sqrt.f64(double {x})")
+
+
+# Comparisons and choices
+
+
+def _comparison(of_doubles: str, of_integers: str) -> Emit:
+    def emit(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        x, y = args
+        if DOUBLE not in (code.value(x).form, code.value(y).form):
+            return code.new(f"icmp {of_integers} i64 {code.integer(x)}, {code.integer(y)}")
+        for arg in args:  # Python compares the integer itself
+            if form_of(unstaged(arg)) == INTEGER:
+                _require_exact(code, arg)
+        return code.new(f"fcmp {of_doubles} double {code.double(x)}, {code.double(y)}")
+
+    return emit
+
+
+def _logical(instruction: str) -> Emit:
+    def emit(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        x, y = args
+        if form_of(answer) != TRUTH:
+            refuse("it has logic on integers")
+        return code.new(f"{instruction} i1 {code.truth(x)}, {code.truth(y)}")
+
+    return emit
+
+
+def _not(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    return code.new(f"xor i1 {code.truth(args[0])}, true") if form_of(answer) == TRUTH else refuse("~x of an integer")
+
+
+def _where(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    if len(args) != 3 or form_of(answer) != DOUBLE:
+        refuse("numpy.where gives no float")
+    condition, x, y = args
+    return code.new(f"select i1 {code.truth(condition)}, double {code.double(x)}, double {code.double(y)}")
+
+
+def _test(emit: Callable[[Code, str], str]) -> Emit:
+    """A question about one double that is no question of the program."""
+    return lambda code, args, _: emit(code, code.double(args[0]))
+
+
+ADD, SUBTRACT, MULTIPLY = _arithmetic("fadd", "sadd"), _arithmetic("fsub", "ssub"), _arithmetic("fmul", "smul")
+LESS, LESS_EQUAL = _comparison("olt", "slt"), _comparison("ole", "sle")
+GREATER, GREATER_EQUAL = _comparison("ogt", "sgt"), _comparison("oge", "sge")
+EQUAL, NOT_EQUAL = _comparison("oeq", "eq"), _comparison("une", "ne")
+AND, OR, XOR = _logical("and"), _logical("or"), _logical("xor")
+AS_IT_IS, SIZE = _of_double(lambda code, x: x), _of_double(_size)
+OPERATIONS: dict[Any, Emit] = {
+    **dict.fromkeys((operator.add, np.add), ADD),
+    **dict.fromkeys((operator.sub, np.subtract), SUBTRACT),
+    **dict.fromkeys((operator.mul, np.multiply), MULTIPLY),
+    **dict.fromkeys((operator.truediv, np.divide), _division),
+    **dict.fromkeys((operator.neg, np.negative), _negative),
+    **dict.fromkeys((operator.pos, np.positive, float, np.float64), AS_IT_IS),
+    **dict.fromkeys((operator.abs, np.absolute, np.fabs), _size_of),
+    operator.pow: _power,
+    np.sqrt: _of_double(_root),
+    np.square: _of_double(lambda code, x: code.new(f"fmul double {x}, {x}")),
+    np.reciprocal: _of_double(lambda code, x: code.new(f"fdiv double {double(1.0)}, {x}")),
+    **dict.fromkeys((operator.lt, np.less), LESS),
+    **dict.fromkeys((operator.le, np.less_equal), LESS_EQUAL),
+    **dict.fromkeys((operator.gt, np.greater), GREATER),
+    **dict.fromkeys((operator.ge, np.greater_equal), GREATER_EQUAL),
+    **dict.fromkeys((operator.eq, np.equal), EQUAL),
+    **dict.fromkeys((operator.ne, np.not_equal), NOT_EQUAL),
+    **dict.fromkeys((operator.and_, np.logical_and, np.bitwise_and), AND),
+    **dict.fromkeys((operator.or_, np.logical_or, np.bitwise_or), OR),
+    **dict.fromkeys((operator.xor, np.logical_xor, np.bitwise_xor), XOR),
+    **dict.fromkeys((operator.invert, np.logical_not, np.invert), _not),
+    np.where: _where,
+    np.isnan: _test(lambda code, x: code.new(f"fcmp uno double {x}, {x}")),
+    np.isinf: _test(lambda code, x: code.new(f"fcmp oeq double {_size(code, x)}, {double(np.inf)}")),
+    np.isfinite: _test(lambda code, x: code.new(f"fcmp olt double {_size(code, x)}, {double(np.inf)}")),
+}
+
+
+# Questions
+
+
+def _is_true(code: Code, x: Any, expected: Any) -> str:
+    truth = code.truth(x)
+    return truth if expected else code.new(f"xor i1 {truth}, true")
+
+
+def _is_float(code: Code, x: Any, expected: Any) -> str:
+    """Whether a value has the same bits: 0.0 differs from -0.0."""
+    bits = code.new(f"bitcast double {code.double(x)} to i64")
+    return code.new(f"icmp eq i64 {bits}, {np.float64(expected).view(np.int64)}")
+
+
+def _is_integer(code: Code, x: Any, expected: Any) -> str:
+    return code.new(f"icmp eq i64 {code.integer(x)}, {expected}")
+
+
+QUESTIONS: dict[Any, Callable[[Code, Any, Any], str]] = {
+    bool: _is_true,
+    float: _is_float,
+    int: _is_integer,
+    operator.index: _is_integer,
+}

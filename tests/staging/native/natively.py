@@ -1,0 +1,58 @@
+"""What the tests of native code share: a function as native code, and the same function as it is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.staging.native import machine
+from shiftreset_ad.staging.native.compiled import Native
+from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.values import Staged
+
+needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine.unfit()}")
+
+
+def native(f: Any, *args: Any) -> Native:
+    """The native code of a function, as it is for these arguments."""
+    trace = Trace()
+    with np.errstate(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outputs, _ = trees.flatten(f(*[Staged(trace, trace.place_for(arg)) for arg in args]))
+    return Native(trace, outputs)
+
+
+def eagerly(f: Any, *args: Any) -> list[Any] | None:
+    """The answers of the function; None where Python raises an error, or NumPy warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return trees.flatten(f(*args))[0]
+        except (ArithmeticError, ValueError, TypeError, RuntimeWarning):
+            return None
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two answers have the same type and bits; any NaN will do for a NaN."""
+    return is_same(found, expected) or (type(found) is type(expected) and found != found and expected != expected)
+
+
+def check(f: Any, *points: tuple[Any, ...], leaves: int = 0) -> Native:
+    """That native code, made at the first point, has the bits of the function at all; it leaves at some of them."""
+    code = native(f, *points[0])
+    entry = code.entry()
+    left = 0
+    for args in points:
+        found, expected = entry(*args), eagerly(f, *args)
+        left += found is None
+        if found is not None:
+            assert expected is not None, (args, found)
+            assert all(map(same, found, expected)), (args, found, expected)
+            assert len(found) == len(expected)
+    assert left == leaves
+    return code

@@ -1,0 +1,111 @@
+"""A way is native code from its second replay on, and where native code leaves, the NumPy steps answer."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import derivative, grad, hvp, jvp, staged, taylor
+from shiftreset_ad.staging.native import compiled, entry
+from tests.staging.native.natively import native, needs_native, same
+
+pytestmark = needs_native
+
+
+def way_of(f):
+    return next(way for signature in f._signatures.values() for way in signature.ways)
+
+
+def test_a_way_is_compiled_when_its_steps_have_been_checked():
+    f = staged(lambda x: x * x + 1.0)
+    for calls, is_native in ((1, False), (2, False), (3, True), (4, True)):
+        assert f(3.0) == 10.0
+        assert (way_of(f).take.entry is not None) == is_native, calls
+    assert "fmul double" in f.llvm[0]
+
+
+def test_where_native_code_leaves_the_steps_answer():
+    f = staged(lambda x: np.exp(x))
+    for x in (1.0, 2.0, 3.0):
+        f(x)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert f(1000.0) == math.inf
+    assert f(2.0) == np.exp(2.0)
+    g = staged(lambda x: 1.0 / x)
+    for x in (1.0, 2.0, 3.0):
+        g(x)
+    with pytest.raises(ZeroDivisionError):
+        g(0.0)
+    assert len(g.sources) == 1
+
+
+def test_native_code_that_answers_something_else_is_given_up(monkeypatch):
+    monkeypatch.setattr(compiled.Native, "entry", lambda self: lambda *inputs: [2.0])
+    f = staged(lambda x: x * x + 1.0)
+    for x in (1.0, 2.0, 3.0, 4.0, 5.0):
+        assert f(x) == x * x + 1.0
+    assert f.llvm == ["; no native code: it gave other answers than the steps by NumPy"]
+
+
+def test_native_code_that_does_not_compile_is_given_up(monkeypatch):
+    monkeypatch.setattr(entry, "text_of", lambda program: "no code")
+    f = staged(lambda x: x * x + 1.0)
+    for x in (1.0, 2.0, 3.0, 4.0, 5.0):
+        assert f(x) == x * x + 1.0
+    assert f.llvm[0].startswith("; no native code: RuntimeError")
+
+
+def test_why_a_way_is_not_native():
+    f = staged(lambda x: x // 2.0)
+    assert f(5.0) == 2.0
+    assert f.llvm == ["; no native code: x // y has no native form"]
+
+
+def newton_sqrt(a):
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = (x + a / x) / 2
+    return x
+
+
+def smooth(x):
+    y = x
+    for _ in range(3):
+        y = np.sin(y) * x + 0.1 * y**2 + np.exp(-y)
+    return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        grad(newton_sqrt),
+        grad(grad(newton_sqrt)),
+        grad(smooth),
+        grad(grad(smooth)),
+        grad(grad(grad(smooth))),
+        derivative(smooth, 4),
+        lambda x: jvp(smooth, (x,), (1.0,)),
+        lambda x: hvp(smooth, (x,), (1.0,)),
+        lambda x: list(map(float, taylor(smooth, x, 3))) and x,
+    ],
+)
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_derivatives_have_the_same_bits(f, kind):
+    g = staged(f)
+    points = [kind(x) for x in (0.5, 0.5, 0.5, 0.75, 2.0, 2.0, 2.0, 1.25)]
+    for x in points:
+        found, expected = g(x), f(x)
+        for one, another in zip(np.ravel(found), np.ravel(expected), strict=True):
+            assert same(one, another)
+        assert type(found) is type(expected)
+
+
+def test_structures_come_back_as_they_were():
+    f = staged(lambda p: {"y": p["x"] * 2, "both": (p["x"], [p["k"] + 1])})
+    for x in (1.0, 2.0, 3.0, 4.0):
+        assert f({"x": x, "k": 3}) == {"y": x * 2, "both": (x, [4])}
+    assert "no native code" not in f.llvm[0]
+
+
+def test_the_text_is_the_same_in_each_run():
+    assert native(smooth, 0.5).text == native(smooth, 0.25).text
