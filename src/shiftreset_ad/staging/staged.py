@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from threading import local
 from types import MethodType
-from typing import Any, Concatenate, Generic, Self, overload
+from typing import Any, Concatenate, Generic, Self, cast, overload
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM
 from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
-from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
+from shiftreset_ad.staging.ways import MOST_WAYS, Shortcut, Signature, Way, shortcut
 
 MOST_IN_VAIN = 16  # runs that are recorded one after another, and none of them is used again
 MOST_SIGNATURES = 64
@@ -75,8 +75,8 @@ class StagedFunction(Generic[P, Y]):
     """The function `__wrapped__`, staged."""
 
     __slots__ = (
-        *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_signatures"),
-        *("_surroundings", "_unpaid"),
+        *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_shortcut"),
+        *("_signatures", "_surroundings", "_unpaid"),
     )
     __wrapped__: Callable[P, Y]
     __name__: str
@@ -86,6 +86,7 @@ class StagedFunction(Generic[P, Y]):
         update_wrapper(self, f)
         self._name = named("staged", f)
         self._signatures: dict[Any, Signature] = {}
+        self._shortcut: Shortcut | None = None
         self._surroundings: Surroundings | None = None
         self._in_vain = self._unpaid = 0
         self._had_effect = False
@@ -120,6 +121,9 @@ class StagedFunction(Generic[P, Y]):
         f = self.__wrapped__
         if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():
             return f(*args, **kwargs)
+        if self._shortcut is not None and not kwargs and (quick := self._shortcut.answer(args)) is not None:
+            self._has_replayed()
+            return cast(Y, quick[0])
         problem = None
         try:
             call = StagedCall(args, kwargs, self._forget_signatures_of_the_dead)
@@ -143,17 +147,23 @@ class StagedFunction(Generic[P, Y]):
                 if answers is None:
                     return f(*args, **kwargs)
                 if type(answers) is list:
-                    self._in_vain = 0
-                    if self._unpaid:
-                        self._unpaid -= 1
+                    self._has_replayed()
                     answer: Y = trees.unflatten(way.spec, answers)
-                    return answer if way.is_checked else self._checked(way, answer, f(*args, **kwargs))
+                    if not way.is_checked:
+                        return self._checked(way, answer, f(*args, **kwargs))
+                    self._shortcut = shortcut(way, signature, call) or self._shortcut
+                    return answer
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
                 self._reason = f"{LOOKS}:\n{way.sites[answers]}"
         return self._written_down(call)
 
     # What is known
+
+    def _has_replayed(self) -> None:
+        self._in_vain = 0
+        if self._unpaid:
+            self._unpaid -= 1
 
     def _if_unchanged(self, key: Any, signature: Signature | None) -> Signature | None:
         """The signature, if all that the function sees is as it was; otherwise None, and the signature is dropped."""
@@ -164,6 +174,7 @@ class StagedFunction(Generic[P, Y]):
         if name is None:
             return signature
         self._signatures.pop(key, None)
+        self._shortcut = None  # which may keep what was seen
         self._reason = f"it sees {name!r} from outside, and {name!r} has changed. Make it an argument"
         return None
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
+import numpy as np
 import optree
 
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native.compiled import NONE, InTurn, Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import generated, is_same
+from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
 
@@ -28,9 +33,10 @@ class Way:
 
     def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
         self.take: Callable[[list[Any]], Any]
-        native, problem = _native(trace, outputs)
+        left = Eliminated(trace, outputs)
+        native, problem = _native(trace, outputs, left)
         if len(trace.steps) <= LONGEST:
-            self.take, self.source, questions = generated(trace, outputs)
+            self.take, self.source, questions = generated(trace, outputs, left)
             if native is not None:
                 self.take = InTurn(native, self.take)
         elif native is not None:
@@ -49,9 +55,9 @@ class Way:
         return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
 
 
-def _native(trace: Trace, outputs: list[Any]) -> tuple[Native | None, str]:
+def _native(trace: Trace, outputs: list[Any], left: Eliminated) -> tuple[Native | None, str]:
     try:
-        return Native(trace, outputs), ""
+        return Native(trace, outputs, left), ""
     except NoNativeFormError as error:
         return None, f"{error}"
 
@@ -89,3 +95,36 @@ def may_go_on(way: Way, other: Way, question: int) -> bool:
         and all(map(is_same, known[:-1], way.answers[:question]))
         and not is_same(known[-1], way.answers[question])
     )
+
+
+class Shortcut:
+    """The native code of a way, for calls with nothing but numbers: it checks their types itself, and needs no key."""
+
+    __slots__ = ("_entry", "_errors", "_is_single", "_signature", "_spec")
+
+    def __init__(self, entry: Callable[..., Any], way: Way, signature: Signature, key: Any) -> None:
+        self._entry = entry
+        self._spec = way.spec
+        self._is_single = way.spec.num_nodes == way.spec.num_leaves == 1
+        self._signature = signature
+        _, _, self._errors = key
+
+    def answer(self, args: tuple[Any, ...]) -> tuple[Any] | None:
+        """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
+        signature = self._signature
+        if tuple(np.geterr().values()) != self._errors or signature.of_function.changed() is not None:
+            return None
+        if signature.of_arguments.changed() is not None:
+            return None
+        answers = self._entry(*args)
+        if type(answers) is not list:
+            return None
+        return (answers[0] if self._is_single else trees.unflatten(self._spec, answers),)
+
+
+def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | None:
+    """The shortcut that calls like this one may take; None if there is none."""
+    entry = way.take.quick if isinstance(way.take, InTurn) else None
+    if entry is None or call.kwargs or len(call.leaves) != len(call.args) or not all(map(is_, call.leaves, call.args)):
+        return None
+    return Shortcut(entry, way, signature, call.key)

@@ -11,6 +11,7 @@ import pytest
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.native.compiled import Native
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import is_same
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
@@ -24,7 +25,7 @@ def native(f: Any, *args: Any) -> Native:
     with np.errstate(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs, _ = trees.flatten(f(*[Staged(trace, trace.place_for(arg)) for arg in args]))
-    return Native(trace, outputs)
+    return Native(trace, outputs, Eliminated(trace, outputs))
 
 
 def eagerly(f: Any, *args: Any) -> list[Any] | None:

@@ -61,6 +61,53 @@ def test_why_a_way_is_not_native():
     assert f.llvm == ["; no native code: x // y has no native form"]
 
 
+# The shortcut of calls with numbers
+
+
+factor = 2.0
+
+
+def test_the_shortcut_is_taken_and_left():
+    global factor
+    factor = 2.0
+    f = staged(lambda x, n=3: factor * x * n if x > 0 else x)
+    for _ in range(4):
+        assert f(1.5) == 9.0
+    assert f(2.5) == 15.0
+    assert f._shortcut is not None
+    assert [f(-1.0), f(np.float64(1.5)), f(1.5, n=4), f(1.5, 4), f(1.5, 4.0)] == [-1.0, 9.0, 12.0, 12.0, 12.0]
+    assert type(f(np.float64(1.5))) is np.float64
+    factor = 3.0
+    assert f(1.5) == 13.5
+    factor = 2.0
+    assert f(1.5) == 9.0
+
+
+def test_the_shortcut_holds_for_one_reaction_to_errors():
+    f = staged(lambda x: np.exp(-x) if np.geterr()["under"] == "ignore" else x)
+    for _ in range(5):
+        assert f(0.0) == 1.0
+    with np.errstate(under="warn"):
+        assert [f(2.0) for _ in range(5)] == [2.0] * 5
+    assert f(0.0) == 1.0
+
+
+def test_the_shortcut_is_not_taken_inside_a_derivative():
+    f = staged(lambda x: x * x)
+    for _ in range(5):
+        assert f(3.0) == 9.0
+    assert grad(lambda x: f(x) * f(3.0))(3.0) == 54.0
+
+
+def test_structures_and_several_answers_have_a_shortcut_too():
+    f = staged(lambda x, y: {"sum": x + y, "both": [x, y]})
+    for x in (1.0, 2.0, 3.0, 4.0):
+        assert f(x, 2) == {"sum": x + 2, "both": [x, 2]}
+    assert f._shortcut is not None
+    g = staged(lambda x: [x * 2])
+    assert [g(x) for x in (1.0, 2.0, 3.0, 4.0)] == [[2.0], [4.0], [6.0], [8.0]]
+
+
 def newton_sqrt(a):
     x = a
     while abs(x * x - a) > 1e-12:

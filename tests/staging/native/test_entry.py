@@ -34,8 +34,16 @@ def test_another_number_of_arguments_leaves():
     assert [entry(), entry(1.0), entry(1.0, 2.0, 3.0), entry(3.0, 4.0)] == [None, None, None, [12.0]]
 
 
-def test_an_argument_that_no_step_needs_may_be_anything():
-    assert native(lambda x, y: x * 2.0, 1.0, np.ones(3)).entry()(2.0, "anything") == [4.0]
+def test_an_array_that_no_step_needs_may_be_anything():
+    code = native(lambda x, y: x * 2.0, 1.0, np.ones(3))
+    assert code.entry()(2.0, "anything") == [4.0]
+    assert not code.checks_all
+
+
+def test_the_type_of_a_number_is_checked_even_if_no_step_needs_it():
+    code = native(lambda x, y: x * 2.0, 1.0, 3)
+    assert [code.entry()(2.0, 5), code.entry()(2.0, 5.0)] == [[4.0], None]
+    assert code.checks_all
 
 
 def test_no_argument():

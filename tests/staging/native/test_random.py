@@ -10,6 +10,7 @@ from shiftreset_ad import grad
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native.compiled import Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
@@ -87,7 +88,7 @@ def agree_everywhere(f, points):
         return
     steps, _, questions = generated(trace, outputs)
     try:
-        code = Native(trace, outputs)
+        code = Native(trace, outputs, Eliminated(trace, outputs))
     except NoNativeFormError as error:
         assert "integers" in str(error) or "x ** y of arrays" in str(error)  # noqa: PT017
         return

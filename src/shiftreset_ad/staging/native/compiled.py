@@ -8,6 +8,7 @@ from typing import Any
 from shiftreset_ad.staging.native import cache, entry, machine, mathematics
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import is_same
 from shiftreset_ad.staging.steps.trace import Trace
 
@@ -18,17 +19,19 @@ Take = Callable[..., Any]
 class Native:
     """The steps of a trace as a text in LLVM's language, and the questions in it.
 
-    Raises NoNativeFormError if there is no such text, or no native code on this machine.
+    `left` is the trace after elimination. Raises NoNativeFormError if there is no such text, or no native code on this
+    machine.
     """
 
-    __slots__ = ("_constants", "questions", "text")
+    __slots__ = ("_constants", "checks_all", "questions", "text")
 
-    def __init__(self, trace: Trace, outputs: list[Any]) -> None:
+    def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
             raise NoNativeFormError(problem)
-        program = Program(trace, outputs)
+        program = Program(trace, outputs, left)
         self.text = entry.text_of(program)
         self.questions = program.questions
+        self.checks_all = entry.checks_all(program)
         self._constants = entry.constants_of(program)
 
     def entry(self) -> Take:
@@ -59,6 +62,11 @@ class InTurn:
     def text(self) -> str:
         """The native code, or why there is none."""
         return NONE + self.problem if self._native is None else self._native.text
+
+    @property
+    def quick(self) -> Take | None:
+        """The entry if it checks all its arguments, so that nobody else need look at them."""
+        return self.entry if self._native is not None and self._native.checks_all else None
 
     def __call__(self, inputs: list[Any]) -> Any:
         if self.entry is None:

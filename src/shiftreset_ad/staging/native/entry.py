@@ -70,6 +70,11 @@ def built(linked: Linked, constants: list[Any], *kept: Any) -> Callable[..., Any
     return made
 
 
+def checks_all(program: Program) -> bool:
+    """Whether the entry checks the types of all arguments; it does not look at arrays that no step needs."""
+    return all(leaf.kind in TYPES for leaf in program.inputs)
+
+
 def constants_of(program: Program) -> list[Any]:
     """The answers of a program that are the same for all inputs."""
     return [leaf.constant for leaf in program.outputs if leaf.slot is None]
@@ -162,11 +167,11 @@ def _returned(x: str, is_large: bool) -> Iterator[str]:
 def _taken(i: int, leaf: Leaf) -> Iterator[str]:
     """The lines that put an argument into its slot."""
     yield f"take{i}:"
-    if leaf.slot is None:
+    if leaf.kind not in TYPES:
+        if leaf.slot is not None:
+            refuse(f"it takes a {leaf.kind.__name__}")
         yield f"  br label %take{i + 1}"
         return
-    if leaf.kind not in TYPES:
-        refuse(f"it takes a {leaf.kind.__name__}")
     yield f"  %of_x{i} = getelementptr ptr, ptr %args, i64 {i}"
     yield f"  %x{i} = load ptr, ptr %of_x{i}"
     yield f"  %of_type{i} = getelementptr i8, ptr %x{i}, i64 {HEADER}"
@@ -174,6 +179,9 @@ def _taken(i: int, leaf: Leaf) -> Iterator[str]:
     yield f"  %is_right{i} = icmp eq ptr %type{i}, @{TYPES[leaf.kind]}"
     yield f"  br i1 %is_right{i}, label %get{i}, label %leave"
     yield f"get{i}:"
+    if leaf.slot is None:
+        yield f"  br label %take{i + 1}"
+        return
     yield f"  %slot{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
     if leaf.kind is int:
         yield f"  %n{i} = call i64 @PyLong_AsLongLongAndOverflow(ptr %x{i}, ptr %too_long)"

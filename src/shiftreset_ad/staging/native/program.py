@@ -56,12 +56,11 @@ class Program:
 
     __slots__ = ("flags", "inputs", "outputs", "questions", "slots", "text")
 
-    def __init__(self, trace: Trace, outputs: list[Any]) -> None:
+    def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
         if trace.has_control:
             refuse("it has loops or branches that are written down")
-        left = Eliminated(trace, outputs)
         self.flags = 0
         self.questions: list[Step] = []
         slots = _Slots(trace, left, outputs)

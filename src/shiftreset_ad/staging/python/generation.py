@@ -33,11 +33,16 @@ LARGEST = 2**63  # integers from this size on are constants with a name
 LONGEST_PART = 60  # characters of an expression inside another expression
 
 
-def generated(trace: Trace, outputs: list[Any]) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
-    """The function from the inputs to the outputs, or to the number of a question; its source; the questions."""
+def generated(
+    trace: Trace, outputs: list[Any], left: Eliminated | None = None
+) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
+    """The function from the inputs to the outputs, or to the number of a question; its source; the questions.
+
+    `left` is the trace after elimination, if the caller has it.
+    """
     if trace.refusal is not None:  # also if the function has caught the error
         raise UnstageableError(trace.refusal)
-    source = _Source(trace, Eliminated(trace, outputs), outputs)
+    source = _Source(trace, left or Eliminated(trace, outputs), outputs)
     lines = "\n".join(source.function(outputs))
     exec(compile(lines, "<staged>", "exec"), source.names)
     return source.names["steps"], lines, source.questions
