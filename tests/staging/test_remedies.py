@@ -38,6 +38,17 @@ def with_errors_of_warnings(x: Any) -> Any:
             return x * 1.0
 
 
+def with_warnings_recorded(x: Any) -> Any:
+    with warnings.catch_warnings(record=True):
+        return np.log(x) * 1.0
+
+
+def read_only() -> Any:
+    array = np.ones(3)
+    array.flags.writeable = False
+    return array
+
+
 def with_errors_of_numpy(x: Any) -> Any:
     with np.errstate(all="raise"):
         try:
@@ -97,6 +108,21 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         "it returns a constant with a view of it. Return copies",
         [(returned_with_a_view(np.copy), lambda k: (V * k,))],
     ),
+    "an array from outside": (
+        lambda x: (x, table[1:]),
+        "it returns a view of an array that it sees from outside. Return a copy",
+        [(lambda x: (x, table[1:].copy()), lambda k: (V * k,))],
+    ),
+    "a list twice": (
+        lambda x: (y := [x], y),
+        " twice. Return copies",
+        [(lambda x: (y := [x], y.copy()), lambda k: (V * k,))],
+    ),
+    "a constant that is read-only": (
+        lambda x: (x, read_only()),
+        "it returns a constant array that cannot be written to. Return a copy",
+        [(lambda x: (x, read_only().copy()), lambda k: (V * k,))],
+    ),
     "random numbers": (
         lambda x: x * generator.random(),
         "it uses random numbers. Draw them outside, and make them an argument",
@@ -146,6 +172,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         written(lambda y, x: y.flat.__setitem__(0, 5.0)),
         "Write x[i] = v",
         [(written(lambda y, x: y.__setitem__(0, 5.0)), lambda k: (V * k,))],
+    ),
+    "warnings that are recorded": (
+        with_warnings_recorded,
+        "it records warnings, and may look at them. Record them outside",
+        [(lambda x: np.log(x) * 1.0, lambda k: (V * k,))],
+    ),
+    "the memory of an array": (
+        lambda x: x * np.shares_memory(x, table),
+        "looks at the memory of an array. Decide it outside",
+        [(lambda x, shares: x * shares, lambda k: (V * k, False))],
     ),
     "errors of warnings": (
         with_errors_of_warnings,

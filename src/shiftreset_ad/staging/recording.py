@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
+import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
@@ -14,11 +15,12 @@ from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.control import has_nan
-from shiftreset_ad.staging.seen.keys import StagedCall, is_input
+from shiftreset_ad.staging.seen.keys import StagedCall, is_input, is_structure, nodes_of, require_fields
 from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
+WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
 DIFFERS = (
     "it answers something else when it is run again. It depends on things that staging cannot see, such as random "
     "numbers, the time, or type(x)"
@@ -36,17 +38,23 @@ def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Wa
         x = Staged(trace, trace.place_for(leaf))
         return of_array.setdefault(id(leaf), x) if type(leaf) is ndarray else x
 
-    args, kwargs = trees.unflatten(call.spec, list(map(staged, call.leaves)))
+    args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
+    places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt = partial(adopted, trace)
     try:
-        result, spec_of_result = trees.flatten(f(*args, **kwargs))
+        returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, trace.refusal
-        _require_apart([leaf for leaf in result if type(leaf) is ndarray])
-        outputs = [_output(trace, leaf) for leaf in result]
-        answer = trees.unflatten(spec_of_result, [_plain(leaf) for leaf in outputs])
+        kept = {**_outer(expected, returned), **places}
+        result, spec = _parts_of(returned, kept)
+        _require_new(trace, result, expected, call, kept)
+        _require_apart([leaf for leaf in result if type(leaf) is ndarray and id(leaf) not in kept])
+        given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
+        outputs = [_output(trace, part) for i, part in enumerate(result) if i not in given]
+        way = Way(trace, outputs, spec, given)
+        answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
         if agree(answer, expected) or (trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))):
-            return Way(trace, outputs, spec_of_result), None
+            return way, None
         return None, DIFFERS
     except UnstageableError as error:
         return None, f"{error}"
@@ -57,6 +65,20 @@ def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Wa
         trace.close()
 
 
+def _outer(expected: Any, returned: Any) -> dict[int, Any]:
+    """The structures and arrays that both the function and its recorded run return: they come from outside."""
+    found = {id(part): part for part in nodes_of(returned) if is_structure(part) or type(part) is ndarray}
+    return {id(part): part for part in nodes_of(expected) if found.get(id(part)) is part}
+
+
+def _parts_of(returned: Any, kept: Mapping[int, Any]) -> tuple[list[Any], optree.PyTreeSpec]:
+    """The parts of an answer: its leaves, and the structures that the run has not made; and the structure of these."""
+    leaves, spec = trees.flatten(returned)
+    if kept.keys().isdisjoint(map(id, nodes_of(returned))):
+        return leaves, spec
+    return optree.tree_flatten(returned, is_leaf=lambda node: id(node) in kept, namespace=trees.NAMESPACE)
+
+
 def _output(trace: Trace, leaf: Any) -> Any:
     """A leaf of the result in the form that is kept: an array becomes a constant of the trace."""
     if type(leaf) is Staged and leaf._trace is not trace:
@@ -64,8 +86,27 @@ def _output(trace: Trace, leaf: Any) -> Any:
     if type(leaf) is Staged or type(leaf) in (float, complex) or isinstance(leaf, (np.generic, *trees.CONSTANTS)):
         return leaf
     if type(leaf) is ndarray:
+        if not leaf.flags.num & WRITEABLE:
+            raise UnstageableError("it returns a constant array that cannot be written to. Return a copy")
         return trace.constant(leaf)
     raise UnstageableError(f"it returns a {type(leaf).__name__}. Return floats, arrays, or structures of them")
+
+
+def _require_new(trace: Trace, result: list[Any], expected: Any, call: StagedCall, kept: Mapping[int, Any]) -> None:
+    """Raise UnstageableError if the steps cannot give an answer that nobody can tell from the function's own."""
+    known, met = {*kept, *map(id, call.nodes())}, set[int]()
+    for node in nodes_of(expected):
+        require_fields(node, "in its answer")
+        if is_structure(node) and id(node) not in known:
+            if id(node) in met:
+                raise UnstageableError(f"it returns a {type(node).__name__} twice. Return copies")
+            met.add(id(node))
+    others = {id(owner) for owner in (*trace.memory_of_constants(), *owners_of(list(map(_plain, result))))}
+    others -= set(map(id, owners_of(call.leaves)))  # which the steps can return
+    others |= set(map(id, owners_of(result)))
+    made = [leaf for leaf in trees.flatten(expected)[0] if id(leaf) not in kept]
+    if not others.isdisjoint(map(id, owners_of(made))):
+        raise UnstageableError("it returns a view of an array that it sees from outside. Return a copy")
 
 
 def _require_apart(constants: list[Any]) -> None:
@@ -91,10 +132,14 @@ def _agree_at(x: Any, y: Any) -> bool:
         return False
     if not is_input(y):
         return bool(np.all(x == y))
-    if dtype_of(x) != dtype_of(y):
+    if dtype_of(x) != dtype_of(y) or (type(x) is ndarray and _layout(x) != _layout(y)):
         return False
     if dtype_of(y).kind not in "fc":
         return np.array_equal(x, y)
     precision = np.sqrt(np.finfo(dtype_of(y)).eps)
     finite = np.abs(y)[np.isfinite(y)]
     return np.allclose(x, y, precision, precision * float(finite.max(initial=0.0)), equal_nan=True)
+
+
+def _layout(x: ndarray[Any, Any]) -> Any:
+    return x.strides, x.flags.num & WRITEABLE

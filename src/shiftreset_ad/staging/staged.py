@@ -13,7 +13,6 @@ from typing import Any, Concatenate, Generic, Self, cast, overload
 import numpy as np
 
 from shiftreset_ad.array_api import Wrapped
-from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.derived import name_in_module
 from shiftreset_ad.control.frames import is_ours
@@ -117,7 +116,7 @@ class StagedFunction(Generic[P, Y]):
         """The native code in LLVM's language, for each way that the function has taken; or why there is none."""
         return [way.llvm for signature in list(self._signatures.values()) for way in signature.ways]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Y:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
         if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():
             return f(*args, **kwargs)
@@ -148,7 +147,7 @@ class StagedFunction(Generic[P, Y]):
                     return f(*args, **kwargs)
                 if type(answers) is list:
                     self._has_replayed()
-                    answer: Y = trees.unflatten(way.spec, answers)
+                    answer: Y = way.answer(answers, call.nodes)
                     if not way.is_checked:
                         return self._checked(way, answer, f(*args, **kwargs))
                     self._shortcut = shortcut(way, signature, call) or self._shortcut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any
 
@@ -26,12 +26,14 @@ class Way:
     """One way that a function has taken: its steps, by NumPy and as native code, and the structure of its answer.
 
     `take` has the answers for some inputs, or the number of a question that has another answer; None if there are none.
-    A long way has native code only, as Python would take long to compile its steps.
+    A long way has native code only, as Python would take long to compile its steps. `given` has the parts of the answer
+    that the function does not make, by their position: for a structure in the arguments, the number of its node there;
+    for a structure or an array from outside, the object itself.
     """
 
-    __slots__ = ("_native", "answers", "is_checked", "sites", "source", "spec", "take")
+    __slots__ = ("_native", "answers", "given", "is_checked", "sites", "source", "spec", "take")
 
-    def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec) -> None:
+    def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec, given: Mapping[int, Any]) -> None:
         self.take: Callable[[list[Any]], Any]
         left = Eliminated(trace, outputs)
         native, problem = _native(trace, outputs, left)
@@ -47,12 +49,21 @@ class Way:
         self.sites = [question.site for question in questions]
         self.answers = [question.expected for question in questions]
         self.spec = spec
+        self.given = given
         self.is_checked = False
 
     @property
     def llvm(self) -> str:
         """The native code, or why there is none."""
         return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
+
+    def answer(self, answers: list[Any], nodes: Callable[[], list[Any]]) -> Any:
+        """The answer of the function, of the answers of the steps and the nodes of the arguments."""
+        if self.given:
+            of_arguments = nodes()
+            for position, part in self.given.items():
+                answers.insert(position, of_arguments[part] if type(part) is int else part)
+        return trees.unflatten(self.spec, answers)
 
 
 def _native(trace: Trace, outputs: list[Any], left: Eliminated) -> tuple[Native | None, str]:
@@ -125,6 +136,12 @@ class Shortcut:
 def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | None:
     """The shortcut that calls like this one may take; None if there is none."""
     entry = way.take.quick if isinstance(way.take, InTurn) else None
-    if entry is None or call.kwargs or len(call.leaves) != len(call.args) or not all(map(is_, call.leaves, call.args)):
+    if (
+        entry is None
+        or way.given
+        or call.kwargs
+        or len(call.leaves) != len(call.args)
+        or not all(map(is_, call.leaves, call.args))
+    ):
         return None
     return Shortcut(entry, way, signature, call.key)

@@ -26,8 +26,9 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.operations import ask, emit
-from shiftreset_ad.staging.python.elimination import Eliminated, arguments
+from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
+from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -85,7 +86,7 @@ class Program:
 
 def flags_of(step: Step, trace: Trace) -> int:
     """The flags by which NumPy would react to the errors of a step."""
-    values = [*map(unstaged, arguments(step)), trace.values[step.place]]
+    values = [*map(unstaged, own_arguments(step)), trace.values[step.place]]
     if not isinstance(step.function, np.ufunc) and not any(isinstance(x, np.generic | ndarray) for x in values):
         return 0
     reactions: Any = step.errors or trace.errors

@@ -23,6 +23,8 @@ from shiftreset_ad.staging.steps.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)
 BY_VALUE = (bool, str, bytes)
+STRINGS = {str}
+BY_EXACT_VALUE = (*BY_VALUE, int, type(None))
 SIMPLEST = 3  # nodes of every call: the tuple of arguments, the dict of keywords, and the pair of both
 
 
@@ -61,7 +63,7 @@ class Itself:
 
 def is_dead(part: Any) -> bool:
     """Whether a part of a key stands for an object that is gone."""
-    return isinstance(part, Itself) and part.is_dead
+    return any(map(is_dead, part)) if type(part) is tuple else isinstance(part, Itself) and part.is_dead
 
 
 class StagedCall:
@@ -78,7 +80,7 @@ class StagedCall:
         self.leaves, self.spec = trees.flatten((args, kwargs))
         parts = [_key_of_leaf(leaf, died) for leaf in self.leaves]
         if len(kwargs) > 1 or self.spec.num_nodes - self.spec.num_leaves > SIMPLEST:
-            parts += map(_key_of_node, self._nodes())
+            parts += [_key_of_node(node, died) for node in self.nodes()]
         arrays = [id(leaf) for leaf in self.leaves if type(leaf) is ndarray]
         if len(set(arrays)) < len(arrays):  # x is y
             parts.append(tuple(map(arrays.index, arrays)))
@@ -89,9 +91,11 @@ class StagedCall:
         return [leaf for leaf in self.leaves if is_input(leaf)]
 
     def others(self) -> Iterator[Any]:
-        """All other leaves, and the classes of structures, as they may have methods that the function calls."""
+        """All other leaves, what structures have beside their leaves, and their classes, which may have methods."""
         yield from (leaf for leaf in self.leaves if not is_input(leaf))
-        yield from set(map(type, self._nodes()))
+        nodes = self.nodes()
+        yield from map(_metadata, nodes)
+        yield from set(map(type, nodes))
 
     def copies(self) -> list[Any]:
         """The leaves as they are now."""
@@ -106,16 +110,29 @@ class StagedCall:
             or not all(identical(x, y) for x, y in zip(self.leaves, copies, strict=True) if type(x) is ndarray)
         )
 
-    def _nodes(self) -> list[Any]:
-        found: list[Any] = []
+    def nodes(self) -> list[Any]:
+        """The structures in the arguments, from the outside in, with their leaves."""
+        return nodes_of((self.args, self.kwargs))
 
-        def look_at(x: Any) -> bool:
-            found.append(x)
-            return False
 
-        arguments: Any = self.args, self.kwargs
-        optree.tree_flatten(arguments, is_leaf=look_at, namespace=trees.NAMESPACE)
-        return found
+def nodes_of(tree: Any) -> list[Any]:
+    """The structures in a structure, from the outside in, with their leaves."""
+    found: list[Any] = []
+
+    def look_at(x: Any) -> bool:
+        found.append(x)
+        return False
+
+    optree.tree_flatten(tree, is_leaf=look_at, namespace=trees.NAMESPACE)
+    return found
+
+
+def is_structure(node: Any) -> bool:
+    """Whether a node is a structure that the program can tell from an equal one: neither a leaf nor a tuple."""
+    kind = type(node)
+    if issubclass(kind, tuple) or node is None:
+        return False
+    return optree.register_pytree_node.get(kind, namespace=trees.NAMESPACE) is not None
 
 
 def _key_of_leaf(leaf: Any, died: Callable[[Any], Any] | None = None) -> Hashable:
@@ -140,13 +157,40 @@ def _key_of_bound(x: Any) -> Hashable:
     return x if x is None or type(x) is int else Itself(x)
 
 
-def _key_of_node(node: Any) -> Hashable:
-    """The part of the key that the specification of a structure lacks: the order of the keys of a dict."""
-    if isinstance(node, dict):
-        return tuple(node)
+def _key_of_node(node: Any, died: Callable[[Any], Any] | None) -> Hashable:
+    """The part of the key that the specification of a structure lacks, as it compares by `==`."""
+    if isinstance(node, dict):  # the order of the keys, and `1` against `True`
+        return tuple(node) if STRINGS.issuperset(map(type, node)) else _key_of_value(tuple(node), died)
+    require_fields(node, "among its arguments")
+    return _key_of_value(_metadata(node), died)
+
+
+def require_fields(node: Any, where: str) -> None:
+    """Raise UnstageableError if a named tuple or a dataclass has attributes that are no fields."""
     attributes = getattr(node, "__dict__", ())
     if attributes and (isinstance(node, tuple) or dataclasses.is_dataclass(node)):
         fields = getattr(node, "__dataclass_fields__", ())
         if extra := [name for name in attributes if name not in fields]:
-            raise UnstageableError(f"a {type(node).__name__} among its arguments has {extra[0]!r}, which is no field")
-    return None
+            raise UnstageableError(f"a {type(node).__name__} {where} has {extra[0]!r}, which is no field")
+
+
+def _metadata(node: Any) -> Any:
+    """What a structure of a class that the user has registered has beside its children."""
+    if type(node) in (tuple, list, dict) or is_input(node):
+        return None
+    entry: Any = optree.register_pytree_node.get(type(node), namespace=trees.NAMESPACE)
+    return None if entry is None else entry.flatten_func(node)[1]
+
+
+def _key_of_value(x: Any, died: Callable[[Any], Any] | None) -> Hashable:
+    """A key of what nobody can tell apart: `1`, `True` and `1.0` differ, and so do `0.0` and `-0.0`."""
+    kind = type(x)
+    if kind in BY_EXACT_VALUE:
+        return kind, x
+    if kind is float or kind is complex:
+        return kind, repr(x)
+    if kind is tuple or kind is list:
+        return kind, *(_key_of_value(part, died) for part in x)
+    if kind is dict:
+        return kind, *(_key_of_value(item, died) for item in x.items())
+    return _key_of_leaf(x, died) if isinstance(x, np.generic | PurePath) else Itself(x, died)

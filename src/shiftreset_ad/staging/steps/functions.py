@@ -23,10 +23,12 @@ from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.selection import elements_along
 from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE, repeated
 from shiftreset_ad.rules.numpy.sorting import rearranged
+from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import functions_of
 
 # They look only at types, shapes, dtypes and memory, which are the same in each replay of the steps.
-WITHOUT_VALUES = {*OF_THE_SHAPE, *functions_of("shares_memory", "may_share_memory")}
+WITHOUT_VALUES = {*OF_THE_SHAPE}
+OF_THE_MEMORY = {*functions_of("shares_memory", "may_share_memory")}
 WRITING = {*functions_of("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")}
 TO_FILES = {*functions_of("save", "savez", "savez_compressed", "savetxt")}
 # Options by which a function writes to an argument, each with the value for which the function does not write.
@@ -166,7 +168,9 @@ def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands:
     """Whether the type, shape or dtype of an answer may depend on the values of these operands."""
     if function is operator.pow:  # Python's floats may give a complex number, and its integers a float
         return not isinstance(answer, np.ndarray | np.generic)
-    if isinstance(function, np.ufunc | type) or function in OPERATORS:
+    if isinstance(function, np.ufunc):  # of Python's integers, NumPy chooses the dtype by the value
+        return all(type(x) in (int, bool) for x in (*operands, *args) if not isinstance(x, StagedValue))
+    if isinstance(function, type) or function in OPERATORS:
         return False
     if (function is np.where and len(args) == 1) or (function in COUNTING and len(operands) > 1):
         return True
@@ -187,6 +191,8 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
         return len(operands) > 1
     if function in POWERS and dtype_of(answer).kind in "iu":
         return True
+    if int in map(type, operands) and function not in COMPARISONS and type(answer) is not int:
+        return True  # a large integer fits into no float and no element of an array
     if function in SAFE or isinstance(function, np.ufunc):
         return False
     if function in OPERATORS:

@@ -121,6 +121,7 @@ class Trace:
         self.refusal: str | None = None
         self._thread = threading.get_ident()
         self._filters = warnings.filters
+        self._shown_by = _shown_by()
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._protected: dict[int, tuple[Any, str]] = {}
 
@@ -149,6 +150,8 @@ class Trace:
         errors = self.reactions()
         if warnings.filters is not self._filters:
             self._require_no_new_errors()
+            if _shown_by() != self._shown_by:
+                self.refuse("it records warnings, and may look at them. Record them outside")
         step = Step(self.keep(answer), function, args, kwargs, errors)
         self.block.steps.append(step)
         return step
@@ -210,6 +213,10 @@ class Trace:
         self.protect(copy, "is a constant")
         return copy
 
+    def memory_of_constants(self) -> list[Any]:
+        """The owners of the memory of the plain arrays that are constants here."""
+        return [owner for array, _ in self._copies.values() for owner in owners_of(array)]
+
     def protect(self, value: Any, reason: str, remedy: str = "Write to a copy, x.copy()") -> None:
         """From here on, refuse writing to the memory of a value."""
         for owner in owners_of(value):
@@ -260,6 +267,11 @@ def owners_of(x: Any) -> list[Any]:
     while isinstance(x, ndarray) and x.base is not None:
         x = x.base
     return [x]
+
+
+def _shown_by() -> tuple[Any, Any]:
+    """The functions that show a warning, or keep it in a list."""
+    return warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
 
 
 def _reaction(filters: Any, category: type[Warning]) -> str | None:

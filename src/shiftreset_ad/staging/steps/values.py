@@ -7,13 +7,14 @@ arithmetic alone, without the numbers, the tables and the control.
 
 from __future__ import annotations
 
+import dis
 import math
 import operator
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Number as AnyNumber
-from types import EllipsisType, NoneType
+from types import EllipsisType, FrameType, NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +27,7 @@ from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
+    OF_THE_MEMORY,
     TO_FILES,
     WITHOUT_VALUES,
     WRITING,
@@ -42,6 +44,16 @@ OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # `isinstance` of an abstract 
 SCALARS = (float, int, complex, np.generic)
 KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # the program knows such an answer, which no step computes with
 CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
+BINARY_OP = dis.opmap["BINARY_OP"]
+OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+}
 
 
 class Staged(Wrapped, StagedValue):
@@ -73,6 +85,8 @@ class Staged(Wrapped, StagedValue):
             return NotImplemented
         kwargs.pop("out", None)
         function: Any = ufunc if name == "__call__" else getattr(ufunc, name)
+        if isinstance(inputs[0], np.generic) and not isinstance(self.inside, ndarray) and is_operator(sys._getframe(1)):
+            function = OF_SCALARS.get(ufunc, ufunc)  # NumPy's scalars compute by other code than its ufuncs
         if outs and len(outs) < ufunc.nout:
             self._trace.refuse(f"{name_in_program(ufunc)}(..., out=...) for some of the answers is not staged")
         if name == "at":
@@ -86,6 +100,8 @@ class Staged(Wrapped, StagedValue):
             return NotImplemented
         if function in WITHOUT_VALUES and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
             return function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
+        if function in OF_THE_MEMORY:
+            self._trace.refuse(f"{name_in_program(function)} looks at the memory of an array. Decide it outside")
         if function in WRITING:
             if not args:
                 self.refuse_writing(f"{name_in_program(function)}({next(iter(kwargs))}=...)")
@@ -172,6 +188,11 @@ class Staged(Wrapped, StagedValue):
         return found
 
 
+def is_operator(frame: FrameType) -> bool:
+    """Whether a frame is at an operator, such as `x ** y`, and not at a call."""
+    return frame.f_code.co_code[frame.f_lasti] == BINARY_OP
+
+
 def read_only(x: Any) -> Any:
     """A view of an array that cannot be written to."""
     view = x.view()
@@ -184,12 +205,12 @@ def as_it_is(x: Any) -> Any:
     return x
 
 
-def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> type[Exception] | None:
-    """The kind of error that a call raises."""
+def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:
+    """The error that a call raises, and its text: the program may catch it, and look at both."""
     try:
         function(*args, **kwargs)
     except Exception as error:
-        return type(error)
+        return type(error), str(error)
     return None
 
 
@@ -272,7 +293,7 @@ def call(
         answer = function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
     except Exception as error:
         if not (isinstance(error, ArithmeticError) and may_be_idle(trace, operands)):
-            trace.ask(raised, (function, *args), kwargs, type(error))  # which the program may catch
+            trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
             raise
         answer = math.nan
     if is_question or isinstance(answer, KNOWN_WHOLE):
@@ -310,7 +331,7 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     try:
         function(x.inside, *map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
     except Exception as error:
-        trace.ask(raised, (function, x, *args), kwargs, type(error)).writes = True  # the call may have written a part
+        trace.ask(raised, (function, x, *args), kwargs, (type(error), str(error))).writes = True  # perhaps a part
         raise
     trace.add(function, (x, *args), kwargs, None).writes = True
 

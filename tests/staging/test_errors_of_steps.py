@@ -1,0 +1,76 @@
+"""Errors and warnings of steps: of steps whose answer nobody needs, too, and their text."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.staging.in_turns import is_refused, stays_staged
+
+X, BYTES = np.array([1.0, 2.0, 3.0]), np.ones(2, "u1")
+LARGE = 10**400
+
+
+def unused(operation):
+    def f(*args):
+        operation(*args)
+        return args[0] * 2
+
+    return f
+
+
+def caught(operation):
+    def f(*args):
+        try:
+            operation(*args)
+        except OverflowError:
+            return args[0] * 3
+        return args[0] * 2
+
+    return f
+
+
+@pytest.mark.parametrize("around", [unused, caught])
+@pytest.mark.parametrize(
+    ("operation", "good", "bad"),
+    [
+        (lambda x, k: x + k, (BYTES, 3), (BYTES, 300)),
+        (lambda x, k: x * k, (BYTES, 3), (BYTES, -1)),
+        (lambda x, k: x << k, (BYTES, 3), (BYTES, 300)),
+        (lambda k: k + 1.0, (3,), (LARGE,)),
+        (lambda k: k * 2.0, (3,), (LARGE,)),
+        (lambda k, x: x + k, (3, np.float64(1.0)), (LARGE, np.float64(1.0))),
+        (lambda k: np.add(k, 1), (3,), (2**63,)),
+        (lambda k: np.negative(k), (3,), (LARGE,)),
+        (lambda x: x**400.0, (3.0,), (2000.0,)),
+    ],
+)
+def test_a_step_that_may_raise_is_not_left_out(around, operation, good, bad):
+    f = around(operation)
+    stays_staged(f, *[good] * 3, *[bad] * 3, good)
+
+
+def test_the_dtype_that_numpy_chooses_for_an_integer():
+    stays_staged(lambda k: np.add(k, 1), *[(3,)] * 3, *[(2**63,)] * 3, *[(2**64,)] * 3, (3,))
+
+
+def test_the_text_of_an_error_that_is_caught():
+    def f(x, i):
+        try:
+            return x[i]
+        except IndexError as error:
+            return error.args[0]
+
+    stays_staged(f, *[(X, 10)] * 3, *[(X, 12)] * 3, (X, 1))
+
+
+def test_warnings_that_are_recorded_may_be_looked_at():
+    def f(x):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = np.log(x)
+        return y if not caught else x * 5.0
+
+    is_refused(f, "it records warnings", *[(np.ones(1),)] * 3, *[(-np.ones(1),)] * 3)
