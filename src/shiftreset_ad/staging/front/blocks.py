@@ -1,0 +1,132 @@
+"""A block of rewritten code as a function over the variables of a frame, compiled when it is first written down.
+
+The variables of the frame are cells, which the block shares with the function that it is a part of. So functions that
+the user's code has made see what the block does, as they do in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from types import CellType, CodeType, FunctionType
+from typing import Any, TypeAlias
+
+from shiftreset_ad.staging.front.facts import RESULT, assign, facts, place
+from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump
+from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
+from shiftreset_ad.staging.front.source import Place, parameters
+
+Cells: TypeAlias = Mapping[str, CellType]
+ITEM = "_sr_item"  # the parameter of the round of a `for` loop
+
+
+class Code:
+    """Where rewritten code is compiled, and the objects that are its constants."""
+
+    def __init__(self, place: Place, function: FunctionType, running: Any) -> None:
+        self.place = place
+        self.name = function.__code__.co_name
+        self.qualname = function.__code__.co_qualname
+        self.globals = function.__globals__
+        self.running = running
+        self._objects: dict[str, Any] = {}
+
+    def constant(self, x: Any) -> ast.Constant:
+        """A node for any object. The compiler gets a string for it, which no program has."""
+        name = f"\0shiftreset_ad {len(self._objects)}"
+        self._objects[name] = x
+        return ast.Constant(name)
+
+    def with_objects(self, code: CodeType) -> CodeType:
+        """Code with the objects in place of the strings."""
+        constants = tuple(
+            self.with_objects(x) if isinstance(x, CodeType) else self._objects.get(x, x) if type(x) is str else x
+            for x in code.co_consts
+        )
+        return code.replace(co_consts=constants)
+
+
+class Block:
+    """Statements, or an expression, that are carried out on the cells of a frame."""
+
+    def __init__(
+        self, code: Code, part: Sequence[ast.stmt] | ast.expr, bound: set[str], is_round: bool = False
+    ) -> None:
+        self._code = code
+        self._part = part
+        self._bound = bound
+        self._is_round = is_round
+        self._compiled: CodeType | None = None
+
+    def on(self, cells: Cells) -> Callable[..., Any]:
+        """The block as a function over these cells."""
+        if self._compiled is None:
+            self._compiled = self._compile(list(cells))
+        code = self._compiled
+        return FunctionType(
+            code, self._code.globals, self._code.name, None, tuple([cells[name] for name in code.co_freevars])
+        )
+
+    def _compile(self, names: list[str]) -> CodeType:
+        part = deepcopy(self._part)
+        body: list[ast.stmt]
+        if isinstance(part, ast.expr):
+            body = [ast.copy_location(ast.Return(part), part)]
+        else:
+            body = list(part) or [ast.Pass()]
+            if any(map(is_left_by_a_jump, body)):
+                body = _AsData().block(body)
+        if bound := sorted(self._bound & set(names)):
+            body.insert(0, ast.Nonlocal(bound))
+        function = ast.FunctionDef("_sr_block", parameters([ITEM] if self._is_round else []), body, [])
+        lines = [node.lineno for node in ast.walk(ast.Module(body, [])) if hasattr(node, "lineno")]
+        ast.copy_location(function, ast.Pass(lineno=min(lines, default=1), col_offset=0))
+        function.end_lineno, function.end_col_offset = function.lineno, 0
+        where = self._code.place
+        inside = Place(where.filename, where.of_class, True, tuple(names), where.flags)
+        code = self._code.with_objects(inside.compiled(place(function, function)))
+        return code.replace(co_name=self._code.name, co_qualname=self._code.qualname)
+
+
+class _AsData:
+    """Jumps that leave a block set the flag of their loop instead, or the result of the function."""
+
+    def __init__(self) -> None:
+        self._loops = 0
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, ast.Return | ast.Break | ast.Continue):
+                return [*done, *self._jump(statement)]
+            if isinstance(statement, LOOPS):
+                self._loops += 1
+                statement.body = self.block(statement.body)
+                self._loops -= 1
+                statement.orelse = self.block(statement.orelse)
+            elif isinstance(statement, ast.If):
+                statement.body = self.block(statement.body) or [place(ast.Pass(), statement)]
+                statement.orelse = self.block(statement.orelse)
+            elif not isinstance(statement, SCOPES):
+                self._require_no_jump(statement)
+            done.append(statement)
+        return done
+
+    def _jump(self, jump: ast.Return | ast.Break | ast.Continue) -> list[ast.stmt]:
+        if self._loops and not isinstance(jump, ast.Return):
+            return [jump]
+        flag = facts(jump).flag
+        if flag is None:
+            raise RefusedError(LEAVES_A_BLOCK)
+        if flag == RESULT and isinstance(jump, ast.Return):
+            is_known = isinstance(jump.value, ast.Name) and jump.value.id == RESULT
+            return [] if is_known else [assign(RESULT, jump.value or ast.Constant(None), jump)]
+        set_flag = assign(flag, ast.Constant(facts(jump).code), jump)
+        return [set_flag, place(ast.Break(), jump)] if self._loops else [set_flag]
+
+    def _require_no_jump(self, statement: ast.stmt) -> None:
+        if (self._loops and any(isinstance(node, ast.Return) for node in ast.walk(statement))) or (
+            not self._loops and is_left_by_a_jump(statement)
+        ):
+            raise RefusedError(LEAVES_A_BLOCK)

@@ -1,0 +1,131 @@
+"""What a block changes beside its variables: a block that is written down must not change anything.
+
+The things that a block can reach are looked at before it runs, and compared after it: the variables that it and the
+functions that it calls see, and the lists, dicts, sets, arrays and instances in them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import is_
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
+from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.steps.trace import identical
+
+MOST = 20_000  # things that are looked at
+PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(...)}
+CONTAINERS = (dict, list, set, deque, bytearray)
+MISSING = object()
+OURS = f"{__name__.partition('.')[0]}."
+
+
+class Effects:
+    """The things that functions reach, as they are now."""
+
+    def __init__(self, functions: Iterable[Callable[..., Any]], own: Iterable[CellType]) -> None:
+        """`own` are the variables that the functions may bind."""
+        self.problem: str | None = None
+        self._contents: list[tuple[str, Callable[[], Sequence[Any]], Sequence[Any]]] = []
+        self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
+        self._own = {id(cell) for cell in own}
+        self._seen: dict[int, Any] = {}
+        self._waiting: list[tuple[str, Any]] = [("a function", function) for function in functions]
+        while self._waiting and self.problem is None:
+            name, x = self._waiting.pop()
+            if type(x) not in PLAIN and id(x) not in self._seen:
+                self._seen[id(x)] = x
+                self._look_at(name, x)
+            if len(self._seen) > MOST:
+                self.problem = SEES_TOO_MUCH
+
+    def changed(self) -> str | None:
+        """The name of something that has changed; None if nothing has."""
+        for name, contents, before in self._contents:
+            now = contents()
+            if len(now) != len(before) or not all(map(is_, now, before)):
+                return name
+        for name, array, as_it_was in self._arrays:
+            if not identical(array, as_it_was):
+                return name
+        return None
+
+    def _look_at(self, name: str, x: Any) -> None:
+        if type(x).__module__.startswith(OURS):
+            return  # a number, or a staged value
+        if isinstance(x, FunctionType):
+            self._look_at_function(x)
+        elif isinstance(x, CONTAINERS):
+            self._has(name, partial(_parts, x))
+        elif isinstance(x, tuple | frozenset):
+            self._waiting += [(name, part) for part in x]
+        elif isinstance(x, ndarray):
+            if x.flags.writeable:
+                self._arrays.append((name, x, x.copy()))
+        elif isinstance(x, MethodType):
+            self._waiting += [(name, x.__func__), (name, x.__self__)]
+        elif isinstance(x, partial):
+            self._waiting += [(name, x.func), (name, x.args), (name, x.keywords)]
+        elif isinstance(x, ModuleType):
+            if is_of_the_user(x.__name__, getattr(x, "__file__", None)):
+                self._has(name, lambda: list(vars(x).values()), enters=False)
+        elif isinstance(x, type):
+            if is_of_the_user(x.__module__):
+                self._has(name, lambda: list(vars(x).values()))
+        elif hasattr(type(x), "__next__"):
+            self.problem = FOREIGN_ITERATOR.format(kind=type(x).__name__)
+        elif is_of_the_user(type(x).__module__):
+            self._has(name, partial(_attributes, x))
+            self._waiting.append((name, type(x)))
+
+    def _look_at_function(self, function: FunctionType) -> None:
+        self._waiting += [("a default", part) for part in (function.__defaults__, function.__kwdefaults__)]
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if id(cell) not in self._own:
+                self._has(name, partial(_content, cell))
+            else:
+                self._waiting.append((name, content_of(cell)))
+        if is_of_the_user(function.__module__, function.__code__.co_filename):
+            for name in _names_in(function.__code__) & function.__globals__.keys():
+                self._has(name, partial(_entry, function.__globals__, name))
+
+    def _has(self, name: str, contents: Callable[[], Sequence[Any]], enters: bool = True) -> None:
+        now = contents()
+        self._contents.append((name, contents, now))
+        if enters:
+            self._waiting += [(name, part) for part in now]
+
+
+def _parts(container: Any) -> list[Any]:
+    return [*container.keys(), *container.values()] if isinstance(container, dict) else list(container)
+
+
+def _content(cell: CellType) -> list[Any]:
+    return [content_of(cell)]
+
+
+def _entry(entries: dict[str, Any], name: str) -> list[Any]:
+    return [entries.get(name, MISSING)]
+
+
+def _attributes(x: Any) -> list[Any]:
+    names = [name for base in type(x).__mro__ for name in _slots(base)]
+    return [*getattr(x, "__dict__", {}).values(), *[getattr(x, name, MISSING) for name in names]]
+
+
+def _slots(kind: type) -> list[str]:
+    slots = vars(kind).get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names of globals and attributes that this code, and the code in it, uses."""
+    return {*code.co_names}.union(*[_names_in(part) for part in code.co_consts if isinstance(part, CodeType)])

@@ -1,0 +1,42 @@
+"""The variables of a running function, as the cells that its blocks share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import CellType
+from typing import Any
+
+UNBOUND: Any = object()  # the content of a variable that has no value
+
+
+class Frame:
+    """Some variables of a running function, by their names."""
+
+    def __init__(self, seen: Any) -> None:
+        """`seen` is a function that sees the variables."""
+        self.cells: dict[str, CellType] = dict(zip(seen.__code__.co_freevars, seen.__closure__ or (), strict=True))
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self.cells[name].cell_contents
+        except ValueError:
+            return UNBOUND
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if value is not UNBOUND:
+            self.cells[name].cell_contents = value
+        elif self[name] is not UNBOUND:
+            del self.cells[name].cell_contents
+
+    def values(self, names: Iterable[str]) -> list[Any]:
+        """The values of variables."""
+        return [self[name] for name in names]
+
+    def copy(self, names: Iterable[str]) -> dict[str, Any]:
+        """The variables that these names have here, with their values."""
+        return {name: self[name] for name in names if name in self.cells}
+
+    def fill(self, values: Mapping[str, Any]) -> None:
+        """Give variables these values."""
+        for name, value in values.items():
+            self[name] = value

@@ -1,0 +1,168 @@
+"""The names that a block binds and reads, in its own scope, and those that the functions in it share."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (*FUNCTIONS, ast.ClassDef)
+PATTERNS = (ast.MatchAs, ast.MatchStar)
+LOOPS = (ast.While, ast.For)
+
+
+def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes that are carried out in the scope of these nodes: not those in the bodies of functions and classes."""
+    for node in nodes:
+        yield node
+        yield from in_scope(_parts_in_scope(node))
+
+
+def _parts_in_scope(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords]
+    if isinstance(node, FUNCTIONS):
+        arguments = node.args
+        defaults = [*arguments.defaults, *[default for default in arguments.kw_defaults if default is not None]]
+        return [*defaults, *([] if isinstance(node, ast.Lambda) else node.decorator_list)]
+    return list(ast.iter_child_nodes(node))
+
+
+def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that these nodes bind, or delete, in their own scope."""
+    found: set[str] = set()
+    for node in nodes:
+        _add_bound(node, found, False)
+    return found
+
+
+def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
+    if isinstance(node, ast.Name):
+        if not isinstance(node.ctx, ast.Load) and not in_comprehension:
+            found.add(node.id)
+    elif isinstance(node, ast.NamedExpr):
+        found.add(node.target.id)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        found.add(node.name)
+    elif isinstance(node, ast.alias):
+        found.add((node.asname or node.name).partition(".")[0])
+    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name is not None:
+        found.add(node.name)
+    elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+        found.add(node.rest)
+    for part in _parts_in_scope(node):
+        _add_bound(part, found, in_comprehension or isinstance(node, COMPREHENSIONS))
+
+
+def read_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that these nodes read, and that the functions in them see from outside."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, FUNCTIONS):
+            found |= read_by(_parts_in_scope(node)) | free_in(node)
+        elif isinstance(node, COMPREHENSIONS):
+            parts = list(ast.iter_child_nodes(node))
+            found |= read_by(parts) - {name for part in node.generators for name in bound_by([part.target])}
+            found |= read_by([node.generators[0].iter])
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+        else:
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                found.add(node.target.id)
+            found |= read_by(ast.iter_child_nodes(node))
+    return found
+
+
+def free_in(function: ast.AST) -> set[str]:
+    """The names that a function sees from outside, or binds outside."""
+    body = body_of(function)
+    return (read_by(body) | declared(body, ast.Nonlocal)) - own_names(function)
+
+
+def body_of(function: Any) -> list[ast.AST]:
+    return [function.body] if isinstance(function, ast.Lambda) else list(function.body)
+
+
+def own_names(function: Any) -> set[str]:
+    """The local variables of a function."""
+    body = body_of(function)
+    arguments = function.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    names = {parameter.arg for parameter in parameters if parameter is not None}
+    return (names | bound_by(body)) - declared(body, ast.Nonlocal) - declared(body, ast.Global)
+
+
+def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+    """The names that are declared in this scope to be global, or not local."""
+    return {name for node in in_scope(nodes) if isinstance(node, kind) for name in node.names}
+
+
+def captured_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that functions and classes in these nodes see from outside: they may read them at any time."""
+    found: set[str] = set()
+    for node in in_scope(nodes):
+        if isinstance(node, FUNCTIONS):
+            found |= free_in(node)
+        elif isinstance(node, ast.ClassDef):
+            found |= read_by(node.body)
+        elif isinstance(node, ast.GeneratorExp):
+            found |= read_by([node])
+    return found
+
+
+def rebound_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of this scope that functions in these nodes bind, by `nonlocal`."""
+    found: set[str] = set()
+    for node in in_scope(nodes):
+        if isinstance(node, FUNCTIONS):
+            body = body_of(node)
+            found |= (declared(body, ast.Nonlocal) | rebound_in(body)) - own_names(node)
+        elif isinstance(node, ast.ClassDef):
+            found |= rebound_in(node.body) | declared(node.body, ast.Nonlocal)
+    return found
+
+
+def surely_bound_by(body: Iterable[ast.stmt]) -> set[str]:
+    """The names that have a value after these statements, whatever way they have taken."""
+    found: set[str] = set()
+    for statement in body:
+        if isinstance(statement, ast.If):
+            found |= surely_bound_by(statement.body) & surely_bound_by(statement.orelse)
+        elif isinstance(statement, ast.With):
+            found |= bound_by(statement.items)
+        elif not isinstance(statement, ast.While | ast.For | ast.Try | ast.TryStar | ast.Match):
+            found |= bound_by([statement])
+    return found
+
+
+def has(nodes: Iterable[ast.AST], kinds: Any) -> bool:
+    """Whether there is a node of these kinds in this scope."""
+    return any(isinstance(node, kinds) for node in in_scope(nodes))
+
+
+def is_left_by_a_jump(statement: ast.AST) -> bool:
+    """Whether a `return`, `break` or `continue` in a statement leaves the statement."""
+    return _has_jump([statement], False)
+
+
+def _has_jump(nodes: Iterable[ast.AST], in_loop: bool) -> bool:
+    for node in nodes:
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+            return True
+        if isinstance(node, LOOPS):
+            if _has_jump(node.body, True) or _has_jump(node.orelse, in_loop):
+                return True
+        elif not isinstance(node, SCOPES) and _has_jump(ast.iter_child_nodes(node), in_loop):
+            return True
+    return False
+
+
+def blocks_of(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of statements in a statement, in the same scope."""
+    if isinstance(statement, SCOPES):
+        return []
+    parts = [statement, *getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
+    return [getattr(part, field) for part in parts for field in ("body", "orelse", "finalbody") if hasattr(part, field)]

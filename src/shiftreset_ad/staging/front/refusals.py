@@ -1,0 +1,39 @@
+"""The reasons why a function or one of its statements cannot be rewritten or written down, each with its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class RefusedError(Exception):
+    """A function, or a statement in it, cannot be rewritten."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reason, and the line of the user's that it is about."""
+
+    filename: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.filename}:{self.line})"
+
+
+LEAVES_A_BLOCK = (
+    "a `return`, `break` or `continue` under this test leaves a `with`, `try` or `match` statement, or the `else` of a "
+    "loop. Move the jump out of the statement"
+)
+BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind the variable in a statement of its own"
+DELETES = "a block under this test deletes a variable. Leave out the `del`"
+TOO_MANY_PATHS = "there are too many paths from this test to a `return`. Return at one place"
+CALLS_ITSELF = "the function calls itself under this test, so there is no end to writing it down"
+USES_SUPER = "a block under this test uses `super()`. Write `super(C, self)`"
+GLOBAL = "a block under this test assigns to the global variable {name!r}. Return the value"
+UNBOUND_BEFORE_LOOP = "the variable {name!r} has no value before the loop. Give it one before the loop"
+UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give it one in both branches"
+FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list, a tuple or an array"
+UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
+HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
+SEES_TOO_MUCH = "a block under this test sees too many objects to watch them all. Give it what it needs as arguments"

@@ -1,0 +1,301 @@
+"""A function is rewritten: each of its tests asks whether its value is staged, and each call whether to rewrite more.
+
+The statements stay what they were, in their lines, so plain values go Python's way. Only when a test is staged does the
+site of the test take over: it has the blocks under the test, to write them down.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from shiftreset_ad.staging.front.blocks import ITEM, Block, Code
+from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
+from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
+from shiftreset_ad.staging.front.jumps import Jumps
+from shiftreset_ad.staging.front.liveness import note_liveness
+from shiftreset_ad.staging.front.names import (
+    COMPREHENSIONS,
+    body_of,
+    bound_by,
+    captured_in,
+    declared,
+    has,
+    own_names,
+    read_by,
+    rebound_in,
+    surely_bound_by,
+)
+from shiftreset_ad.staging.front.refusals import (
+    BINDS_IN_EXPRESSION,
+    DELETES,
+    GLOBAL,
+    USES_SUPER,
+)
+from shiftreset_ad.staging.front.sites import Branch, Choice, Loop, Site
+from shiftreset_ad.staging.front.source import FUNCTIONS, FunctionNode, parameters, source_of
+
+SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
+LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+
+
+def rewritten_code(function: FunctionType, running: ModuleType) -> CodeType:
+    """The code of a function, rewritten; it calls functions of `running`. Raises RefusedError if it cannot be done."""
+    source = source_of(function)
+    code = Code(source.place, function, running)
+    rewriter = Rewriter(code, set(source.place.free))
+    return code.with_objects(source.place.compiled(rewriter.function(source.node)))
+
+
+class Rewriter(ast.NodeTransformer):
+    """The rewriting of one function, with the names of the functions around it."""
+
+    def __init__(self, code: Code, outer: set[str]) -> None:
+        self._code = code
+        self._outer = outer
+        self._visible = outer
+        self._shared: set[str] = set()
+        self._rebound: set[str] = set()
+        self._globals: set[str] = set()
+
+    def function(self, node: FunctionNode) -> FunctionNode:
+        """The function with a rewritten body."""
+        body: Any = body_of(node)
+        if isinstance(node, ast.AsyncFunctionDef) or has(body, LEFT_ALONE):
+            return node
+        body = [without_chains(part) for part in body]
+        if isinstance(node, ast.Lambda):
+            node.body = body[0]
+        else:
+            node.body = Jumps().to_the_end(body)
+            if any(isinstance(part, ast.If) and facts(part).answers for part in ast.walk(node)):
+                start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+                node.body.insert(start, assign(RESULT, ast.Constant(None), node.body[start]))
+        body = body_of(node)
+        self._globals = declared(body, ast.Global)
+        self._visible = (self._outer | own_names(node) | declared(body, ast.Nonlocal)) - self._globals
+        self._rebound = rebound_in(body) & self._visible
+        self._shared = declared(body, ast.Nonlocal) | captured_in(body)
+        if isinstance(node, ast.Lambda):
+            node.body = self.visit(node.body)
+        else:
+            note_liveness(node.body, self._shared)
+            node.body = self._block(node.body)
+        return node
+
+    # Statements
+
+    def visit_If(self, node: ast.If) -> Any:
+        blocks: list[ast.stmt] = [*node.body, *node.orelse]
+        flags = _flags_set_in(blocks) | ({RESULT} if facts(node).answers else set())
+        bound = self._bound(blocks, flags)
+        site = Branch(node.lineno, self._code, self._problem(node, blocks, bound))
+        site.joined = sorted(bound & facts(node).live_after)
+        site.bound = bound
+        site.surely_bound = (surely_bound_by(node.body) & surely_bound_by(node.orelse)) | flags
+        site.rounds = facts(node).rounds
+        cells = self._cells(node, blocks, bound | ({site.rounds} if site.rounds else set()))
+        test = self._valued(self.test(node.test))
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        site.blocks = Block(self._code, node.body, bound), Block(self._code, node.orelse, bound)
+        written: ast.stmt = ast.Pass()
+        if facts(node).answers:
+            written = ast.Return(load(RESULT))
+            facts(written).flag = RESULT
+        takes_over = ast.BoolOp(ast.And(), [self._is_staged(test), self._call(site, "is_written", load(VALUE), cells)])
+        plain = ast.copy_location(ast.If(load(VALUE), node.body, node.orelse), node)
+        return place(ast.If(takes_over, [written], [plain]), node)
+
+    def visit_While(self, node: ast.While) -> Any:
+        bound = self._bound([node.test, *node.body], _flags_set_in(node.body))
+        site = self._loop(node, bound, [node.test, *node.body])
+        cells = self._cells(node, [node.test, *node.body], bound)
+        node.test = self.test(node.test)
+        in_test = self._bound([node.test], set())
+        site.test, site.test_binds = Block(self._code, node.test, in_test), bool(in_test)
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        site.round = Block(self._code, node.body, bound)
+        goes_on = self._call(site, "goes_on", load(VALUE), cells)
+        node.test = place(ast.IfExp(self._is_staged(self._valued(node.test)), goes_on, load(VALUE)), node.test)
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        bound = self._bound([node.target, *node.body], _flags_set_in(node.body))
+        site = self._loop(node, bound, [node.target, *node.body])
+        cells = self._cells(node, [node.target, *node.body], bound | ({site.rounds} if site.rounds else set()))
+        iterable = node.iter
+        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
+            iterable.args = [self.visit(part) for part in iterable.args]
+            iterable.func = place(self._run("counted", iterable.func), iterable.func)
+        else:
+            iterable = self.visit(iterable)
+        node.target = self.visit(node.target)
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        first = place(ast.Assign([node.target], load(ITEM)), node.target)
+        site.round = Block(self._code, [first, *node.body], bound, is_round=True)
+        items: ast.expr = self._call(site, "items", iterable, cells)
+        if site.rounds is not None:
+            items = ast.NamedExpr(ast.Name(site.rounds, ast.Store()), items)
+        node.iter = place(items, iterable)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        return Rewriter(self._code, self._visible).function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        return node
+
+    # Expressions
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        return Rewriter(self._code, self._visible).function(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        return self._bool_op(node, self.visit, load(VALUE))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if not isinstance(node.op, ast.Not):
+            return self.generic_visit(node)
+        negated = place(self._run("negated", load(VALUE)), node)
+        plain = ast.copy_location(ast.UnaryOp(ast.Not(), load(VALUE)), node)
+        return place(ast.IfExp(self._is_staged(self._valued(self.test(node.operand))), negated, plain), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self._choice(node, self.test(node.test), node.body, node.orelse, self.visit)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        sees_its_frame = isinstance(node.func, ast.Name) and node.func.id in SEES_ITS_FRAME
+        self.generic_visit(node)
+        if not sees_its_frame:
+            node.func = place(self._run("called", node.func), node.func)
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        return self._comprehension(node, ["elt"])
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
+        return self._comprehension(node, ["elt"])
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        return self._comprehension(node, ["key", "value"])
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return node
+
+    def test(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth matters. Python asks each operand of `and` and `or` once."""
+        if isinstance(node, ast.BoolOp):
+            found: ast.expr = self._bool_op(node, self.test, ast.Constant(isinstance(node.op, ast.Or)))
+        else:
+            found = self.visit(node)
+        return found
+
+    def _bool_op(self, node: ast.BoolOp, visit: Any, short: ast.expr) -> ast.expr:
+        first, *rest = node.values
+        other = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), rest[0])
+        branches = (other, short) if isinstance(node.op, ast.And) else (short, other)
+        return self._choice(node, self.test(first) if visit == self.test else self.visit(first), *branches, visit)
+
+    def _choice(self, node: ast.expr, test: ast.expr, then: ast.expr, other: ast.expr, visit: Any) -> ast.expr:
+        """One of two expressions; both are written down if the test is staged."""
+        parts = [then, other]
+        bound = {name for name in bound_by(parts) if not name.startswith(COMPARED)}
+        site = Choice(node.lineno, self._code, BINDS_IN_EXPRESSION if bound else self._problem(node, parts, set()))
+        cells = self._cells(node, parts, set())
+        parts = [part if isinstance(part, ast.Name) and part.id == VALUE else visit(part) for part in parts]
+        site.blocks = tuple(
+            None if isinstance(part, ast.Name) and part.id == VALUE else Block(self._code, part, set())
+            for part in parts
+        )
+        chosen = self._call(site, "value", load(VALUE), cells)
+        plain = ast.copy_location(ast.IfExp(load(VALUE), *parts), node)
+        found: ast.expr = place(ast.IfExp(self._is_staged(self._valued(test)), chosen, plain), node)
+        return found
+
+    def _comprehension(self, node: Any, elements: list[str]) -> Any:
+        """A comprehension with rewritten elements. Its filters decide how many there are, so they are asked."""
+        outer = self._visible
+        first = node.generators[0]
+        targets = {name for part in node.generators for name in bound_by([part.target])}
+        if not has([first.iter], (*COMPREHENSIONS, *FUNCTIONS)):
+            first.iter = _Calls(self).visit(first.iter)
+        self._visible = outer | targets
+        for field in elements:
+            setattr(node, field, self.visit(getattr(node, field)))
+        self._visible = outer
+        return node
+
+    # Parts
+
+    def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [self.visit(statement) for statement in statements]
+
+    def _loop(self, node: ast.While | ast.For, bound: set[str], parts: list[ast.AST]) -> Loop:
+        site = Loop(node.lineno, self._code, self._problem(node, parts, bound))
+        site.carried = sorted(bound & facts(node).live_at_head)
+        site.bound = bound
+        site.flag, site.rounds = facts(node).flag, facts(node).rounds
+        return site
+
+    def _bound(self, parts: Sequence[ast.AST], flags: set[str]) -> set[str]:
+        """The variables of the frame that may have another value after these parts."""
+        rebound = self._rebound if has(parts, ast.Call) else set()
+        names = (bound_by(parts) | rebound) & (self._visible | self._globals)
+        return {name for name in names if not name.startswith(COMPARED)} | flags
+
+    def _problem(self, node: ast.AST, parts: Sequence[ast.AST], bound: set[str]) -> str | None:
+        """Why the parts cannot be written down, as far as the source tells it."""
+        known: Facts = facts(node)
+        if known.must_ask is not None:
+            return known.must_ask
+        if bound & self._globals:
+            return GLOBAL.format(name=min(bound & self._globals))
+        if has(parts, ast.Delete):
+            return DELETES
+        if {"super", "__class__"} & read_by(parts):
+            return USES_SUPER
+        return None
+
+    def _cells(self, node: ast.AST, parts: Sequence[ast.AST], more: set[str]) -> ast.Lambda:
+        """A function that is not called: its cells are the variables of the frame that the parts need."""
+        names = (read_by(parts) | bound_by(parts)) & self._visible | more
+        seen = ast.Tuple([load(name) for name in sorted(names - {VALUE} - self._globals)], ast.Load())
+        found: ast.Lambda = place(ast.Lambda(parameters([]), seen), node)
+        return found
+
+    def _valued(self, test: ast.expr) -> ast.expr:
+        return ast.NamedExpr(ast.Name(VALUE, ast.Store()), test)
+
+    def _is_staged(self, value: ast.expr) -> ast.Call:
+        return self._run("is_staged", value)
+
+    def _run(self, name: str, *args: ast.expr) -> ast.Call:
+        return self._call(self._code.running, name, *args)
+
+    def _call(self, x: Site | ModuleType, name: str, *args: ast.expr) -> ast.Call:
+        return ast.Call(ast.Attribute(self._code.constant(x), name, ast.Load()), list(args), [])
+
+
+class _Calls(ast.NodeTransformer):
+    """The calls in the iterable of a comprehension, in which Python allows no `:=`."""
+
+    def __init__(self, rewriter: Rewriter) -> None:
+        self._rewriter = rewriter
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        node.func = place(self._rewriter._run("called", node.func), node.func)
+        return node
+
+
+def _flags_set_in(statements: Sequence[ast.AST]) -> set[str]:
+    """The flags that jumps in these statements set when they are data."""
+    jumps = (ast.Return, ast.Break, ast.Continue)
+    return {
+        flag for part in statements for node in ast.walk(part) if isinstance(node, jumps) and (flag := facts(node).flag)
+    }

@@ -1,0 +1,116 @@
+"""What rewritten code calls, and the functions in their rewritten form.
+
+A rewritten function has the cells, the globals and the defaults of the function itself. Functions that it calls are
+rewritten when they are called, if they are the user's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from shiftreset_ad.boundary.derived import Derived
+from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.staging.front.refusals import RefusedError
+from shiftreset_ad.staging.front.rewriting import rewritten_code
+from shiftreset_ad.staging.front.sequences import counting
+from shiftreset_ad.staging.front.session import current, is_staged, negated
+from shiftreset_ad.staging.front.users import is_of_the_user
+
+__all__ = ["called", "counted", "is_staged", "negated", "refusal_of", "rewritten"]
+
+CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
+
+_codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | RefusedError]] = {}
+
+
+def rewritten(f: Any) -> Any:
+    """A function in its rewritten form; the function itself if it is not Python's, or cannot be rewritten.
+
+    A derivative becomes the derivative of the rewritten function.
+    """
+    return _with(f, _form_of)
+
+
+def refusal_of(f: FunctionType) -> str | None:
+    """Why a function cannot be rewritten; None if it can."""
+    found = _code_of(f)
+    return f"{found}" if isinstance(found, RefusedError) else None
+
+
+def called(f: Any) -> Any:
+    """What to call for a function that the user's code calls."""
+    if (type(f) is FunctionType and is_ours(f.__code__)) or (type(f) in (type, BuiltinFunctionType) and f in CALLING):
+        return f if current() is None else partial(_given_rewritten, f)
+    return _with(f, _form_if_users)
+
+
+def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """The answer of a library's function, which calls functions among its arguments."""
+    return f(*map(_rewritten_argument, args), **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
+
+
+def _rewritten_argument(x: Any) -> Any:
+    """An argument, rewritten if it is a function of the user's."""
+    return _with(x, _form_if_users) if callable(x) else x
+
+
+def _with(f: Any, form_of: Callable[[FunctionType], FunctionType]) -> Any:
+    """A function with another form of the Python functions in it."""
+    kind = type(f)
+    if kind is FunctionType:
+        return form_of(f)
+    if kind is MethodType:
+        function = _with(f.__func__, form_of)
+        return f if function is f.__func__ else MethodType(function, f.__self__)
+    if kind is partial:
+        function = _with(f.func, form_of)
+        return f if function is f.func else partial(function, *f.args, **f.keywords)
+    if isinstance(f, Derived):
+        function = _with(f.__wrapped__, form_of)
+        return f if function is f.__wrapped__ else f.of(function)
+    call = kind.__dict__.get("__call__")
+    if type(call) is FunctionType and is_of_the_user(kind.__module__):
+        return MethodType(form_of(call), f)
+    return f
+
+
+def _form_if_users(f: FunctionType) -> FunctionType:
+    return _form_of(f) if is_of_the_user(f.__module__, f.__code__.co_filename) else f
+
+
+def _form_of(f: FunctionType) -> FunctionType:
+    code = _code_of(f)
+    if isinstance(code, RefusedError) or code is f.__code__:
+        return f
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    closure = tuple([cells[name] for name in code.co_freevars])
+    found = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
+    found.__kwdefaults__, found.__dict__, found.__qualname__ = f.__kwdefaults__, f.__dict__, f.__qualname__
+    found.__doc__, found.__module__, found.__annotations__ = f.__doc__, f.__module__, f.__annotations__
+    return found
+
+
+def counted(f: Any) -> Any:
+    """What to call for the `range` of a `for` loop."""
+    session = current()
+    return partial(counting, session.control) if f is range and session is not None else called(f)
+
+
+def _code_of(f: FunctionType) -> CodeType | RefusedError:
+    """The rewritten code of a function. An inner function of a rewritten one has it already."""
+    this = sys.modules[__name__]
+    if any(x is this for x in f.__code__.co_consts):
+        return f.__code__
+    key = id(f.__code__), id(f.__globals__)
+    if key not in _codes:
+        found: CodeType | RefusedError
+        try:
+            found = rewritten_code(f, this)
+        except RefusedError as error:
+            found = error
+        _codes[key] = f.__code__, f.__globals__, found  # the first two are kept, so that no others get their ids
+    return _codes[key][2]

@@ -1,0 +1,115 @@
+"""A session: while it is open, tests of staged values are written down, by the control that the session has.
+
+`Control` is all that the front end knows of staged values. Its refusals are kept by site: a site that was refused asks
+its test from then on, and the recording starts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import local
+from typing import Any, NoReturn, Protocol
+
+from shiftreset_ad.staging.front.refusals import Refusal
+
+
+class Control(Protocol):
+    """Staged values, and the functions that write a branch or a loop down."""
+
+    error: type[Exception]  # that `refuse`, and the functions, raise
+
+    def is_staged(self, x: Any) -> bool:
+        """Whether a value is staged, and has no elements, or one element."""
+
+    def is_staged_array(self, x: Any) -> bool:
+        """Whether a value is a staged array, with elements to go over."""
+
+    def type_of(self, x: Any) -> type:
+        """The type of the plain value."""
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Give this recording up."""
+
+    def truth(self, x: Any) -> Any:
+        """`bool(x)`, staged if the value is."""
+
+    def items(self, items: Any) -> Callable[[Any], Any] | None:
+        """A function that gives the item at a staged index of a sequence, if all items are alike."""
+
+    def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
+        """The answer of one of the functions."""
+
+    def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+        """The last state of a loop."""
+
+
+class Session:
+    """The sites that are being written down, and those that ask instead, each with its reason.
+
+    A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later.
+    """
+
+    def __init__(self, control: Control) -> None:
+        self.control = control
+        self.refusals: dict[Any, Refusal] = {}
+        self.asked: dict[Any, Refusal] = {}
+        self.active: list[Any] = []
+        self._blamed: BaseException | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Write down in this block."""
+        outer, _thread.session = _thread.session, self
+        self.active = []
+        try:
+            yield
+        finally:
+            _thread.session = outer
+
+    def refuse(self, site: Any, reason: str) -> NoReturn:
+        """Give this recording up, as a site cannot be written down. The site asks from then on."""
+        self.refusals.setdefault(site, site.refusal(reason))
+        try:
+            self.control.refuse(reason)
+        except self.control.error as error:
+            self._blamed = error
+            raise
+
+    @contextmanager
+    def writing(self, site: Any) -> Iterator[None]:
+        """Write this site down. If it is refused, the innermost site is to blame, and asks from then on."""
+        self.active.append(site)
+        try:
+            yield
+        except self.control.error as error:
+            if error is not self._blamed:
+                self._blamed = error
+                self.refusals.setdefault(site, site.refusal(f"{error}"))
+            raise
+        finally:
+            self.active.pop()
+
+
+class _Thread(local):
+    session: Session | None = None
+
+
+_thread = _Thread()
+
+
+def current() -> Session | None:
+    """The session that is open in this thread."""
+    return _thread.session
+
+
+def is_staged(x: Any) -> bool:
+    """Whether the value of a test is staged, so that its site takes over."""
+    session = _thread.session
+    return session is not None and session.control.is_staged(x)
+
+
+def negated(x: Any) -> Any:
+    """`not x` for a staged value."""
+    session = _thread.session
+    return not x if session is None else session.control.truth(x) == False  # noqa: E712 (a staged value)

@@ -1,0 +1,255 @@
+"""The sites of tests in rewritten code: each has the blocks under its test, and takes over when the test is staged.
+
+A site hands its blocks to the control of the session as functions of a state: the variables that the blocks bind, and
+that live on. A site that cannot be written down asks its test instead, and the reason is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from shiftreset_ad.staging.front.blocks import Block, Code
+from shiftreset_ad.staging.front.effects import Effects
+from shiftreset_ad.staging.front.facts import BREAKS
+from shiftreset_ad.staging.front.frames import UNBOUND, Frame
+from shiftreset_ad.staging.front.refusals import (
+    CALLS_ITSELF,
+    FOREIGN_ITERATOR,
+    HAS_EFFECT,
+    UNBOUND_BEFORE_LOOP,
+    UNBOUND_IN_BRANCH,
+    UNEQUAL_ITEMS,
+    Refusal,
+    RefusedError,
+)
+from shiftreset_ad.staging.front.sequences import Sequential, sequential
+from shiftreset_ad.staging.front.session import Session, current
+
+
+class Site:
+    """A test in the user's code."""
+
+    def __init__(self, line: int, code: Code, problem: str | None) -> None:
+        self.line = line
+        self.code = code
+        self.problem = problem
+        self.bound: set[str] = set()
+
+    def refusal(self, reason: str) -> Refusal:
+        return Refusal(self.code.place.filename, self.line, reason)
+
+    def is_open(self, session: Session, frame: Frame) -> bool:
+        """Whether the site may be written down. If not, the session gets the reason."""
+        if self in session.refusals:
+            return False
+        if self in session.active:
+            session.refuse(self, CALLS_ITSELF)
+        problem = self.problem or self.problem_in(frame)
+        if problem is not None:
+            session.asked[self] = self.refusal(problem)
+        return problem is None
+
+    def problem_in(self, frame: Frame) -> str | None:
+        """Why the site cannot be written down for the values that the variables have now."""
+        return None
+
+    def functions(self, session: Session, frame: Frame, *blocks: Block) -> list[Callable[..., Any]]:
+        """The blocks as functions."""
+        try:
+            return [block.on(frame.cells) for block in blocks]
+        except RefusedError as error:
+            session.asked[self] = self.refusal(f"{error}")
+            return []
+
+    @contextmanager
+    def writing(self, session: Session, frame: Frame, functions: Sequence[Callable[..., Any]]) -> Iterator[None]:
+        """Write the site down, and see that the blocks change nothing but the variables that they bind."""
+        before = frame.copy(self.bound)
+        with session.writing(self):
+            effects = Effects(functions, [frame.cells[name] for name in before])
+            try:
+                yield
+            except BaseException:
+                frame.fill(before)
+                raise
+            if (problem := effects.problem) is not None or (name := effects.changed()) is not None:
+                session.refuse(self, problem or HAS_EFFECT.format(name=name))
+
+
+class Branch(Site):
+    """An `if` statement."""
+
+    blocks: tuple[Block, Block]
+    joined: list[str]
+    surely_bound: set[str]
+    rounds: str | None = None
+
+    def problem_in(self, frame: Frame) -> str | None:
+        if self.rounds is not None and type(iterator := frame[self.rounds]) is not Rounds and iterator is not UNBOUND:
+            return FOREIGN_ITERATOR.format(kind=type(iterator).__name__)
+        for name in self.joined:
+            if frame[name] is UNBOUND and name not in self.surely_bound:
+                return UNBOUND_IN_BRANCH.format(name=name)
+        return None
+
+    def is_written(self, test: Any, seen: Any) -> bool:
+        """Whether the branches have been written down; then the variables have their values after the `if`."""
+        session, frame = current(), Frame(seen)
+        if session is None or not self.is_open(session, frame):
+            return False
+        if not (functions := self.functions(session, frame, *self.blocks)):
+            return False
+        before = frame.copy(self.bound)
+
+        def branch(block: Callable[..., Any]) -> Callable[[], Any]:
+            def carried_out() -> tuple[Any, ...]:
+                frame.fill(before)
+                block()
+                return tuple(frame.values(self.joined))
+
+            return carried_out
+
+        with self.writing(session, frame, functions):
+            answers = session.control.cond(test, *map(branch, functions))
+        frame.fill(dict.fromkeys(before, UNBOUND) | dict(zip(self.joined, answers, strict=True)))
+        return True
+
+
+class Choice(Site):
+    """An expression with a test: `a if t else b`, `a and b`, `a or b`. None stands for the test's value."""
+
+    blocks: tuple[Block | None, ...]
+
+    def value(self, test: Any, seen: Any) -> Any:
+        """The value of the expression."""
+        session, frame = current(), Frame(seen)
+        blocks = [block for block in self.blocks if block is not None]
+        functions = [block.on(frame.cells) for block in blocks]
+        rest = iter(functions)
+        then, other = [next(rest) if block is not None else partial(_value, test) for block in self.blocks]
+        if session is None or not self.is_open(session, frame):
+            return then() if test else other()
+        with self.writing(session, frame, functions):
+            return session.control.cond(test, then, other)
+
+
+def _value(x: Any) -> Any:
+    return x
+
+
+class Loop(Site):
+    """A `while` or `for` statement."""
+
+    test: Block
+    test_binds = False
+    round: Block
+    carried: list[str]
+    flag: str | None
+    rounds: str | None = None
+
+    def problem_in(self, frame: Frame) -> str | None:
+        for name in self.carried:
+            if frame[name] is UNBOUND:
+                return UNBOUND_BEFORE_LOOP.format(name=name)
+        return None
+
+    def begin(self, frame: Frame, state: Sequence[Any]) -> None:
+        """Give the variables this state. A variable of the round's own has no value at the beginning."""
+        frame.fill(dict.fromkeys(frame.copy(self.bound), UNBOUND) | dict(zip(self.carried, state, strict=True)))
+
+    def goes_on(self, value: Any, seen: Any) -> Any:
+        """False after the loop has been written down, as then it is over; otherwise the value of the test."""
+        session, frame = current(), Frame(seen)
+        if session is None or not self.is_open(session, frame):
+            return value
+        if not (functions := self.functions(session, frame, self.test, self.round)):
+            return value
+        test, body = functions
+
+        control, start = session.control, tuple(frame.values(self.carried))
+
+        def cond_fun(state: Sequence[Any]) -> Any:
+            self.begin(frame, state)
+            return test()
+
+        def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
+            self.begin(frame, state)
+            body()
+            return tuple(frame.values(self.carried))
+
+        def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
+            body_fun(state[1:])
+            return (control.truth(test()), *frame.values(self.carried))
+
+        with self.writing(session, frame, functions):
+            if self.test_binds:  # so each test is carried out once
+                final = control.while_loop(lambda state: state[0], body_and_test, (control.truth(value), *start))[1:]
+            else:
+                final = control.while_loop(cond_fun, body_fun, start)
+        self.begin(frame, final)
+        return False
+
+    def items(self, iterable: Any, seen: Any) -> Any:
+        """The items of a `for` loop, for Python to go over. They end when the rest has been written down."""
+        session = current()
+        if session is None:
+            return iterable
+        items = sequential(iterable, session.control)
+        if items is None or (self.flag is None and not items.is_counted):
+            return iterable
+        return Rounds(self, session, Frame(seen), items)
+
+    def are_written(self, session: Session, frame: Frame, items: Sequential, position: int) -> bool:
+        """Whether the rounds from here on have been written down."""
+        if not self.is_open(session, frame) or not (functions := self.functions(session, frame, self.round)):
+            return False
+        item = items.at_any_index(session.control)
+        if item is None:
+            session.asked[self] = self.refusal(UNEQUAL_ITEMS)
+            return False
+        (body,) = functions
+
+        def cond_fun(state: Sequence[Any]) -> Any:
+            goes_on = state[0] < items.count
+            return goes_on if self.flag is None else (state[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
+
+        def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
+            self.begin(frame, state[1:])
+            body(item(state[0]))
+            return (state[0] + 1, *frame.values(self.carried))
+
+        with self.writing(session, frame, functions):
+            final = session.control.while_loop(cond_fun, body_fun, (position, *frame.values(self.carried)))
+        self.begin(frame, final[1:])
+        return True
+
+
+class Rounds:
+    """The iterator of a `for` loop whose rounds may be written down. Python goes over it as long as all is plain."""
+
+    def __init__(self, site: Loop, session: Session, frame: Frame, items: Sequential) -> None:
+        self._site = site
+        self._session = session
+        self._frame = frame
+        self._items = items
+        self._position = 0
+        self._is_over = False
+
+    def __iter__(self) -> Rounds:
+        return self
+
+    def __next__(self) -> Any:
+        site, frame, control = self._site, self._frame, self._session.control
+        flag = 0 if site.flag is None else frame[site.flag]
+        if not self._is_over and (control.is_staged(flag) or self._items.is_counted):
+            self._is_over = site.are_written(self._session, frame, self._items, self._position)
+            if not self._is_over and site.flag is not None and control.is_staged(flag):
+                frame[site.flag] = flag = int(flag)
+        if self._is_over or flag >= BREAKS or not self._position < self._items.count:
+            self._is_over = True
+            raise StopIteration
+        self._position += 1
+        return self._items.at(self._position - 1)

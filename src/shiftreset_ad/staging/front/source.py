@@ -1,0 +1,123 @@
+"""The syntax tree of a function, found by its place, and proved to be what was compiled.
+
+The tree is compiled again, at its place in its class and among its free variables. Only if that gives the code of the
+function, instruction by instruction and line by line, is the tree the function's source. A file that was changed after
+it was imported is found out in this way.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from types import CodeType, FunctionType
+from typing import TypeAlias
+
+from shiftreset_ad.staging.front.refusals import RefusedError
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FEATURES = reduce(or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names])
+MOST_FILES = 64  # whose trees are kept
+
+_trees: dict[str, tuple[list[str], ast.Module]] = {}
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a piece of code is compiled with: its file, its class, the free variables, and features of the future."""
+
+    filename: str
+    of_class: str | None
+    is_nested: bool
+    free: tuple[str, ...]
+    flags: int
+
+    def compiled(self, node: ast.stmt | ast.expr) -> CodeType:
+        """The code of a function, compiled at this place."""
+        inner: ast.stmt = node if isinstance(node, ast.stmt) else ast.Expr(node)
+        if self.of_class is not None:
+            inner = ast.ClassDef(self.of_class, [], [], [inner], [])
+        if self.is_nested:
+            names = [name for name in self.free if name != "__class__"]
+            inner = ast.FunctionDef("around", parameters(names), [inner], [])
+        for wrapper in ast.walk(inner):
+            if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
+                vars(wrapper).setdefault("type_params", [])  # which CPython 3.12 requires
+        tree = ast.fix_missing_locations(ast.Module([ast.copy_location(inner, node)], []))
+        code: CodeType = compile(tree, self.filename, "exec", self.flags, dont_inherit=True)
+        for _ in range(1 + (self.of_class is not None) + self.is_nested):
+            code = next(constant for constant in reversed(code.co_consts) if isinstance(constant, CodeType))
+        return code
+
+
+@dataclass(frozen=True)
+class Source:
+    """The syntax tree of a function, and its place."""
+
+    node: FunctionNode
+    place: Place
+
+
+def source_of(function: FunctionType) -> Source:
+    """The source of a function. Raises RefusedError if it is not known for certain."""
+    code = function.__code__
+    tree = _tree_of(function)
+    for node, of_class, is_nested in _functions_in(tree, None, False):
+        if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>") or not _may_be(node, code):
+            continue
+        place = Place(code.co_filename, of_class, is_nested, code.co_freevars, code.co_flags & FEATURES)
+        if place.compiled(deepcopy(node)) == code:
+            return Source(deepcopy(node), place)
+    raise RefusedError(
+        f"the source of {function.__qualname__} in {code.co_filename} is not there, or is not what was compiled"
+    )
+
+
+def _tree_of(function: FunctionType) -> ast.Module:
+    filename = function.__code__.co_filename
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, function.__globals__)
+    known = _trees.get(filename)
+    if known is not None and known[0] == lines:
+        return known[1]
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError) as error:
+        raise RefusedError(f"the source of {function.__qualname__} in {filename} cannot be read: {error}") from None
+    if len(_trees) == MOST_FILES:
+        _trees.pop(next(iter(_trees)))
+    _trees[filename] = lines, tree
+    return tree
+
+
+def _functions_in(
+    node: ast.AST, of_class: str | None, is_nested: bool
+) -> Iterator[tuple[FunctionNode, str | None, bool]]:
+    """The functions in a tree, each with the class that it is in, and whether it is in another function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, FUNCTIONS):
+            yield child, of_class, is_nested
+            yield from _functions_in(child, of_class, True)
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions_in(child, child.name, is_nested)
+        else:
+            yield from _functions_in(child, of_class, is_nested)
+
+
+def _may_be(node: FunctionNode, code: CodeType) -> bool:
+    """Whether a function in the tree begins in the line of this code, and has its name."""
+    if isinstance(node, ast.Lambda):
+        return node.lineno == code.co_firstlineno
+    first = min([node.lineno, *[decorator.lineno for decorator in node.decorator_list]])
+    return node.name == code.co_name and first == code.co_firstlineno
+
+
+def parameters(names: list[str]) -> ast.arguments:
+    """The parameters of a function, by their names."""
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])

@@ -1,0 +1,226 @@
+"""A control that stands in for the one that records: symbols with values, which must not be asked and must not escape.
+
+It carries out both branches and takes the values of one of them, and a round of each loop on trial. So a program gives
+the values of Python if it hands over the right blocks with the right states.
+"""
+
+import operator
+
+import numpy as np
+
+from shiftreset_ad.staging.front.running import rewritten
+from shiftreset_ad.staging.front.session import Session
+
+
+class GivenUpError(Exception):
+    """The recording is given up."""
+
+
+class EscapedError(BaseException):
+    """A symbol of a block is used after the block."""
+
+
+class Symbol:
+    __module__ = "shiftreset_ad.stand_in"  # into values of ours, effects do not look
+    __slots__ = ("_home", "_stand_in", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, stand_in, value):
+        self._stand_in = stand_in
+        self._home = stand_in.blocks[-1]
+        self.value = value
+
+    def seen(self):
+        if self._home not in self._stand_in.blocks:
+            raise EscapedError
+        return self.value
+
+    def asked(self):
+        if len(self._stand_in.blocks) > 1:
+            raise GivenUpError("a question in a block")
+        self._stand_in.questions += 1
+        return self.seen()
+
+    def __bool__(self):
+        return bool(self.asked())
+
+    def __int__(self):
+        return int(self.asked())
+
+    def __float__(self):
+        return float(self.asked())
+
+    def __index__(self):
+        return operator.index(self.asked())
+
+    def __repr__(self):
+        return repr(self.asked())
+
+    def __format__(self, spec):
+        return format(self.asked(), spec)
+
+    def __hash__(self):
+        return hash(self.asked())
+
+    def __len__(self):
+        return len(self.value)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self.value)))
+
+    @property
+    def shape(self):
+        return np.shape(self.value)
+
+
+def plain(x):
+    return x.seen() if type(x) is Symbol else x
+
+
+def plain_tree(x):
+    return tuple(map(plain_tree, x)) if type(x) is tuple else plain(x)
+
+
+def add_operator(name):
+    function = getattr(operator, name if name != "__divmod__" else "__floordiv__")
+
+    def operate(self, *others):
+        return Symbol(self._stand_in, function(self.seen(), *map(plain, others)))
+
+    def reflected(self, other):
+        return Symbol(self._stand_in, function(plain(other), self.seen()))
+
+    setattr(Symbol, name, operate)
+    if name in ARITHMETIC:
+        setattr(Symbol, f"__r{name[2:]}", reflected)
+
+
+ARITHMETIC = (
+    *("__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__", "__and__", "__or__"),
+    "__xor__",
+)
+for _name in (*ARITHMETIC, "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__neg__", "__pos__"):
+    add_operator(_name)
+for _name in ("__abs__", "__getitem__"):
+    add_operator(_name)
+
+NUMBERS = (bool, int, float, np.generic, np.ndarray)
+
+
+class StandIn:
+    """It keeps what was handed over: the names of the blocks and the lengths of the states."""
+
+    error = GivenUpError
+
+    def __init__(self):
+        self.blocks = [object()]
+        self.questions = 0
+        self.handed_over = []
+
+    def symbol(self, value):
+        return Symbol(self, value)
+
+    def is_staged(self, x):
+        return type(x) is Symbol and np.size(x.value) == 1
+
+    def is_staged_array(self, x):
+        return type(x) is Symbol and np.ndim(x.value) > 0
+
+    def type_of(self, x):
+        return type(plain(x))
+
+    def refuse(self, reason):
+        raise GivenUpError(reason)
+
+    def truth(self, x):
+        return Symbol(self, bool(x.seen())) if type(x) is Symbol else bool(x)
+
+    def items(self, items):
+        if type(items) is Symbol or type(items) is np.ndarray:
+            return lambda i: Symbol(self, plain(items)[plain(i)])
+        if len({type(plain(x)) for x in items}) > 1 or not all(isinstance(plain(x), NUMBERS) for x in items):
+            return None
+        return lambda i: Symbol(self, plain(items[plain(i)]))
+
+    def in_block(self, function, *args):
+        """The plain values that a block answers."""
+        self.blocks.append(object())
+        try:
+            answer = function(*args)
+            return plain_tree(answer)
+        except (GivenUpError, EscapedError):
+            raise
+        except Exception as error:
+            raise GivenUpError(f"it raises {error!r}") from error
+        finally:
+            self.blocks.pop()
+
+    def cond(self, pred, true_fun, false_fun):
+        self.handed_over.append("cond")
+        answers = [self.in_block(true_fun), self.in_block(false_fun)]
+        return self.joined(*answers, answers[0 if pred.seen() else 1])
+
+    def joined(self, a, b, taken):
+        if a is b:
+            return a
+        if type(a) is type(b) is tuple and len(a) == len(b):
+            return tuple([self.joined(*parts) for parts in zip(a, b, taken, strict=True)])
+        if not (isinstance(a, NUMBERS) and isinstance(b, NUMBERS)):
+            raise GivenUpError(f"the branches have {a!r} and {b!r}")
+        return Symbol(self, taken)
+
+    def while_loop(self, cond_fun, body_fun, init):
+        self.handed_over.append(f"while_loop of {len(init)}")
+        state = tuple(map(plain, init))
+        carried = [isinstance(x, NUMBERS) for x in state]
+
+        def test_of(state):
+            return cond_fun(self.state(state, carried))
+
+        def round_of(state):
+            return body_fun(self.state(state, carried))
+
+        is_first = True
+        while True:
+            goes_on = self.in_block(test_of, state)
+            if is_first or goes_on:
+                after = self.in_block(round_of, state)
+                for x, y, is_carried in zip(state, after, carried, strict=True):
+                    if x is not y and not (is_carried and isinstance(y, NUMBERS)):
+                        raise GivenUpError(f"a loop has {x!r} and then {y!r}")
+            if not goes_on:
+                return self.state(state, carried)
+            state, is_first = after, False
+
+    def state(self, state, carried):
+        return tuple([Symbol(self, x) if is_carried else x for x, is_carried in zip(state, carried, strict=True)])
+
+
+def symbolic(x, stand_in):
+    if isinstance(x, list):
+        return [symbolic(part, stand_in) for part in x]
+    return stand_in.symbol(x) if isinstance(x, (bool, int, float, np.ndarray)) else x
+
+
+def without_symbols(x):
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(without_symbols, x))
+    return plain(x)
+
+
+def written(f, *args, which=None):
+    """What `f` gives for symbols in place of its numbers, and the session and the stand-in that were used."""
+    session = None
+    while True:
+        stand_in = StandIn()
+        refusals = session.refusals if session is not None else {}
+        session = Session(stand_in)
+        session.refusals = refusals
+        before = len(refusals)
+        inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
+        try:
+            with session.opened():
+                answer = rewritten(f)(*inputs)
+            return without_symbols(answer), session, stand_in
+        except GivenUpError:
+            assert len(session.refusals) > before, "given up, and nobody is to blame"
