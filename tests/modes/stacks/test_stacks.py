@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shiftreset_ad as sr
-from shiftreset_ad import EscapedNumberError, jacfwd
+from shiftreset_ad import EscapedNumberError, hessian, jacfwd, jacrev
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.stacks.at_once import WAYS
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.number import is_double
+from shiftreset_ad.numbers.number import are_double, is_double
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
@@ -465,3 +466,39 @@ def test_after_the_call_a_stack_is_no_number_any_more() -> None:
 
 def test_every_function_at_once_has_a_rule() -> None:
     assert set(WAYS) <= set(STRUCTURED)
+
+
+def test_stacks_of_scalars_in_double_precision_are_known() -> None:
+    tag = Tag.around([])
+    assert are_double(1.0)
+    assert are_double(Stack(np.zeros(3), tag))
+    others = np.zeros((3, 2)), np.zeros(3, np.float32), np.zeros(3, complex), Stack(np.zeros((2, 3)), tag)
+    assert not any(are_double(Stack(rows, tag)) for rows in others)
+    assert not are_double(np.zeros(3))
+
+
+@pytest.mark.parametrize("jacobian", [jacfwd, jacrev, hessian])
+def test_no_question_about_a_stack_goes_through_an_error(jacobian: Any) -> None:
+    """A stack has no value, and to raise and to catch an error takes longer than an operation."""
+
+    def f(x: Any) -> Any:
+        y = np.sin(x[0]) * x + x / x[1]
+        return np.sum(y * y - x[2] * y)
+
+    errors = []
+
+    def look(frame: Any, event: str, arg: Any) -> Any:
+        if event == "exception" and "shiftreset_ad" in frame.f_code.co_filename:
+            errors.append(frame.f_code.co_name)
+        return look
+
+    x = np.array([0.3, 0.7, 0.2])
+    expected = jacobian(f)(x)
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        found = jacobian(f)(x)
+    finally:
+        sys.settrace(before)
+    np.testing.assert_array_equal(found, expected)
+    assert "primal" not in errors

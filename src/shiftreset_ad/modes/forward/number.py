@@ -23,6 +23,7 @@ from shiftreset_ad.numbers.number import (
     in_memory,
     is_view,
     one_level_below,
+    rows_of,
     with_levels_of,
     zeros_alike,
 )
@@ -30,11 +31,9 @@ from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, attended
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal, Pushforward, Tangent
-from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.indexing import read
-
-FLOAT64 = np.dtype(float64)
 
 
 class NumF(ArrayNumber):
@@ -126,10 +125,11 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
 
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
-    is_usual = type(y) is ndarray and type(y_dot) is ndarray and y.dtype is y_dot.dtype is FLOAT64
-    if x_dot is not None and (not is_usual or y_dot is x_dot or y_dot.base is not None):
+    array = y_dot if type(y_dot) is ndarray else rows_of(y_dot)
+    is_usual = type(y) is ndarray and array is not None and y.dtype is array.dtype is FLOAT64
+    if x_dot is not None and (not is_usual or y_dot is x_dot or array.base is not None or array is rows_of(x_dot)):
         y_dot = unshared(y_dot, x_dot)
-    if not is_usual or y.shape != y_dot.shape:
+    if not is_usual or y.shape != (array.shape if array is y_dot else array.shape[1:]):
         if not is_inexact(y):
             return y
         y_dot = conform(y_dot, y)

@@ -33,7 +33,7 @@ from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.modes.reverse.unsettled import UNSETTLED, Accumulator, Partial, hold, set_masked
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.number import ZERO, innermost, plain_value
+from shiftreset_ad.numbers.number import ZERO, Number, innermost, plain_value, rows_of
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
@@ -190,13 +190,17 @@ def conforms(x_bar: Cotangent, primal: Primal) -> bool:
     """Whether `conform` surely has nothing to do. It looks at plain values, as shapes of numbers take longer."""
     if type(x_bar) is type(primal) is float64:
         return True
+    while isinstance(x_bar, Number) and x_bar.has_one_value:
+        x_bar = x_bar.primal
     try:
-        x_bar, primal = plain_value(x_bar), plain_value(primal)
+        primal = plain_value(primal)
     except TypeError:  # a stack has no single value
         return False
     kind, kind_of_primal = type(x_bar), type(primal)
     if kind is ndarray:
         return kind_of_primal is ndarray and x_bar.dtype is primal.dtype and x_bar.shape == primal.shape != ()
+    if (rows := rows_of(x_bar)) is not None:
+        return kind_of_primal is ndarray and rows.dtype is primal.dtype and rows.shape[1:] == primal.shape != ()
     return (kind is float64 or kind is float) and (kind_of_primal is float64 or kind_of_primal is float)
 
 
