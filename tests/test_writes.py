@@ -448,3 +448,31 @@ def test_views_of_an_array_without_dimensions_in_every_mix_of_modes(view: Any) -
     close(grad(lambda x: linearize(f, x)[1](one))(x), curvature)
     close(jvp(lambda x: jvp(f, (x,), (one,))[1], (x,), (one,))[1], curvature)
     close(sr.derivative(lambda t: f(np.copy(x + t)), 2)(0.0), curvature)
+
+
+def test_earlier_operations_see_the_old_memory_when_a_write_needs_another_level() -> None:
+    """The second write needs new memory, as the array is a number of one level already. The first memory has to be
+    undone all the same, for the operations that have read it.
+    """
+
+    def inner(b: Any, first: Any, second: Any) -> Any:
+        x = np.ones(3) * b
+        x[2] = first
+        s = np.dot(x, x) + np.linalg.norm(x) ** 2 + np.sum(x * x)
+        x[0] = 3.0
+        x[1] = second
+        return s + b * np.dot(x, x)
+
+    def twice(*xs: Any) -> Any:
+        _, pullback = vjp(inner, *xs)
+        pullback(1.0)
+        return pullback(1.0)[0]
+
+    for derivative in (grad(inner), twice):
+        # 3 (2 b**2 + first**2) + b (9 + second**2 + first**2), by b, first and second, at b = 2
+
+        def outer(first: Any, derivative: Any = derivative) -> Any:
+            return grad(lambda second: derivative(2.0, first, second) * first * second)(5.0)
+
+        assert outer(7.0) == pytest.approx(7.0 * (24.0 + 9.0 + 3 * 25.0 + 49.0))
+        assert grad(outer)(7.0) == pytest.approx(24.0 + 9.0 + 3 * 25.0 + 3 * 49.0)

@@ -20,8 +20,9 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.memory import lacks_level
-from shiftreset_ad.numbers.number import copied_part, put, with_levels_of
+from shiftreset_ad.numbers.number import copied_part, in_memory, put, with_levels_of
 from shiftreset_ad.numbers.tags import capture
+from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def write(x: NumR, index: Any, item: Any) -> None:
@@ -47,12 +48,30 @@ def write(x: NumR, index: Any, item: Any) -> None:
 
 def make_room_in_value(x: NumR, item: Any) -> Any:
     """The value of `x`, with the levels of `item`, so that `item` can be written to it."""
-    array = with_levels_of(x.primal, item)
-    if array is not x.primal:
+    before = x.primal
+    array = with_levels_of(before, item)
+    if array is not before:
         if has_views(x):
             raise lacks_level()
+        if plain_array_of(array) is not plain_array_of(before):
+            capture(x.tag, (move_back, x, before, array))
         x.primal = array
     return array
+
+
+def plain_array_of(x: Any) -> Any:
+    """The array of NumPy's in which the elements of `x` lie."""
+    found = in_memory(x)
+    return found.inside if is_staged(found) else found
+
+
+def move_back(operation: Operation) -> None:
+    """Give the number its memory from before a write that needed another level, and so new memory.
+
+    Earlier operations read the old memory, and earlier writes are undone there.
+    """
+    _, x, before, _ = operation
+    x.primal = before
 
 
 def undo(operation: Operation) -> None:
@@ -68,14 +87,17 @@ def undo(operation: Operation) -> None:
 
 def redo(operation: Operation) -> None:
     """Write the new elements again, for another way back."""
+    if operation[0] is move_back:
+        _, x, _, x.primal = operation
+        return
     _, x, index, _, _, (is_written, new) = operation
     if is_written:
         put(x.primal, index, new)
 
 
 def is_write(operation: Operation) -> bool:
-    """Whether this operation wrote in place."""
-    return operation[0] is undo
+    """Whether this operation wrote in place, or made room for a write."""
+    return operation[0] is undo or operation[0] is move_back
 
 
 def written_number(operation: Operation) -> NumR:
