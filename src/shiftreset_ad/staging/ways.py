@@ -31,7 +31,7 @@ class Way:
     for a structure or an array from outside, the object itself.
     """
 
-    __slots__ = ("_native", "answers", "given", "is_checked", "sites", "source", "spec", "take")
+    __slots__ = ("_native", "answers", "given", "has_control", "is_checked", "sites", "source", "spec", "take")
 
     def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec, given: Mapping[int, Any]) -> None:
         self.take: Callable[[list[Any]], Any]
@@ -50,6 +50,7 @@ class Way:
         self.answers = [question.expected for question in questions]
         self.spec = spec
         self.given = given
+        self.has_control = trace.has_control
         self.is_checked = False
 
     @property
