@@ -35,7 +35,7 @@ def test_another_number_of_arguments_leaves():
 
 
 def test_an_array_that_no_step_needs_may_be_anything():
-    code = native(lambda x, y: x * 2.0, 1.0, np.ones(3))
+    code = native(lambda x, y: x * 2.0, 1.0, np.arange(3))
     assert code.entry()(2.0, "anything") == [4.0]
     assert not code.checks_all
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy import ndarray
+
 from shiftreset_ad.staging.native import cache, entry, machine, mathematics
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import is_same
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import Trace, identical
 
 NONE = "; no native code: "
 Take = Callable[..., Any]
@@ -23,7 +26,7 @@ class Native:
     machine.
     """
 
-    __slots__ = ("_constants", "checks_all", "questions", "text")
+    __slots__ = ("_arrays", "_constants", "checks_all", "questions", "text")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
@@ -33,12 +36,14 @@ class Native:
         self.questions = program.questions
         self.checks_all = entry.checks_all(program)
         self._constants = entry.constants_of(program)
+        self._arrays = program.constants
 
     def entry(self) -> Take:
         """The entry of the compiled code, which takes one argument for each input."""
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
         open_names = {**entry.addresses(), **mathematics.loops_in(self.text), "power": mathematics.power() or 0}
-        return entry.built(machine.Linked(code, open_names, entry.NAME), self._constants)
+        open_names.update({f"constant{i}": array.ctypes.data for i, array in enumerate(self._arrays)})
+        return entry.built(machine.Linked(code, open_names, entry.NAME), self._constants, self._arrays)
 
 
 class InTurn:
@@ -105,4 +110,8 @@ def _are_same(found: Any, answers: Any) -> bool:
 
 def _is_same(x: Any, y: Any) -> bool:
     """Whether two answers have the same bits; any NaN will do for a NaN."""
+    if isinstance(x, ndarray) and isinstance(y, ndarray):
+        if (x.dtype, x.shape, x.strides) != (y.dtype, y.shape, y.strides):
+            return False
+        return identical(np.where(np.isnan(x), np.nan, x), np.where(np.isnan(y), np.nan, y))
     return is_same(x, y) or (type(x) is type(y) and x != x and y != y)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, LEAVE, function, refuse
 from shiftreset_ad.staging.native.machine import HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE, Linked
@@ -21,7 +22,12 @@ NAME = "entry"
 MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
 STICKY = 0x3F  # the flags among the bits of the machine's control word
-TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type"}
+ALIGNED = 7  # bits of an address that are 0
+TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
+DTYPES = {"d": "dtype_float64", "?": "dtype_bool"}
+# Where NumPy has what it knows of an array.
+DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56
+NEW, IN_FORTRANS_ORDER = 93, 2  # the number of PyArray_New among NumPy's functions in C, and an option of it
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},
     "none": None,
@@ -29,6 +35,8 @@ OBJECTS: dict[str, Any] = {
     "false": False,
     "numpy_true": np.True_,
     "numpy_false": np.False_,
+    "dtype_float64": np.dtype(np.float64),
+    "dtype_bool": np.dtype(np.bool),
 }
 # Functions of CPython that the code calls.
 FUNCTIONS = {
@@ -58,7 +66,16 @@ def addresses() -> Mapping[str, int]:
     found = {name: id(x) for name, x in OBJECTS.items()}
     for name in FUNCTIONS:
         found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+    found["PyArray_New"] = _new_array()
     return found
+
+
+def _new_array() -> int:
+    """The address of PyArray_New."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    functions = pointer(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    return ctypes.c_void_p.from_address(functions + NEW * 8).value or 0
 
 
 def built(linked: Linked, constants: list[Any], *kept: Any) -> Callable[..., Any]:
@@ -72,12 +89,17 @@ def built(linked: Linked, constants: list[Any], *kept: Any) -> Callable[..., Any
 
 def checks_all(program: Program) -> bool:
     """Whether the entry checks the types of all arguments; it does not look at arrays that no step needs."""
-    return all(leaf.kind in TYPES for leaf in program.inputs)
+    return all(map(is_checked, program.inputs))
+
+
+def is_checked(leaf: Leaf) -> bool:
+    """Whether the entry can check the type of this argument."""
+    return leaf.kind in TYPES and (leaf.kind is not ndarray or leaf.example.dtype in (np.float64, np.bool))
 
 
 def constants_of(program: Program) -> list[Any]:
     """The answers of a program that are the same for all inputs."""
-    return [leaf.constant for leaf in program.outputs if leaf.slot is None]
+    return [leaf.constant for leaf in program.outputs if leaf.kind is None]
 
 
 def text_of(program: Program) -> str:
@@ -87,6 +109,8 @@ def text_of(program: Program) -> str:
         answer, _, arguments = signature.partition(" ")
         names.append(f"declare {answer} @{name}{arguments}")
     names += [
+        "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         "declare void @llvm.x86.sse.stmxcsr(ptr)",
         "declare void @llvm.x86.sse.ldmxcsr(ptr)",
         "@one = private constant i64 1",
@@ -113,17 +137,20 @@ def _note_flags(program: Program) -> str:
 
 
 def _entry(program: Program) -> Iterator[str]:
-    is_large = program.slots > MOST_ON_THE_STACK
+    slots = program.slots + -program.slots % 8
+    words = slots + program.memory // 8
+    is_large = words > MOST_ON_THE_STACK
     yield "  %word = alloca i32"
     yield "  %too_long = alloca i32"
     if is_large:
-        yield f"  %frame = call ptr @PyMem_RawMalloc(i64 {8 * program.slots})"
+        yield f"  %frame = call ptr @PyMem_RawMalloc(i64 {8 * words + 64})"
         yield "  %is_there = icmp ne ptr %frame, null"
         yield "  br i1 %is_there, label %start, label %leave"
     else:
-        yield f"  %frame = alloca [{program.slots} x i64], align 16"
+        yield f"  %frame = alloca [{words} x i64], align 64"
         yield "  br label %start"
     yield "start:"
+    yield f"  %memory = getelementptr i64, ptr %frame, i64 {slots}"
     yield f"  %is_right = icmp eq i64 %count, {len(program.inputs)}"
     yield "  br i1 %is_right, label %take0, label %leave"
     for i, leaf in enumerate(program.inputs):
@@ -141,7 +168,7 @@ def _entry(program: Program) -> Iterator[str]:
     constants = 0
     for i, leaf in enumerate(program.outputs):
         yield from _given(i, leaf, constants)
-        constants += leaf.slot is None
+        constants += leaf.kind is None
     yield f"give{len(program.outputs)}:"
     yield from _returned("%list", is_large)
     yield "no_number:"
@@ -167,7 +194,7 @@ def _returned(x: str, is_large: bool) -> Iterator[str]:
 def _taken(i: int, leaf: Leaf) -> Iterator[str]:
     """The lines that put an argument into its slot."""
     yield f"take{i}:"
-    if leaf.kind not in TYPES:
+    if not is_checked(leaf):
         if leaf.slot is not None:
             refuse(f"it takes a {leaf.kind.__name__}")
         yield f"  br label %take{i + 1}"
@@ -179,6 +206,8 @@ def _taken(i: int, leaf: Leaf) -> Iterator[str]:
     yield f"  %is_right{i} = icmp eq ptr %type{i}, @{TYPES[leaf.kind]}"
     yield f"  br i1 %is_right{i}, label %get{i}, label %leave"
     yield f"get{i}:"
+    if leaf.kind is ndarray:
+        yield from _layout_checked(i, leaf.example)
     if leaf.slot is None:
         yield f"  br label %take{i + 1}"
         return
@@ -190,10 +219,34 @@ def _taken(i: int, leaf: Leaf) -> Iterator[str]:
         yield f"  %fits{i} = icmp eq i32 %is_long{i}, 0"
         yield f"  br i1 %fits{i}, label %take{i + 1}, label %leave"
         return
-    yield f"  %content{i} = getelementptr i8, ptr %x{i}, i64 {OF_A_FLOAT}"
+    yield f"  %content{i} = getelementptr i8, ptr %x{i}, i64 {DATA if leaf.kind is ndarray else OF_A_FLOAT}"
     yield f"  %n{i} = load i64, ptr %content{i}"
     yield f"  store i64 %n{i}, ptr %slot{i}"
     yield f"  br label %take{i + 1}"
+
+
+def _layout_checked(i: int, example: ndarray[Any, Any]) -> Iterator[str]:
+    """The lines that leave if an array has another dtype, shape or strides than the one that was recorded."""
+    for name, offset in (("shape", SHAPE), ("strides", STRIDES)):
+        yield f"  %of_{name}{i} = getelementptr i8, ptr %x{i}, i64 {offset}"
+        yield f"  %{name}{i} = load ptr, ptr %of_{name}{i}"
+    tests = [("ptr", f"%x{i}", DTYPE, f"@{DTYPES[example.dtype.char]}"), ("i32", f"%x{i}", NDIM, f"{example.ndim}")]
+    for name, numbers in (("shape", example.shape), ("strides", example.strides)):
+        tests += [("i64", f"%{name}{i}", 8 * axis, f"{number}") for axis, number in enumerate(numbers)]
+    yield f"  br label %is{i}_0"
+    for k, (form, base, offset, expected) in enumerate(tests):
+        yield f"is{i}_{k}:"
+        yield f"  %at{i}_{k} = getelementptr i8, ptr {base}, i64 {offset}"
+        yield f"  %found{i}_{k} = load {form}, ptr %at{i}_{k}"
+        yield f"  %same{i}_{k} = icmp eq {form} %found{i}_{k}, {expected}"
+        yield f"  br i1 %same{i}_{k}, label %is{i}_{k + 1}, label %leave"
+    yield f"is{i}_{len(tests)}:"
+    yield f"  %of_data{i} = getelementptr i8, ptr %x{i}, i64 {DATA}"
+    yield f"  %data{i} = load i64, ptr %of_data{i}"
+    yield f"  %low{i} = and i64 %data{i}, {ALIGNED}"
+    yield f"  %is_aligned{i} = icmp eq i64 %low{i}, 0"
+    yield f"  br i1 %is_aligned{i}, label %use{i}, label %leave"
+    yield f"use{i}:"
 
 
 def _run(program: Program) -> Iterator[str]:
@@ -206,7 +259,7 @@ def _run(program: Program) -> Iterator[str]:
         yield f"  %cleared = and i32 %before, {~STICKY}"
         yield "  store i32 %cleared, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
-    yield "  %status = call i64 @run(ptr %frame)"
+    yield "  %status = call i64 @run(ptr %frame, ptr %memory)"
     if program.flags:
         yield "  call void @note_flags(ptr %frame)"
         yield "  store i32 %before, ptr %word"
@@ -222,10 +275,12 @@ def _run(program: Program) -> Iterator[str]:
 def _given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
     """The lines that put an answer into the list."""
     yield f"give{i}:"
-    if leaf.slot is None:
+    if leaf.kind is None:
         yield f"  %constant{i} = getelementptr i8, ptr %self, i64 {OF_A_TUPLE + 8 * constants}"
         yield f"  %y{i} = load ptr, ptr %constant{i}"
         yield f"  call void @Py_IncRef(ptr %y{i})"
+    elif leaf.kind is ndarray:
+        yield from _array(i, leaf)
     else:
         yield f"  %from{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
         yield from MADE[leaf.kind](i)
@@ -233,6 +288,24 @@ def _given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
     yield f"  store ptr %y{i}, ptr %item{i}"
     yield f"  %is_made{i} = icmp ne ptr %y{i}, null"
     yield f"  br i1 %is_made{i}, label %give{i + 1}, label %no_number"
+
+
+def _array(i: int, leaf: Leaf) -> Iterator[str]:
+    """A new array of NumPy's, with a copy of the elements."""
+    x = leaf.example
+    order = 0 if x.flags.c_contiguous else IN_FORTRANS_ORDER
+    lengths = ", ".join(f"i64 {length}" for length in x.shape)
+    yield f"  %lengths{i} = alloca [{x.ndim} x i64]"
+    yield f"  store [{x.ndim} x i64] [{lengths}], ptr %lengths{i}"
+    arguments = f"ptr @array_type, i32 {x.ndim}, ptr %lengths{i}, i32 {x.dtype.num}, ptr null, ptr null, i32 0"
+    yield f"  %y{i} = call ptr @PyArray_New({arguments}, i32 {order}, ptr null)"
+    yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
+    yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
+    yield f"set{i}:"
+    yield f"  %of_data{i}_out = getelementptr i8, ptr %y{i}, i64 {DATA}"
+    yield f"  %data{i}_out = load ptr, ptr %of_data{i}_out"
+    yield f"  %from{i} = getelementptr i8, ptr %memory, i64 {leaf.offset}"
+    yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %data{i}_out, ptr %from{i}, i64 {x.nbytes}, i1 false)"
 
 
 def _float(i: int) -> Iterator[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,9 +17,10 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.steps.values import Staged
 
-DOUBLE, INTEGER, TRUTH = "double", "i64", "i1"
+DOUBLE, INTEGER, TRUTH, ARRAY = "double", "i64", "i1", "ptr"
 DONE, LEAVE, FIRST_QUESTION = 0, 1, 2  # what a function says to its caller; the last one and above: a question differs
 EXACT = 2**53  # up to here, each integer is a double
+LARGEST = 2**16  # elements of an array; of larger ones, NumPy's own time is nearly all
 
 
 class NoNativeFormError(Exception):
@@ -40,7 +42,9 @@ class Value(NamedTuple):
 def form_of(x: Any) -> str | None:
     """The form of a plain value in native code; None if there is no form."""
     kind = type(x)
-    if kind is float or kind is np.float64 or (kind is ndarray and x.dtype == np.float64 and not x.shape):
+    if kind is ndarray and x.shape:
+        return ARRAY if x.dtype in (np.float64, np.bool) and 0 < x.size <= LARGEST else None
+    if kind is float or kind is np.float64 or (kind is ndarray and x.dtype == np.float64):
         return DOUBLE
     if kind is bool or kind is np.bool:
         return TRUTH
@@ -62,7 +66,7 @@ def double(x: Any) -> str:
 
 def described(x: Any) -> str:
     """What a plain value is, in a reason."""
-    return f"an array of shape {x.shape}" if isinstance(x, ndarray) else f"a {type(x).__name__}"
+    return f"an array of {x.dtype}, of shape {x.shape}" if isinstance(x, ndarray) else f"a {type(x).__name__}"
 
 
 def function(head: str, lines: Iterable[str], options: str = "internal") -> str:
@@ -76,14 +80,14 @@ class Code(ABC):
     The function leaves where Python would raise an error.
     """
 
-    __slots__ = ("_count", "known", "leaves", "lines", "used")
+    __slots__ = ("known", "leaves", "lines", "names", "used")
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterator[int] | None = None) -> None:
+        self.names = names or count(1)  # the numbers of names that are free
         self.lines: list[str] = []
         self.used: dict[str, None] = {}  # declarations and functions that the lines need, in the order of their use
         self.leaves = ""  # the name of the truth value whether a step so far would raise an error
         self.known: dict[int, Value] = {}
-        self._count = 0
 
     @abstractmethod
     def place(self, x: Staged) -> int:
@@ -95,9 +99,13 @@ class Code(ABC):
 
     def new(self, instruction: str) -> str:
         """The name of the answer of an instruction."""
-        self._count += 1
-        self.lines.append(f"  %t{self._count} = {instruction}")
-        return f"%t{self._count}"
+        name = self.fresh()
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def fresh(self) -> str:
+        """A new name."""
+        return f"%t{next(self.names)}"
 
     def use(self, text: str) -> None:
         """Note a declaration or a function that the lines need."""

@@ -39,17 +39,23 @@ class _Ufunc(ctypes.Structure):
 
 def call_of_loop(code: Code, ufunc: np.ufunc, args: tuple[Any, ...]) -> str:
     """The call of a ufunc's loop for one element."""
+    require_doubles(ufunc, args)
+    if address_of(ufunc) is None:
+        refuse(f"the loop of {name_in_program(ufunc)} was not found in this NumPy")
+    code.use(f"@{PREFIX}{ufunc.__name__} = external constant {{ptr, ptr}}")
+    code.use(_definition(ufunc))
+    given = ", ".join(f"double {code.double(arg)}" for arg in args)
+    return code.new(f"call double @{PREFIX}{ufunc.__name__}_of_one({given}, ptr %frame)")
+
+
+def require_doubles(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
+    """Refuse a ufunc if its loop for these arguments is not the one for doubles, with one answer."""
     name = name_in_program(ufunc)
     if getattr(np, ufunc.__name__, None) is not ufunc or len(args) != ufunc.nin or ufunc.nout != 1 or ufunc.signature:
         refuse(f"{name} has no native form")
     kinds = [_dtype_of(unstaged(arg)) for arg in args]
     if any(dtype != np.float64 for dtype in ufunc.resolve_dtypes((*kinds, None))):
         refuse(f"{name} has no native form for these types")
-    if address_of(ufunc) is None:
-        refuse(f"the loop of {name} was not found in this NumPy")
-    code.use(_definition(ufunc))
-    given = ", ".join(f"double {code.double(arg)}" for arg in args)
-    return code.new(f"call double @{PREFIX}{ufunc.__name__}_of_one({given}, ptr %frame)")
 
 
 def _dtype_of(x: Any) -> Any:
@@ -89,7 +95,41 @@ def _definition(ufunc: np.ufunc) -> str:
         "  ret double %answer",
     ]
     head = f"double @{name}_of_one({parameters}, ptr %frame) noinline"
-    return f"@{name} = external constant {{ptr, ptr}}\n{function(head, lines)}"
+    return function(head, lines)
+
+
+def call_on_arrays(
+    code: Code, ufunc: np.ufunc, addresses: list[str], lengths: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    """The call of a ufunc's loop on arrays at these addresses, the answer among them."""
+    if getattr(np, ufunc.__name__, None) is not ufunc or address_of(ufunc) is None:
+        refuse(f"the loop of {name_in_program(ufunc)} was not found in this NumPy")
+    name, many = f"{PREFIX}{ufunc.__name__}", len(addresses)
+    code.use(f"@{name} = external constant {{ptr, ptr}}")
+    arrays = [f"ptr %a{i}" for i in range(many)]
+    lines = [f"  %arrays = alloca [{many} x ptr]"]
+    for i in range(many):
+        lines += [f"  %at{i} = getelementptr ptr, ptr %arrays, i64 {i}", f"  store ptr %a{i}, ptr %at{i}"]
+    lines += [
+        "  call void @note_flags(ptr %frame)",
+        "  %loop = load ptr, ptr %ufunc",
+        "  %pointer = getelementptr ptr, ptr %ufunc, i64 1",
+        "  %data = load ptr, ptr %pointer",
+        "  call void %loop(ptr %arrays, ptr %lengths, ptr %strides, ptr %data)",
+        "  ret void",
+    ]
+    head = f"void @loop{many}(ptr %ufunc, ptr %frame, ptr %lengths, ptr %strides, {', '.join(arrays)}) noinline"
+    code.use(function(head, lines))
+    given = ", ".join(f"ptr {address}" for address in addresses)
+    both = f"ptr {_longs(code, lengths)}, ptr {_longs(code, strides)}"
+    code.lines.append(f"  call void @loop{many}(ptr @{name}, ptr %frame, {both}, {given})")
+
+
+def _longs(code: Code, numbers: tuple[int, ...]) -> str:
+    """A constant array of integers."""
+    name = "@longs" + "".join(f"_{number}" for number in numbers).replace("-", "m")
+    code.use(f"{name} = private constant [{len(numbers)} x i64] [{', '.join(f'i64 {number}' for number in numbers)}]")
+    return name
 
 
 def loops_in(text: str) -> dict[str, int]:
@@ -117,16 +157,18 @@ def address_of(ufunc: np.ufunc) -> Any:
 
 
 def _agrees(ufunc: np.ufunc, found: Any) -> bool:
-    """Whether a loop answers as its function does."""
-    loop, steps = Loop(found[0]), (ctypes.c_ssize_t * ufunc.nargs)(*[ADDRESS] * ufunc.nargs)
+    """Whether a loop answers as its function does. A product of matrices is tried with matrices of one element."""
+    loop, many = Loop(found[0]), ufunc.nargs
+    lengths = (ctypes.c_ssize_t * 4)(1, 1, 1, 1)
+    strides = (ctypes.c_ssize_t * (3 * many))(*[ADDRESS] * (3 * many))
     for point in POINTS:
-        numbers = (ctypes.c_double * ufunc.nargs)(*[point] * ufunc.nin)
+        numbers = (ctypes.c_double * many)(*[point] * ufunc.nin)
         start = ctypes.addressof(numbers)
-        arrays = (ctypes.c_void_p * ufunc.nargs)(*[start + ADDRESS * i for i in range(ufunc.nargs)])
+        arrays = (ctypes.c_void_p * many)(*[start + ADDRESS * i for i in range(many)])
         with np.errstate(all="ignore"):
-            expected = ufunc(*[point] * ufunc.nin)
-        loop(arrays, ctypes.byref(ctypes.c_ssize_t(1)), steps, found[1])
-        if not np.array_equal(numbers[ufunc.nin], expected, equal_nan=True):
+            expected = ufunc(*[np.full((1, 1) if ufunc.signature else (), point)] * ufunc.nin)
+        loop(arrays, lengths, strides, found[1])
+        if not np.array_equal(numbers[ufunc.nin], np.ravel(expected)[0], equal_nan=True):
             return False
     return True
 

@@ -105,7 +105,7 @@ def _require_exact(code: Code, x: Any) -> None:
 
 def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     x, y = args
-    if form_of(answer) != DOUBLE or any(type(unstaged(arg)) is ndarray for arg in args):
+    if form_of(answer) != DOUBLE or any(isinstance(unstaged(arg), ndarray) for arg in args):
         refuse("x ** y of arrays or integers has no native form")
     if type(answer) is float and all(type(unstaged(arg)) is int for arg in args):
         refuse("x ** y of integers has no native form")

@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.arrays import emit as emit_of_arrays
+from shiftreset_ad.staging.native.fusion import Fusion, elementwise
+from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
+    ARRAY,
     DONE,
     DOUBLE,
     INTEGER,
@@ -25,12 +29,14 @@ from shiftreset_ad.staging.native.llvm import (
     function,
     refuse,
 )
+from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.native.operations import ask, emit
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
 from shiftreset_ad.staging.steps.blocks import own_arguments
+from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
-from shiftreset_ad.staging.steps.values import Staged, unstaged
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 STEPS_OF_A_PART = 250  # about 500 instructions
 FLAGS = 0  # the slot with the machine's flags that were noted
@@ -39,23 +45,29 @@ FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
 
 
 class Leaf(NamedTuple):
-    """A value that Python gives or gets: its type, and its slot; or a constant."""
+    """A value that Python gives or gets: its type, and its slot; or a constant. An answer that is an array has no slot.
+
+    `example` is the array that was recorded, and `offset` says where in the memory the array lies.
+    """
 
     kind: Any
     slot: int | None
     constant: Any = None
+    example: Any = None
+    offset: int = 0
 
 
 class Program:
     """The steps of a trace as functions, and where their values lie.
 
     `text` has the functions, of which `run` takes the frame of `slots` and returns a status. `inputs` and `outputs` say
-    which slot has which argument and which answer; an input that no step needs has no slot. `flags` are those by which
-    NumPy would warn. `questions` are those of the NumPy steps, in their order: if the type of an answer may depend on
-    values, the NumPy steps ask for it, and native code leaves.
+    which slot has which argument and which answer; an input that no step needs has no slot. `memory` is the number of
+    bytes for arrays, and `constants` are arrays that the text names. `flags` are those by which NumPy would warn.
+    `questions` are those of the NumPy steps, in their order: if the type of an answer may depend on values, the NumPy
+    steps ask for it, and native code leaves.
     """
 
-    __slots__ = ("flags", "inputs", "outputs", "questions", "slots", "text")
+    __slots__ = ("constants", "flags", "inputs", "memory", "outputs", "questions", "slots", "text")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
@@ -65,23 +77,36 @@ class Program:
         self.flags = 0
         self.questions: list[Step] = []
         slots = _Slots(trace, left, outputs)
+        memory = Memory(trace, left, outputs)
+        self.constants: list[ndarray[Any, Any]] = []
         parts = []
+        done = 0
         for number, steps in enumerate(_parts_of(left.steps)):
-            part = _Part(number, left, slots)
+            part = _Part(number, left, slots, memory, self.constants)
             for step in steps:
                 self.flags |= flags_of(step, trace)
                 answer = trace.values[step.place]
-                part.add(step, answer, len(self.questions))
+                part.add(step, answer, len(self.questions), done)
+                done += 1
                 if step.is_question or step.open_ended:
                     self.questions.append(asked(step, step.expected if step.is_question else known_of(answer)))
-            part.finish()
+            part.finish(done - 1)
             parts.append(part)
-        self.inputs = [Leaf(type(trace.values[place]), slots.of.get(place)) for place in range(trace.inputs)]
-        self.outputs = [_leaf(x, left, slots) for x in outputs]
+        self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
+        self.outputs = [_output(x, left, slots, memory) for x in outputs]
+        arrays = [memory.address(left.place(x)).root for x in outputs if form_of(unstaged(x)) == ARRAY]
+        if len(set(arrays)) < len(arrays):
+            refuse("it returns arrays that share memory")
+        self.memory = memory.size
         self.slots = slots.count
         used = dict.fromkeys(text for part in parts for text in part.used)
-        functions = [function(f"i64 @part{part.number}(ptr noalias %frame) noinline", part.lines) for part in parts]
-        self.text = "\n".join([*used, *functions, function("i64 @run(ptr %frame) noinline", _calls(len(parts)))])
+        functions = [
+            function(f"i64 @part{part.number}(ptr noalias %frame, ptr noalias %memory) noinline", part.lines)
+            for part in parts
+        ]
+        self.text = "\n".join(
+            [*used, *functions, function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts)))]
+        )
 
 
 def flags_of(step: Step, trace: Trace) -> int:
@@ -101,19 +126,33 @@ def _parts_of(steps: list[Step]) -> Iterator[list[Step]]:
         yield part
 
 
-def _leaf(x: Any, left: Eliminated, slots: _Slots) -> Leaf:
+def _input(value: Any, slot: int | None) -> Leaf:
+    return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
+
+
+def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory) -> Leaf:
     value = unstaged(x)
     if type(x) is not Staged or x._place in left.fixed:
         return refuse("it returns a constant array") if isinstance(value, ndarray) else Leaf(None, None, value)
+    place = left.place(x)
+    if form_of(value) == ARRAY:
+        root, offset = memory.address(place)
+        if (
+            place in slots.of
+            or not memory.has_block(root)
+            or not (value.flags.c_contiguous or value.flags.f_contiguous)
+        ):
+            refuse("it returns a view")
+        return Leaf(ndarray, None, example=value, offset=memory.block(root) + offset)
     if form_of(value) is None or isinstance(value, ndarray):
         refuse(f"it returns {described(value)}")
-    return Leaf(type(value), slots.of[left.place(x)])
+    return Leaf(type(value), slots.of[place])
 
 
 def _calls(parts: int) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
     for number in range(parts):
-        yield f"  %status{number} = call i64 @part{number}(ptr %frame)"
+        yield f"  %status{number} = call i64 @part{number}(ptr %frame, ptr %memory)"
         yield f"  %is_done{number} = icmp eq i64 %status{number}, {DONE}"
         yield f"  br i1 %is_done{number}, label %on{number}, label %stop{number}"
         yield f"stop{number}:"
@@ -133,6 +172,7 @@ class _Slots:
         for number, steps in enumerate(_parts_of(left.steps)):
             for step in steps:
                 self.last.update(dict.fromkeys(left.operands(step), number))
+        # An argument that is an array has its address in a slot, for its views, too.
         self.kept = set(left.places_in(outputs))
         for place in range(trace.inputs):
             if place in self.last or place in self.kept:
@@ -160,32 +200,97 @@ class _Slots:
 class _Part(Code):
     """Some of the steps, as the code of a function."""
 
-    __slots__ = ("_left", "_loaded", "_slots", "number")
+    __slots__ = ("_constants", "_fusion", "_left", "_loaded", "_memory", "_slots", "number")
 
-    def __init__(self, number: int, left: Eliminated, slots: _Slots) -> None:
+    def __init__(
+        self, number: int, left: Eliminated, slots: _Slots, memory: Memory, constants: list[ndarray[Any, Any]]
+    ) -> None:
         super().__init__()
         self.number = number
+        self._fusion = Fusion()
+        self._memory = memory
+        self._constants = constants
         self._left = left
         self._slots = slots
         self._loaded: set[int] = set()
 
-    def add(self, step: Step, answer: Any, question: int) -> None:
-        """Write a step; a question with this number."""
+    def add(self, step: Step, answer: Any, question: int, number: int) -> None:
+        """Write the step with this number, counted from the first of all; a question with its own number."""
         args = tuple([self.argument(arg) for arg in step.args])
         if step.is_question:
             ask(self, step, args, question)
             return
-        emit(self, step, args, answer)
-        if self._slots.is_needed_after(step.place, self.number):
+        if any(form_of(unstaged(x)) == ARRAY for x in (*staged_in(args), *args, answer)):
+            self.add_of_arrays(step, args, answer, number)
+        else:
+            emit(self, step, args, answer)
+        if form_of(answer) != ARRAY and self._slots.is_needed_after(step.place, self.number):
             slot = self._slots.take(step.place)
             text, form = self.known[step.place]
             if form == TRUTH:
                 text, form = self.new(f"zext i1 {text} to i64"), INTEGER
             self.lines.append(f"  store {form} {text}, ptr {self.slot(slot)}")
 
+    # Arrays
+
+    def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any, number: int) -> None:
+        """Write a step on arrays, or let it wait for its loop."""
+        if step.writes:
+            refuse(f"{name_in_program(step.function)} writes")
+        member = elementwise(step, args, answer)
+        operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
+        if member is not None and self._fusion.fits(answer) and not any(map(self.waits_for, operands)):
+            self._fusion.members.append(member)
+            return
+        if form_of(answer) == ARRAY and self._memory.address(step.place).root != step.place:
+            if len(list(staged_in(arguments(step)))) > 1:
+                refuse(f"{name_in_program(step.function)} gives a view that depends on values")
+            return
+        self.write_loop(number - 1)
+        if member is not None:
+            self._fusion.members.append(member)
+            return
+        emit_of_arrays(self, step, args, answer, self.address, self.new_block)
+        self._memory.free_after(number)
+
+    def waits_for(self, place: int) -> bool:
+        """Whether an array is a view of one that is made in the waiting loop."""
+        return not self._fusion.has(place) and self._fusion.has(self._memory.address(place).root)
+
+    def write_loop(self, number: int) -> None:
+        """Write the loop of the steps that wait, up to this step."""
+        if self._fusion.members:
+            needed = [m for m in self._fusion.members if self._memory.is_needed_after(m.place, number)]
+            self._fusion.write(self, self.address, {m.place: self.new_block(m.place, m.answer) for m in needed})
+            self._memory.free_after(number)
+
+    def new_block(self, place: int, array: ndarray[Any, Any]) -> str:
+        """The address of a new block for an array."""
+        if not layout_of(array).is_dense and any(array.strides):
+            refuse("an array of it has gaps")
+        return self.new(f"getelementptr i8, ptr %memory, i64 {self._memory.block(place, max(array.nbytes, 8))}")
+
+    def address(self, x: Any) -> str:
+        """The address of an array."""
+        if type(x) is not Staged:
+            number = next((i for i, known in enumerate(self._constants) if known is x), len(self._constants))
+            if number == len(self._constants):
+                self._constants.append(x)
+            self.use(f"@constant{number} = external global i8")
+            return f"@constant{number}"
+        root, offset = self._memory.address(self.place(x))
+        if root in self._slots.of:  # an argument
+            start = self.new(f"load ptr, ptr {self.slot(self._slots.of[root])}")
+            return self.new(f"getelementptr i8, ptr {start}, i64 {offset}")
+        return self.new(f"getelementptr i8, ptr %memory, i64 {self._memory.block(root) + offset}")
+
     def argument(self, x: Any) -> Any:
         """An argument, with the values of what is the same for all inputs."""
-        return x.inside if type(x) is Staged and x._place in self._left.fixed else x
+        if type(x) is Staged:
+            return x.inside if x._place in self._left.fixed else x
+        if type(x) is slice:
+            return slice(*map(self.argument, (x.start, x.stop, x.step)))
+        return type(x)(map(self.argument, x)) if type(x) in (list, tuple) else x
 
     def place(self, x: Staged) -> int:
         return self._left.place(x)
@@ -193,7 +298,7 @@ class _Part(Code):
     def load(self, x: Staged) -> Value:
         """A value that Python, or another part, has left in the frame."""
         form = form_of(x.inside)
-        if form is None:
+        if form is None or form == ARRAY:
             refuse(f"it computes with {described(x.inside)}")
         place = self.place(x)
         self._loaded.add(place)
@@ -204,8 +309,9 @@ class _Part(Code):
         """The address of a slot."""
         return self.new(f"getelementptr i64, ptr %frame, i64 {number}")
 
-    def finish(self) -> None:
-        """End the function, and free the slots that no later part needs."""
+    def finish(self, number: int) -> None:
+        """End the function with the step of this number, and free the slots that no later part needs."""
+        self.write_loop(number)
         self.end(DONE)
         for place in sorted(self._loaded):
             if not self._slots.is_needed_after(place, self.number):

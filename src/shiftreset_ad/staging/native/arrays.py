@@ -1,0 +1,276 @@
+"""The code of each step on arrays of known shapes: NumPy's loops, sums, products of matrices, and moves of elements.
+
+A view is an address. What rearranges elements is carried out once on their offsets, which tells where each goes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.numpy.shapes import repeated
+from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, Code, Value, described, double, form_of, refuse
+from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
+from shiftreset_ad.staging.steps.functions import Attribute, Method, method, name_in_program
+from shiftreset_ad.staging.steps.trace import Step
+from shiftreset_ad.staging.steps.values import is_staged, unstaged
+
+SOURCE = 2**40  # the offsets of each source begin at a multiple of it
+MOST_MOVES = 64  # of single elements
+JOINS = {np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
+MOVES = {
+    *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
+    *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
+    *(np.atleast_1d, np.atleast_2d, repeated, *JOINS),
+}
+METHODS = {"reshape", "transpose", "swapaxes", "squeeze", "ravel", "copy", "flatten", "diagonal", "repeat", "take"}
+SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
+    np.sum: (np.add, 0.0, False),
+    np.mean: (np.add, 0.0, True),
+    np.prod: (np.multiply, 1.0, False),
+    np.max: (np.maximum, None, False),
+    np.min: (np.minimum, None, False),
+}
+BY_METHOD: dict[Any, Any] = {method(function.__name__): entry for function, entry in SUMS.items()}
+Store = Callable[[int, ndarray[Any, Any]], str]  # of a place: the address of the block for its array
+
+
+def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Callable[[Any], str], new: Store) -> None:
+    """Write the code of a step on arrays that is neither elementwise nor a view.
+
+    `address` gives the address of an array, and `new` that of a new block for an answer.
+    """
+    function, name = step.function, name_in_program(step.function)
+    if form_of(answer) is None or is_staged(list(step.kwargs.values())):
+        refuse(f"{name} gives {described(answer)}")
+    out = new(step.place, np.asarray(answer))
+    work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
+    if function in SUMS or function in BY_METHOD:
+        work.sum(*(SUMS.get(function) or BY_METHOD[function]))
+    elif step.kwargs and function not in MOVES:
+        refuse(f"{name} has options")
+    elif function in (np.matmul, operator.matmul):
+        work.product()
+    elif function is scatter:
+        work.scatter()
+    elif function in MOVES or (type(function) is Method and function.__name__ in METHODS) or _is_transpose(function):
+        work.move()
+    elif function is operator.pow:
+        work.loop(np.power)
+    elif isinstance(function, np.ufunc):
+        work.loop(function)
+    else:
+        refuse(f"{name} of arrays has no native form")
+    if form_of(answer) != ARRAY:
+        code.known[step.place] = Value(code.new(f"load double, ptr {out}"), DOUBLE)
+
+
+def _is_transpose(function: Any) -> bool:
+    return type(function) is Attribute and function.__name__ in ("T", "mT")
+
+
+class _Step:
+    """A step on arrays that is being written."""
+
+    def __init__(
+        self,
+        code: Code,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: Any,
+        answer: Any,
+        out: str,
+        address: Callable[[Any], str],
+        aside: Callable[[ndarray[Any, Any]], str],
+    ) -> None:
+        self.code = code
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.answer = np.asarray(answer)
+        self.out = out
+        self.address = address
+        self.aside = aside
+
+    def array(self, x: Any) -> Operand:
+        """An array of floats among the arguments."""
+        value = unstaged(x)
+        if form_of(value) != ARRAY or value.dtype != np.float64:
+            refuse(f"{name_in_program(self.function)} takes {described(value)}")
+        return operand(self.address(x), value)
+
+    def number(self, x: Any) -> Operand:
+        """A number among the arguments, in memory."""
+        at = self.aside(np.zeros(1))
+        self.code.lines.append(f"  store double {self.code.double(x)}, ptr {at}")
+        return Operand(at, Layout((), (), 8), DOUBLE)
+
+    def any(self, x: Any) -> Operand:
+        """An array of floats or a number among the arguments."""
+        return self.array(x) if form_of(unstaged(x)) == ARRAY else self.number(x)
+
+    # NumPy's loops
+
+    def loop(self, ufunc: np.ufunc) -> None:
+        """A ufunc, by its own loop."""
+        require_doubles(ufunc, self.args)
+        operands = [*map(self.any, self.args), operand(self.out, self.answer)]
+        lengths, strides = merged(self.answer.shape, [broadcast(x.layout, self.answer.shape) for x in operands])
+        if not lengths:
+            lengths, strides = [1], [[8] for _ in operands]
+        outer = tuple(lengths[:-1])
+        rows = {i: Operand(x.address, Layout(outer, tuple(strides[i][:-1]), 8), DOUBLE) for i, x in enumerate(operands)}
+        turn = Round(self.code, outer, rows, {})
+        addresses = [turn.address(i) for i in rows]
+        call_on_arrays(turn, ufunc, addresses, (lengths[-1],), tuple(of[-1] for of in strides))
+        turn.write()
+
+    def sum(self, ufunc: np.ufunc, identity: float | None, is_mean: bool) -> None:
+        """A reduction over all axes, the first ones or the last ones, in NumPy's order."""
+        x = self.array(self.args[0])
+        outer, n, inner = self.parts(x.layout)
+        rows, row = Layout((outer,), (n * inner * 8,), 8), Layout((outer,), (inner * 8,), 8)
+        if inner == 1:  # the loop goes along a row
+            turn = Round(self.code, (outer,), {"x": Operand(x.address, rows, DOUBLE)}, {"y": self.to(self.out, row)})
+            start = turn.element("x") if identity is None else Value(double(identity), DOUBLE)
+            turn.store("y", start)
+            addresses = [turn.address(("stored", "y")), turn.address("x")]
+            skipped = 1 if identity is None else 0
+            if skipped:
+                addresses[1] = turn.new(f"getelementptr i8, ptr {addresses[1]}, i64 8")
+            if n > skipped:
+                call_on_arrays(turn, ufunc, [*addresses, addresses[0]], (n - skipped,), (0, 8, 0))
+            turn.write()
+        else:  # it goes along the answer, row after row
+            whole = Layout((inner,), (8,), 8)
+            turn = Round(self.code, (inner,), {"x": self.to(x.address, whole)}, {"y": self.to(self.out, whole)})
+            turn.store("y", turn.element("x") if identity is None else Value(double(identity), DOUBLE))
+            turn.write()
+            skipped = 1 if identity is None else 0
+            first = self.code.new(f"getelementptr i8, ptr {x.address}, i64 {8 * inner * skipped}")
+            if n > skipped:
+                turn = Round(
+                    self.code, (n - skipped,), {"x": self.to(first, Layout((n - skipped,), (8 * inner,), 8))}, {}
+                )
+                addresses = [self.out, turn.address("x"), self.out]
+                call_on_arrays(turn, ufunc, addresses, (inner,), (8, 8, 8))
+                turn.write()
+        if is_mean:
+            flat = Layout((outer * inner,), (8,), 8)
+            turn = Round(self.code, flat.shape, {"y": self.to(self.out, flat)}, {"y": self.to(self.out, flat)})
+            mean = turn.new(f"fdiv double {turn.element('y').text}, {double(float(n))}")
+            turn.store("y", Value(mean, DOUBLE))
+            turn.write()
+
+    def to(self, address: str, layout: Layout) -> Operand:
+        """Floats at an address."""
+        return Operand(address, layout, DOUBLE)
+
+    def parts(self, layout: Layout) -> tuple[int, int, int]:
+        """The numbers of elements before, along and after the axes of a reduction."""
+        _, *more = self.args
+        options = dict(zip(("axis", "dtype", "out"), more, strict=False)) | dict(self.kwargs)
+        options = {name: x for name, x in options.items() if x is not None and (name, x) != ("dtype", np.float64)}
+        if not {"axis", "keepdims"}.issuperset(options) or is_staged(list(options.values())):
+            refuse(f"{name_in_program(self.function)} has options")
+        axis, many = options.get("axis"), len(layout.shape)
+        axes = range(many) if axis is None else sorted(a % many for a in (axis if type(axis) is tuple else (axis,)))
+        along = [layout.shape[a] for a in axes]
+        first, last = list(axes) == list(range(len(along))), list(axes) == list(range(many - len(along), many))
+        if not layout.is_in_order or not (first or last):
+            refuse(f"{name_in_program(self.function)} along these axes has no native form")
+        n = int(np.prod(along, dtype=int))
+        rest = layout.size // n
+        return (rest, n, 1) if last else (1, n, rest)
+
+    def product(self) -> None:
+        """A product of matrices, or of vectors."""
+        x, y = map(self.array, self.args)
+        if max(len(x.layout.shape), len(y.layout.shape)) > 2:
+            refuse("products of stacks of matrices have no native form")
+        (m, k), of_x = self.matrix(x.layout, is_row=True)
+        (_, p), of_y = self.matrix(y.layout, is_row=False)
+        strides = 0, 0, 0, *of_x, *of_y, 8 * p, 8
+        call_on_arrays(self.code, np.matmul, [x.address, y.address, self.out], (1, m, k, p), strides)
+
+    def matrix(self, layout: Layout, is_row: bool) -> Any:
+        """The shape and strides of a matrix; a vector is a row or a column."""
+        if len(layout.shape) == 2:
+            return layout.shape, layout.strides
+        (length,), (stride,) = layout.shape, layout.strides
+        return ((1, length), (length * 8, stride)) if is_row else ((length, 1), (stride, 8))
+
+    # Moves
+
+    def move(self) -> None:
+        """Elements go to other places. The function is carried out on offsets, each source's from another SOURCE on."""
+        first, *more = self.args
+        sources = list(first) if self.function in JOINS else [first]
+        if is_staged(more) or not all(form_of(unstaged(x)) in (DOUBLE, ARRAY) for x in sources):
+            refuse(f"{name_in_program(self.function)} of these values has no native form")
+        offsets: list[Any] = [
+            (offsets_like(unstaged(x)) if form_of(unstaged(x)) == ARRAY else np.int64(0)) + SOURCE * i + SOURCE // 2
+            for i, x in enumerate(sources)
+        ]
+        found = np.asarray(self.function(offsets if self.function in JOINS else offsets[0], *more, **self.kwargs))
+        if found.shape != self.answer.shape:
+            refuse(f"{name_in_program(self.function)} of these values has no native form")
+        to = offsets_like(self.answer)
+        for i, x in enumerate(sources):
+            if (is_from := found // SOURCE == i).any():
+                self.copy(self.any(x), *_box(is_from, found % SOURCE - SOURCE // 2, to))
+
+    def copy(self, x: Operand, source: Any, target: Any, is_whole: bool) -> None:
+        """Copy elements with these offsets to others."""
+        of_source, of_target = as_layout(source, 8), as_layout(target, 8)
+        if is_whole and of_source is not None and of_target is not None:
+            self.transfer(x.address, *of_source, *of_target)
+            return
+        if source.size > MOST_MOVES:
+            refuse(f"{name_in_program(self.function)} moves many single elements")
+        for one, another in zip(source.flat, target.flat, strict=True):
+            self.transfer(x.address, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
+
+    def transfer(self, address: str, start: int, layout: Layout, start_of_target: int, target: Layout) -> None:
+        """Copy elements from one layout to another."""
+        one = self.code.new(f"getelementptr i8, ptr {address}, i64 {start}")
+        another = self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start_of_target}")
+        turn = Round(self.code, layout.shape, {"x": self.to(one, layout)}, {"y": self.to(another, target)})
+        turn.store("y", turn.element("x"))
+        turn.write()
+
+    def scatter(self) -> None:
+        """Each value is added at its index to an array of zeros."""
+        values, indices, _, dtype = self.args
+        if is_staged(indices) or dtype != np.float64:
+            refuse("it scatters at positions that depend on values")
+        whole = operand(self.out, self.answer)
+        turn = Round(self.code, self.answer.shape, {}, {"y": whole})
+        turn.store("y", Value(double(0.0), DOUBLE))
+        turn.write()
+        for value, index in zip(values, indices, strict=True):
+            positions = np.asarray(offsets_like(self.answer)[index])
+            found = as_layout(positions, 8)
+            if found is None or len(np.unique(positions)) < positions.size:
+                refuse("it scatters at single positions")
+            start, layout = found
+            x = self.any(value)
+            at = self.to(self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start}"), layout)
+            turn = Round(self.code, layout.shape, {"x": x, "y": at}, {"y": at})
+            turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {turn.element('x').text}"), DOUBLE))
+            turn.write()
+
+
+def _box(mask: Any, source: Any, target: Any) -> tuple[Any, Any, bool]:
+    """The offsets in the smallest box around what a mask selects; if it is no whole box, one after another."""
+    if mask.all():
+        return source, target, True
+    box = tuple(slice(int(where.min()), int(where.max()) + 1) for where in np.nonzero(mask))
+    return (source[box], target[box], True) if mask[box].all() else (source[mask], target[mask], False)

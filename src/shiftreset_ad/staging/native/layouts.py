@@ -1,0 +1,114 @@
+"""Where the elements of an array lie: its shape and strides, and the offsets of its elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.steps.trace import owners_of
+
+
+class Layout(NamedTuple):
+    """The shape of an array, its strides in bytes, and the bytes of an element."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the elements lie one after another, in some order of the axes."""
+        axes = [axis for axis, length in enumerate(self.shape) if length > 1]
+        axes.sort(key=lambda axis: -self.strides[axis])
+        return self._follow(axes)
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the elements lie one after another in the order of C."""
+        return self._follow([axis for axis, length in enumerate(self.shape) if length > 1])
+
+    def _follow(self, axes: list[int]) -> bool:
+        expected = self.itemsize
+        for axis in reversed(axes):
+            if self.strides[axis] != expected:
+                return False
+            expected *= self.shape[axis]
+        return True
+
+
+def layout_of(x: ndarray[Any, Any]) -> Layout:
+    """The layout of an array."""
+    return Layout(x.shape, x.strides, x.itemsize)
+
+
+def broadcast(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array in a loop over a larger shape."""
+    new = len(shape) - len(layout.shape)
+    return (0,) * new + tuple(
+        0 if length == 1 else stride for length, stride in zip(layout.shape, layout.strides, strict=True)
+    )
+
+
+def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
+    """The lengths of as few loops as can be over a shape, and in them the strides of each array."""
+    lengths: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, length in enumerate(shape):
+        if length == 1:
+            continue
+        if lengths and all(of[-1] == strides[i][axis] * length for i, of in enumerate(steps)):
+            lengths[-1] *= length
+            for i, of in enumerate(steps):
+                of[-1] = strides[i][axis]
+        else:
+            lengths.append(length)
+            for i, of in enumerate(steps):
+                of.append(strides[i][axis])
+    return lengths, steps
+
+
+def _offsets(layout: Layout) -> ndarray[Any, Any]:
+    """The offset of each element from the first one, in bytes."""
+    found = np.zeros(layout.shape, np.int64)
+    for axis, (length, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
+        across = [1] * len(layout.shape)
+        across[axis] = length
+        found += (np.arange(length) * stride).reshape(across)
+    return found
+
+
+def offsets_like(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """An array of the layout's order whose elements are the offsets of the elements of `x`."""
+    found = np.empty_like(x, dtype=np.int64)
+    found[...] = _offsets(layout_of(x))
+    return found
+
+
+def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] | None:
+    """Where the first element lies, and a layout that has these offsets from there; None if there is none."""
+    first = int(offsets.flat[0])
+    strides = []
+    for axis, length in enumerate(offsets.shape):
+        other = [0] * offsets.ndim
+        other[axis] = min(1, length - 1)
+        strides.append(int(offsets[tuple(other)]) - first)
+    layout = Layout(offsets.shape, tuple(strides), itemsize)
+    return (first, layout) if np.array_equal(_offsets(layout) + first, offsets) else None
+
+
+def is_view(x: Any, of: Any) -> bool:
+    """Whether an array lies in the memory of another one."""
+    return isinstance(x, ndarray) and isinstance(of, ndarray) and owners_of(x)[0] is owners_of(of)[0]
+
+
+def distance(x: ndarray[Any, Any], of: ndarray[Any, Any]) -> int:
+    """The bytes from the first element of an array to the first element of its view."""
+    return int(x.ctypes.data) - int(of.ctypes.data)

@@ -1,0 +1,112 @@
+"""Loops over arrays: steps that go element by element, one after another in the same round.
+
+An elementwise step on arrays is the step on numbers, for each element. So the code of a round is that of numbers, and
+only what is needed later is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.layouts import Layout, broadcast, layout_of, merged
+from shiftreset_ad.staging.native.llvm import DOUBLE, TRUTH, Code, Value, refuse
+from shiftreset_ad.staging.steps.values import Staged
+
+
+class Operand(NamedTuple):
+    """An array in a loop: the name of its address, and its layout."""
+
+    address: str
+    layout: Layout
+    form: str
+
+
+class Round(Code):
+    """The code of one round of a loop over `shape`. Its operands are arrays, or numbers from outside of the loop."""
+
+    __slots__ = ("_addresses", "_indices", "_operands", "_outside", "_strides", "lengths")
+
+    def __init__(
+        self, outside: Code, shape: tuple[int, ...], operands: dict[Any, Operand], stored: dict[Any, Operand]
+    ) -> None:
+        super().__init__(outside.names)
+        self._outside = outside
+        self._operands = {**operands, **{("stored", key): operand for key, operand in stored.items()}}
+        strides = [broadcast(operand.layout, shape) for operand in self._operands.values()]
+        self.lengths, steps = merged(shape, strides)
+        self._strides = dict(zip(self._operands, steps, strict=True))
+        self._indices = [f"%index{next(self.names)}" for _ in self.lengths]
+        self._addresses: dict[Any, str] = {}
+
+    def place(self, x: Staged) -> int:
+        return self._outside.place(x)
+
+    def value(self, x: Any) -> Value:
+        if isinstance(x, ndarray) and x.shape:
+            return self.element(id(x))
+        return super().value(x)
+
+    def load(self, x: Staged) -> Value:
+        place = self.place(x)
+        return self.element(place) if place in self._operands else self._outside.value(x)
+
+    def element(self, key: Any) -> Value:
+        """The element of an operand in this round."""
+        form = self._operands[key].form
+        if form == DOUBLE:
+            return Value(self.new(f"load double, ptr {self.address(key)}, align 1"), form)
+        return Value(self.new(f"trunc i8 {self.new(f'load i8, ptr {self.address(key)}')} to i1"), form)
+
+    def store(self, key: Any, value: Value) -> None:
+        """Store an element of an answer."""
+        address = self.address(("stored", key))
+        if value.form == TRUTH:
+            self.lines.append(f"  store i8 {self.new(f'zext i1 {value.text} to i8')}, ptr {address}")
+        else:
+            self.lines.append(f"  store double {value.text}, ptr {address}, align 1")
+
+    def address(self, key: Any) -> str:
+        """The address of an operand's element in this round."""
+        address = self._operands[key].address
+        for index, stride in zip(self._indices, self._strides[key], strict=True):
+            if stride:
+                bytes_ = self.new(f"mul nsw i64 {index}, {stride}")
+                address = self.new(f"getelementptr i8, ptr {address}, i64 {bytes_}")
+        return address
+
+    def write(self) -> None:
+        """Write the loops, with all rounds, to the code outside."""
+        if self.leaves:
+            refuse("a step on arrays would have to leave")
+        lines, ends = self._outside.lines, []
+        for index, length in zip(self._indices, self.lengths, strict=True):
+            name, following = index[1:], self._outside.fresh()
+            lines += [
+                f"  br label %before_{name}",
+                f"before_{name}:",
+                f"  br label %{name}_loop",
+                f"{name}_loop:",
+                f"  {index} = phi i64 [0, %before_{name}], [{following}, %end_{name}]",
+            ]
+            ends.append((name, index, following, length))
+        lines += self.lines
+        for name, index, following, length in reversed(ends):
+            more = self._outside.fresh()
+            lines += [
+                f"  br label %end_{name}",
+                f"end_{name}:",
+                f"  {following} = add nuw nsw i64 {index}, 1",
+                f"  {more} = icmp ult i64 {following}, {length}",
+                f"  br i1 {more}, label %{name}_loop, label %after_{name}",
+                f"after_{name}:",
+            ]
+        for text in self.used:
+            self._outside.use(text)
+
+
+def operand(address: str, x: ndarray[Any, Any], layout: Layout | None = None) -> Operand:
+    """An array with its address, in its own layout or in another one."""
+    return Operand(address, layout or layout_of(x), TRUTH if x.dtype == np.bool else DOUBLE)

@@ -1,0 +1,282 @@
+"""Steps on arrays of known shapes have NumPy's bits, and NumPy's layouts."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import shiftreset_ad as sr
+from shiftreset_ad import grad, hvp, staged
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.staging.native import memory, program
+from shiftreset_ad.staging.native.compiled import _is_same
+from shiftreset_ad.staging.native.llvm import LARGEST, NoNativeFormError
+from tests.staging.native.natively import native, needs_native
+
+pytestmark = needs_native
+
+RNG = np.random.default_rng(0)
+A, B, C = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 5)), RNG.normal(size=(37, 29))
+V, W, S = RNG.normal(size=3), RNG.normal(size=5), RNG.normal(size=(2, 3, 4))
+F = np.asfortranarray(A)
+POSITIONS = np.array([0, 2, 2])
+INTEGERS = np.arange(3)
+
+
+def check(f, *args):
+    """That native code agrees with the function, for these arguments and others."""
+    entry = native(f, *args).entry()
+    for factor in (1.0, 1.3, -0.7):
+        given = [x * factor if isinstance(x, np.ndarray) and x.dtype == np.float64 else x for x in args]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = trees.flatten(f(*given))[0]
+        found = entry(*given)
+        if found is None:
+            assert factor < 0  # it warns, or compares with NaN
+        else:
+            assert len(found) == len(expected)
+            assert all(map(_is_same, found, expected)), (found, expected)
+
+
+def centred(x):
+    return x - np.sum(x, axis=-1, keepdims=True)
+
+
+ELEMENTWISE = {
+    "arithmetic": (lambda x: x + x * 2.0 - 1.0 / x, A),
+    "broadcasting a row": (lambda x, v: x * v + v, A, V),
+    "broadcasting a column": (lambda x, v: x * v[:, None] + v[:, None], B, V),
+    "an outer product": (lambda v, w: v[:, None] * w + 1.0, V, W),
+    "numbers": (lambda x, s, n: x * s + n - s / n, A, 2.5, 3),
+    "numbers of steps before": (lambda x: x * np.sin(x[0, 0]) + x[1, 1], A),
+    "other orders": (lambda x, y: x.T * 2.0 + y.T, A, F),
+    "one Fortran order": (lambda x: x * 2.0 + x, F),
+    "two orders": (lambda x, y: x + y, A, F),
+    "powers": (lambda x: x**2 + x**1 + x**-1 + abs(x) ** 0.5, A),
+    "other powers": (lambda x: x**3 + x**3.0, A),
+    "comparisons": (lambda x: (x > 0) * x + np.where(x < 0.5, x, -2.0 * x), A),
+    "logic": (lambda x: np.where((x > 0) & ~(x > 1) | (x < -1), x, 0.0), A),
+    "truths": (lambda x: (x > 0, np.isnan(x), x == x), A),
+    "filled": (lambda x: np.zeros_like(x) + np.ones_like(x) * x, A),
+    "constants": (lambda x: x + A * 2.0, A),
+    "constant integers": (lambda x: x * INTEGERS + (x > INTEGERS), A),
+    "a constant in another order": (lambda x: x * F, A),
+    "a long row": (lambda x: x * x * x - 2.0 * x * x, RNG.normal(size=1003)),
+    "one element": (lambda x: x * x + 1.0, np.ones((1, 1))),
+    "three axes": (lambda x: x * x.transpose(0, 1, 2) + x[:, :1], S),
+    "strides": (lambda x: x[:, ::2] * x[:, 1::2], S),
+    "reversed": (lambda x: x[::-1] * x[:, ::-1], A),
+}
+OTHERS = {
+    "functions": (lambda x: np.exp(x) * np.tanh(x) + np.sin(x), A),
+    "functions of views": (lambda x: np.exp(x.T) + np.cos(x[:, ::-1].T), A),
+    "functions of broadcast rows": (lambda x, v: np.arctan2(x, v) + np.maximum(x, 0.1), A, V),
+    "a long function": (np.exp, RNG.normal(size=1003)),
+    "sum": (lambda x: np.sum(x * x), C),
+    "sums": (lambda x: (np.sum(x, axis=0), np.sum(x, axis=1), x.sum(axis=(0, 1)), np.sum(x, 0)), C),
+    "sums of three axes": (lambda x: (np.sum(x, axis=(0, 1)), np.sum(x, axis=(1, 2)), np.sum(x, axis=-1)), S),
+    "sums that keep axes": (lambda x: (centred(x), np.sum(x, axis=0, keepdims=True) * 2.0), C),
+    "means": (lambda x: (np.mean(x), x.mean(axis=0), x.mean(axis=1)), C),
+    "extremes": (lambda x: (np.max(x), np.min(x, axis=0), np.max(x, axis=1), x.min()), C),
+    "products of elements": (lambda x: (np.prod(x), np.prod(x, axis=0)), A),
+    "sums of one": (lambda x: (np.sum(x[:1], axis=0), np.max(x[:1]), np.max(x[:, :1] * 1.0, axis=1)), A),
+    "matrix products": (lambda x, y, v, w: (x @ y, x @ v, v @ y, v @ v, y @ w), A, B, V, W),
+    "transposed products": (lambda x, y: (y.T @ x.T, x.T @ x, x @ x.T), A, B),
+    "large products": (lambda x: (x @ x.T, x.T @ x), C),
+    "elements": (lambda x: x[1, 2] * x[0] + x[-1, -1], A),
+    "elements of steps": (lambda x: (x * 2.0)[1, 2] - (x @ B)[0, 0], A),
+    "positions": (lambda x: (x[POSITIONS], x[:, [0, 2]] * 1.0, x[POSITIONS, POSITIONS]), A),
+    "a constant mask": (lambda x: x[INTEGERS > 0], V),
+    "stacks": (lambda x, y: (np.stack([x[0], y[1], x[0]]), np.stack([x, y], axis=-1)), A, 2.0 * A),
+    "stacked numbers": (lambda x: np.stack([x[0, 0], x[1, 1] * 2.0, x[0, 1], 3.0]), A),
+    "joins": (lambda x, v: (np.concatenate([x, v[None]], axis=0), np.concatenate([x, x * 2.0], axis=1)), A, V),
+    "reshapes": (lambda x: (x.reshape(2, 6) * 1.5, np.ravel(x.T * 2.0), (x + 1.0).reshape(-1)), A),
+    "copies": (lambda x: ((x * 2.0).copy(), np.copy(x.T), x.flatten()), A),
+    "rolls": (lambda x: (np.roll(x, 1, axis=0) - x, np.flip(x, 1) + x, np.repeat(x, 2, axis=1), np.tile(x, 2)), A),
+    "views of steps": (lambda x: (x * 2.0).T[1:] + (x * 3.0).T[:-1], A),
+    "spread numbers": (lambda x: np.broadcast_to(x[0, 0] * 2.0, (2, 3)) * 1.0, A),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise(name):
+    check(*ELEMENTWISE[name])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_steps(name):
+    check(*OTHERS[name])
+
+
+@pytest.mark.parametrize("name", [*ELEMENTWISE, *OTHERS])
+@pytest.mark.parametrize("length", [1, 2])
+def test_in_many_parts(monkeypatch, name, length):
+    monkeypatch.setattr(program, "STEPS_OF_A_PART", length)
+    check(*(ELEMENTWISE | OTHERS)[name])
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def network(p):
+    w, b, u = p[:15].reshape(3, 5), p[15:20], p[20:25]
+    return np.mean((np.tanh(A @ w + b) @ u - 1.0) ** 2)
+
+
+DERIVATIVES = {
+    "gradient": (grad(rosenbrock), W),
+    "Hessian times a vector": (lambda x: hvp(rosenbrock, (x,), (W,)), W),
+    "gradient of a network": (grad(network), RNG.normal(size=25)),
+    "second derivative of a network": (lambda p: hvp(network, (p,), (p,)), RNG.normal(size=25)),
+    "Hessian": (sr.hessian(lambda x: x[0] * x[1] ** 2 + np.sin(x[2])), V),
+    "Jacobian": (sr.jacobian(lambda x: np.sin(x) * x[0]), V),
+    "elements in a loop": (grad(lambda x: sum(x[i] * x[i + 1] for i in range(4))), W),
+    "norm": (grad(lambda x: np.sqrt(np.sum(x * x))), W),
+    "forward": (lambda x: sr.jvp(lambda x: np.tanh(x) @ x, (x,), (x,)), V),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives(name):
+    check(*DERIVATIVES[name])
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (8,), (9,), (129,), (1000,), (3, 1), (1, 3), (17, 5), (5, 17)])
+def test_sums_have_numpys_order(shape):
+    x = RNG.normal(size=shape) * 10.0 ** RNG.integers(-8, 8, size=shape)
+    check(lambda x: [np.sum(x), *(np.sum(x, axis=axis) for axis in range(len(shape)))], x)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 16, 33])
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("n", [1, 4, 31])
+def test_products_of_matrices(m, k, n):
+    x, y, z = RNG.normal(size=(m, k)), RNG.normal(size=(k, n)), RNG.normal(size=(n, k))
+    check(lambda x, y, z: (x @ y, x @ z.T, y.T @ x.T, x[0] @ y, x @ y[:, 0], x[::-1] @ y), x, y, z)
+
+
+def test_values_at_indices_are_added():
+    def f(x, v):
+        indices = [slice(0, 3), slice(None, None, 2), 1, (Ellipsis, slice(1, 4))]
+        return scatter([v, x[0], v[0], v], indices, (5,), np.dtype(np.float64))
+
+    check(f, np.ones((4, 3)), V)
+    check(lambda v: scatter([v], [POSITIONS[[0, 1]]], (4,), np.dtype(np.float64)), V[:2])
+
+
+def test_memory_is_used_again():
+    def f(x):
+        for _ in range(30):
+            x = np.sin(x) @ B[:, :3]
+        return x
+
+    code = native(f, A)
+    offsets = {line.split()[-1] for line in code.text.splitlines() if "ptr %memory, i64" in line}
+    assert len(offsets) <= 3
+    check(f, A)
+
+
+def test_elementwise_steps_share_a_loop():
+    code = native(lambda x: x * x + 2.0 * x - 1.0 / (1.0 + x * x), A)
+    assert code.text.count("phi i64") == 1
+
+
+def test_warnings_leave():
+    entry = native(lambda x: np.log(x) / x, np.ones(3)).entry()
+    assert entry(np.ones(3)) is not None
+    assert entry(np.zeros(3)) is None
+    assert entry(-np.ones(3)) is None
+
+
+# The entry
+
+
+def test_arrays_of_another_layout_leave():
+    entry = native(lambda x: x * 2.0, A).entry()
+    unaligned = np.frombuffer(bytearray(A.nbytes + 1), np.float64, A.size, 1).reshape(A.shape)
+    others = [A.T, A[:, :2], A.astype(np.float32), A > 0, A.tolist(), F, np.ones(12), 1.0, A.astype(">f8"), unaligned]
+    for x in (*others, A.view(type("Array", (np.ndarray,), {}))):
+        assert entry(x) is None
+    assert np.array_equal(entry(A + 1)[0], (A + 1) * 2.0)
+
+
+def test_answers_are_new_arrays():
+    f = staged(lambda x: (x * 2.0, x.T + 1.0, x > 0))
+    known = [f(A) for _ in range(5)]
+    for one, answers in enumerate(known):
+        for x in answers:
+            assert x.base is None or one < 2
+            x[...] = 0
+    assert [type(x) for x in f(A)] == [np.ndarray] * 3
+    assert np.array_equal(f(A)[0], A * 2.0)
+    assert f(A)[1].strides == (A.T + 1.0).strides
+
+
+def test_the_shortcut_of_arrays():
+    f = staged(lambda x, y: x * 2.0 if x is y else x * y)
+    for _ in range(4):
+        assert np.array_equal(f(V, W[:3]), V * W[:3])
+    assert f._shortcut is not None
+    assert np.array_equal(f(V, V), V * 2.0)
+    assert np.array_equal(f(A, 2 * A), A * (2 * A))
+    assert np.array_equal(f(V, W[:3]), V * W[:3])
+    assert "no native code" not in "".join(f.llvm)
+
+
+def test_arguments_may_be_written_to_between_calls():
+    x, f = np.ones(3), staged(lambda x: x[::-1] * 2.0)
+    for k in range(5):
+        x[:] = [k, 1, 2]
+        assert np.array_equal(f(x), [4.0, 2.0, 2.0 * k])
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "reason"),
+    [
+        (lambda x: x * 2.0, np.ones(LARGEST + 1), "an array of float64, of shape"),
+        (lambda x: x * 2.0, np.ones(3, np.float32), "float32"),
+        (lambda x: np.sort(x), V, r"numpy\.sort of arrays has no native form"),
+        (lambda x: np.sum(x, axis=1), S, "along these axes"),
+        (lambda x: np.sum(x, where=V > 0), V, "options"),
+        (lambda x: np.sum(x > 0), V, "int64"),
+        (lambda x: x.T[1:], A, "a view"),
+        (lambda x: (lambda y: (y, y[1:]))(x * 2.0), V, "share memory"),
+        (lambda x: (x * 2.0, A)[::-1], V, "a constant array"),
+        (lambda x: x[np.argmax(x) :], V, "argmax gives a int64"),
+        (lambda x: np.where(x > 0), V, "numpy.where"),
+        (lambda x: S @ x, RNG.normal(size=(4, 2)), "stacks of matrices"),
+        (lambda x: x[RNG.permutation(100)], RNG.normal(size=100), "many single elements"),
+    ],
+)
+def test_what_has_no_native_form_has_a_reason(f, x, reason):
+    with pytest.raises(NoNativeFormError, match=reason):
+        native(f, x)
+
+
+def test_an_index_that_is_an_argument_is_refused():
+    """Its views would begin elsewhere for another index."""
+    for f in (lambda x, i: x[i] * 2.0, lambda x, i: x[i:] * 2.0, lambda x, i: x[1, i] * 2.0):
+        with pytest.raises(NoNativeFormError):
+            native(f, A, 1)
+        g = staged(f)
+        for i in (1, 1, 1, 2, 0, 1):
+            assert np.array_equal(g(A, i), f(A, i))
+
+
+def test_much_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "MOST", 1000)
+    with pytest.raises(NoNativeFormError, match="much memory"):
+        native(lambda x: np.exp(x) * 2.0, np.ones(1000))
+
+
+def test_a_function_that_writes_is_refused():
+    def f(x):
+        y = x.copy()
+        y[0] = 2.0
+        return y * x
+
+    with pytest.raises(NoNativeFormError, match=r"x\[i\] = v writes"):
+        native(f, V)
