@@ -256,6 +256,14 @@ def test_what_has_no_native_form_has_a_reason(f, x, reason):
         native(f, x)
 
 
+def test_a_view_that_depends_on_values_is_refused():
+    f = staged(np.trim_zeros)
+    for x in (V, V, V, V * [0.0, 1.0, 0.0], V * 0.0):
+        assert np.array_equal(f(x), np.trim_zeros(x))
+    with pytest.raises(NoNativeFormError, match="trim_zeros gives a view that may depend on values"):
+        native(lambda x: np.trim_zeros(x) * 2.0, V)
+
+
 def test_an_index_that_is_an_argument_is_refused():
     """Its views would begin elsewhere for another index."""
     for f in (lambda x, i: x[i] * 2.0, lambda x, i: x[i:] * 2.0, lambda x, i: x[1, i] * 2.0):

@@ -1,6 +1,8 @@
 """A way is native code from its second replay on, and where native code leaves, the NumPy steps answer."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -106,6 +108,23 @@ def test_structures_and_several_answers_have_a_shortcut_too():
     assert f._shortcut is not None
     g = staged(lambda x: [x * 2])
     assert [g(x) for x in (1.0, 2.0, 3.0, 4.0)] == [[2.0], [4.0], [6.0], [8.0]]
+
+
+def test_no_value_of_the_run_is_kept():
+    """A cycle would keep the values until the collector comes."""
+
+    f = staged(grad(lambda x: np.sum(np.sin(x) * x)))
+    gc.disable()
+    try:
+        for _ in range(5):
+            x = np.ones(1000)
+            argument, answer = weakref.ref(x), weakref.ref(f(x))
+            del x
+            assert argument() is None
+            assert answer() is None
+    finally:
+        gc.enable()
+    assert "no native code" not in f.llvm[0]
 
 
 def newton_sqrt(a):

@@ -20,7 +20,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
 from shiftreset_ad.staging.steps.functions import Attribute, Method, method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
-from shiftreset_ad.staging.steps.values import is_staged, unstaged
+from shiftreset_ad.staging.steps.values import is_staged, read_only, unstaged
 
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 MOST_MOVES = 64  # of single elements
@@ -28,7 +28,7 @@ JOINS = {np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
 MOVES = {
     *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
     *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
-    *(np.atleast_1d, np.atleast_2d, repeated, *JOINS),
+    *(np.atleast_1d, np.atleast_2d, repeated, read_only, *JOINS),
 }
 METHODS = {"reshape", "transpose", "swapaxes", "squeeze", "ravel", "copy", "flatten", "diagonal", "repeat", "take"}
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
@@ -60,7 +60,7 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         work.product()
     elif function is scatter:
         work.scatter()
-    elif function in MOVES or (type(function) is Method and function.__name__ in METHODS) or _is_transpose(function):
+    elif is_move(function):
         work.move()
     elif function is operator.pow:
         work.loop(np.power)
@@ -72,8 +72,11 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         code.known[step.place] = Value(code.new(f"load double, ptr {out}"), DOUBLE)
 
 
-def _is_transpose(function: Any) -> bool:
-    return type(function) is Attribute and function.__name__ in ("T", "mT")
+def is_move(function: Any) -> bool:
+    """Whether a function only rearranges elements, by its other arguments."""
+    if isinstance(function, Attribute):
+        return function.__name__ in (METHODS if type(function) is Method else ("T", "mT"))
+    return function in MOVES
 
 
 class _Step:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.arrays import emit as emit_of_arrays
+from shiftreset_ad.staging.native.arrays import is_move
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
@@ -243,8 +244,8 @@ class _Part(Code):
             self._fusion.members.append(member)
             return
         if form_of(answer) == ARRAY and self._memory.address(step.place).root != step.place:
-            if len(list(staged_in(arguments(step)))) > 1:
-                refuse(f"{name_in_program(step.function)} gives a view that depends on values")
+            if not is_move(step.function) or len(list(staged_in(arguments(step)))) > 1:
+                refuse(f"{name_in_program(step.function)} gives a view that may depend on values")
             return
         self.write_loop(number - 1)
         if member is not None:
