@@ -8,7 +8,8 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import distance, is_view
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
-from shiftreset_ad.staging.python.elimination import Eliminated, arguments
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import staged_in
 
@@ -37,7 +38,7 @@ class Memory:
         for place in range(len(trace.values) - len(trace.steps)):
             self._addresses[place] = Address(place, 0)
         for number, step in enumerate(left.steps):
-            for x in staged_in(arguments(step)):
+            for x in staged_in(own_arguments(step)):
                 if (place := left.place(x)) in self._addresses:
                     self._last[self._addresses[place].root] = number
             answer = trace.values[step.place]
@@ -46,7 +47,7 @@ class Memory:
         self._outputs = {self._addresses[place].root for place in left.places_in(outputs) if place in self._addresses}
 
     def _address(self, step: Step, answer: ndarray[Any, Any], left: Eliminated) -> Address:
-        for x in staged_in(arguments(step)):
+        for x in staged_in(own_arguments(step)):
             if left.place(x) in self._addresses and is_view(answer, x.inside):
                 root, offset = self._addresses[left.place(x)]
                 return Address(root, offset + distance(answer, x.inside))
