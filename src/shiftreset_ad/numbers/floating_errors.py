@@ -16,12 +16,12 @@ def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     Errors that the program has asked for are kept. The setting is a context variable, so it is set in a copy of the
     context, which goes away on every way out. `np.errstate` alone can be interrupted on its way in.
     """
-    kinds = tuple([kind for kind, reaction in np.geterr().items() if reaction == "warn"])
-    return copy_context().run(_ignoring(kinds), function, *args)
+    return copy_context().run(_ignoring(*np.geterr().values()), function, *args)
 
 
 @cache
-def _ignoring(kinds: tuple[str, ...]) -> Callable[..., Any]:
-    """A function that calls a function, and ignores these kinds of errors."""
+def _ignoring(*reactions: str) -> Callable[..., Any]:
+    """A function that calls a function, and ignores the kinds of errors for which the reaction is a warning."""
+    kinds = [kind for kind, reaction in zip(np.geterr(), reactions, strict=True) if reaction == "warn"]
     ignored: dict[str, Any] = dict.fromkeys(kinds, "ignore")
     return np.errstate(**ignored)(lambda function, *args: function(*args))

@@ -10,6 +10,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.stand_ins import is_staged
 
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+SMALL = 4096  # elements; so few are compared as bytes, without an array of answers
 
 
 def is_read_only(array: Any) -> bool:
@@ -24,6 +25,8 @@ def is_read_only(array: Any) -> bool:
 def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
     """Whether an array still has the same bits as its copy."""
     kind = UNSIGNED.get(array.dtype.itemsize)
+    if kind is not None and array.size <= SMALL:
+        return array.shape == copy.shape and array.tobytes() == copy.tobytes()
     if kind is None:  # complex numbers, or extended precision
         return array.shape == copy.shape and np.array_equal(array, copy, equal_nan=True)
     return array.shape == copy.shape and bool((array.view(kind) == copy.view(kind)).all())
