@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import ControlError, StagingWarning, grad, staged, zeros
+from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, staged, zeros
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
@@ -147,6 +147,19 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         lambda x: table[int(x[0] * 100)] * x,
         "If the value is an index of a plain array, give this array as an argument",
         [(lambda x, table: table[(x[0] * 100).astype(int)] * x, lambda k: (V * k, table))],
+    ),
+    "a value that a loop asks for": (
+        lambda x: fori_loop(0, 3, lambda i, y: y * 0.5 if y[0] > 0.1 else y, x),
+        "Branch by cond, compute with the value by functions that NumPy dispatches, and give a plain array that it "
+        "indexes as an argument",
+        [
+            (
+                lambda x: fori_loop(0, 3, lambda i, y: cond(y[0] > 0.1, lambda: y * 0.5, lambda: y), x),
+                lambda k: (V * k,),
+            ),
+            (lambda x: fori_loop(0, 3, lambda i, y: np.sin(y) * y, x), lambda k: (V * k,)),
+            (lambda x, table: fori_loop(0, 3, lambda i, y: y * table[i], x), lambda k: (V * k, table)),
+        ],
     ),
     "a value that is printed": (
         lambda x: (f"{x[0]:.3f}", x * 2.0)[1],

@@ -81,8 +81,9 @@ class _Source:
         lines += self.block(self.left.steps, None)
         copies, answers = self.answers(outputs)
         found = f"[{', '.join(answers)}]"
-        lines += [*copies, f"return certain({found})" if self.trace.has_control else f"return {found}"]
-        return ["def steps(inputs):", *indented(lines)]
+        if self.trace.has_control:
+            found = f"certain({found})"
+        return ["def steps(inputs):", *indented([*lines, *copies]), f"    return {found}"]
 
     def block(self, steps: list[Step], reactions_around: Any) -> list[str]:
         """The lines of a block, inside the reactions to floating-point errors that are set around it."""
