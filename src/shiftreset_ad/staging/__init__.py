@@ -3,11 +3,14 @@
 *   `staged`: the operator; `recording`: one run that is recorded; `ways`: the ways that a function has taken.
 *   `steps/`: `trace` has the steps; `values` has the values that record steps, which NumPy's functions and the rules
     compute with; `interface` gives these values the attributes and operators of arrays and floats; `functions` knows
-    the functions that are recorded.
+    the functions that are recorded; `blocks` has the steps of control.
+*   `control/`: `combinators` has `while_loop` and its kin; `levels` takes them through the levels of numbers, whose
+    `kinds` it finds; `reverse` has the way back, and `gathering` that of `scan`; `writing` writes the steps down, and
+    `execution` carries them out.
 *   `seen/`: `keys` says for which other arguments the steps hold; `surroundings` has all that a function sees beside
     its arguments, which must stay as it is; `parts` says what such things consist of.
 *   `python/`: `generation` makes a Python function of the steps; `elimination` leaves out steps; `lowering` replaces
-    steps by quicker ones.
+    steps by quicker ones; `control` prints loops and branches, and `uses` says which values their frames keep.
 """
 
 from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
