@@ -42,6 +42,9 @@ def test_the_switch(asked_again, monkeypatch):
         (sys, "implementation", type("implementation", (), {"name": "pypy"}), "CPython"),
         (machine, "OF_A_FLOAT", 24, "lays out its objects in another way"),
         (machine, "OF_A_LIST", 16, "lays out its objects in another way"),
+        (machine, "DATA", 32, "lays out its objects in another way"),
+        (machine, "NDIM", 28, "lays out its objects in another way"),
+        (machine, "DTYPE", 64, "lays out its objects in another way"),
     ],
 )
 def test_other_machines(asked_again, monkeypatch, owner, name, fake, reason):

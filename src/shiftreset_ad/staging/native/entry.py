@@ -15,7 +15,18 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, LEAVE, function, refuse
-from shiftreset_ad.staging.native.machine import HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE, Linked
+from shiftreset_ad.staging.native.machine import (
+    DATA,
+    DTYPE,
+    HEADER,
+    NDIM,
+    OF_A_FLOAT,
+    OF_A_LIST,
+    OF_A_TUPLE,
+    SHAPE,
+    STRIDES,
+    Linked,
+)
 from shiftreset_ad.staging.native.program import FLAGS, Leaf, Program
 
 NAME = "entry"
@@ -25,8 +36,6 @@ STICKY = 0x3F  # the flags among the bits of the machine's control word
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
 DTYPES = {"d": "dtype_float64", "?": "dtype_bool"}
-# Where NumPy has what it knows of an array.
-DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56
 NEW, IN_FORTRANS_ORDER = 93, 2  # the number of PyArray_New among NumPy's functions in C, and an option of it
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},

@@ -18,6 +18,7 @@ import numpy as np
 SWITCH = "SHIFTRESET_AD_NATIVE"
 LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
 HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
+DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56  # where NumPy has what it knows of an array
 _numbers = count()
 
 
@@ -32,10 +33,12 @@ def unfit() -> str | None:
         return f"native code is made for x86-64 only, and this is {platform.machine()}"
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.flags.debug:
         return "native code is made for CPython with its global lock only"
-    return None if _is_laid_out_as_expected() else "this Python lays out its objects in another way"
+    if not (_are_objects_as_expected() and _are_arrays_as_expected()):
+        return "this Python or this NumPy lays out its objects in another way"
+    return None
 
 
-def _is_laid_out_as_expected() -> bool:
+def _are_objects_as_expected() -> bool:
     if (list.__basicsize__, tuple.__basicsize__) != (OF_A_LIST + 16, OF_A_TUPLE):  # a wrong address must not be read
         return False
     for number in (1.5, np.float64(1.5)):
@@ -47,6 +50,21 @@ def _is_laid_out_as_expected() -> bool:
     in_list = [ctypes.c_void_p.from_address((items or 0) + 8 * i).value for i in range(2)]
     in_tuple = [ctypes.c_void_p.from_address(id(both[1]) + OF_A_TUPLE + 8 * i).value for i in range(2)]
     return in_list == in_tuple == [id(number), id(None)]
+
+
+def _are_arrays_as_expected() -> bool:
+    x = np.zeros((2, 3))
+    start = id(x)
+    if np.ndarray.__basicsize__ < DTYPE + 8 or ctypes.c_int.from_address(start + NDIM).value != x.ndim:
+        return False
+    pointers = [ctypes.c_void_p.from_address(start + offset).value for offset in (DATA, DTYPE)]
+    if pointers != [x.ctypes.data, id(x.dtype)]:
+        return False
+    for offset, expected in ((SHAPE, x.shape), (STRIDES, x.strides)):
+        numbers = ctypes.c_void_p.from_address(start + offset).value or 0
+        if tuple(ctypes.c_ssize_t.from_address(numbers + 8 * axis).value for axis in range(x.ndim)) != expected:
+            return False
+    return True
 
 
 @cache
