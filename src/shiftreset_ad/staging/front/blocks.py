@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -83,8 +84,7 @@ class Block:
         lines = [node.lineno for node in ast.walk(ast.Module(body, [])) if hasattr(node, "lineno")]
         ast.copy_location(function, ast.Pass(lineno=min(lines, default=1), col_offset=0))
         function.end_lineno, function.end_col_offset = function.lineno, 0
-        where = self._code.place
-        inside = Place(where.filename, where.of_class, True, tuple(names), where.flags)
+        inside = replace(self._code.place, is_nested=True, free=tuple(names))
         code = self._code.with_objects(inside.compiled(place(function, function)))
         return code.replace(co_name=self._code.name, co_qualname=self._code.qualname)
 

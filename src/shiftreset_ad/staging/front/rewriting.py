@@ -18,6 +18,7 @@ from shiftreset_ad.staging.front.jumps import Jumps
 from shiftreset_ad.staging.front.liveness import note_liveness
 from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
+    FUNCTIONS,
     body_of,
     bound_by,
     captured_in,
@@ -35,7 +36,7 @@ from shiftreset_ad.staging.front.refusals import (
     USES_SUPER,
 )
 from shiftreset_ad.staging.front.sites import Branch, Choice, Loop, Site
-from shiftreset_ad.staging.front.source import FUNCTIONS, FunctionNode, parameters, source_of
+from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_of
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)

@@ -24,7 +24,7 @@ __all__ = ["called", "counted", "is_staged", "negated", "refusal_of", "rewritten
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 
-_codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | RefusedError]] = {}
+_codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 
 
 def rewritten(f: Any) -> Any:
@@ -38,7 +38,7 @@ def rewritten(f: Any) -> Any:
 def refusal_of(f: FunctionType) -> str | None:
     """Why a function cannot be rewritten; None if it can."""
     found = _code_of(f)
-    return f"{found}" if isinstance(found, RefusedError) else None
+    return found if isinstance(found, str) else None
 
 
 def called(f: Any) -> Any:
@@ -84,7 +84,7 @@ def _form_if_users(f: FunctionType) -> FunctionType:
 
 def _form_of(f: FunctionType) -> FunctionType:
     code = _code_of(f)
-    if isinstance(code, RefusedError) or code is f.__code__:
+    if isinstance(code, str) or code is f.__code__:
         return f
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     closure = tuple([cells[name] for name in code.co_freevars])
@@ -100,17 +100,17 @@ def counted(f: Any) -> Any:
     return partial(counting, session.control) if f is range and session is not None else called(f)
 
 
-def _code_of(f: FunctionType) -> CodeType | RefusedError:
+def _code_of(f: FunctionType) -> CodeType | str:
     """The rewritten code of a function. An inner function of a rewritten one has it already."""
     this = sys.modules[__name__]
     if any(x is this for x in f.__code__.co_consts):
         return f.__code__
     key = id(f.__code__), id(f.__globals__)
     if key not in _codes:
-        found: CodeType | RefusedError
+        found: CodeType | str
         try:
             found = rewritten_code(f, this)
         except RefusedError as error:
-            found = error
+            found = f"{error}"  # the error itself would keep the variables of its callers
         _codes[key] = f.__code__, f.__globals__, found  # the first two are kept, so that no others get their ids
     return _codes[key][2]

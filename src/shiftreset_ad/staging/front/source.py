@@ -18,10 +18,10 @@ from operator import or_
 from types import CodeType, FunctionType
 from typing import TypeAlias
 
+from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, in_scope
 from shiftreset_ad.staging.front.refusals import RefusedError
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 FEATURES = reduce(or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names])
 MOST_FILES = 64  # whose trees are kept
 
@@ -36,20 +36,22 @@ class Place:
     of_class: str | None
     is_nested: bool
     free: tuple[str, ...]
+    imported: tuple[str, ...]  # names that the module imports: CPython reads their attributes in another way
     flags: int
 
     def compiled(self, node: ast.stmt | ast.expr) -> CodeType:
         """The code of a function, compiled at this place."""
         inner: ast.stmt = node if isinstance(node, ast.stmt) else ast.Expr(node)
-        if self.of_class is not None:
-            inner = ast.ClassDef(self.of_class, [], [], [inner], [])
         if self.is_nested:
             names = [name for name in self.free if name != "__class__"]
             inner = ast.FunctionDef("around", parameters(names), [inner], [])
+        if self.of_class is not None:  # outside, as the name of the class must stay what it is
+            inner = ast.ClassDef(self.of_class, [], [], [inner], [])
         for wrapper in ast.walk(inner):
             if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
                 vars(wrapper).setdefault("type_params", [])  # which CPython 3.12 requires
-        tree = ast.fix_missing_locations(ast.Module([ast.copy_location(inner, node)], []))
+        imports = [ast.copy_location(ast.Import([ast.alias(name)]), node) for name in self.imported]
+        tree = ast.fix_missing_locations(ast.Module([*imports, ast.copy_location(inner, node)], []))
         code: CodeType = compile(tree, self.filename, "exec", self.flags, dont_inherit=True)
         for _ in range(1 + (self.of_class is not None) + self.is_nested):
             code = next(constant for constant in reversed(code.co_consts) if isinstance(constant, CodeType))
@@ -68,10 +70,11 @@ def source_of(function: FunctionType) -> Source:
     """The source of a function. Raises RefusedError if it is not known for certain."""
     code = function.__code__
     tree = _tree_of(function)
+    imported = tuple(sorted(_imported_by(tree)))
     for node, of_class, is_nested in _functions_in(tree, None, False):
         if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>") or not _may_be(node, code):
             continue
-        place = Place(code.co_filename, of_class, is_nested, code.co_freevars, code.co_flags & FEATURES)
+        place = Place(code.co_filename, of_class, is_nested, code.co_freevars, imported, code.co_flags & FEATURES)
         if place.compiled(deepcopy(node)) == code:
             return Source(deepcopy(node), place)
     raise RefusedError(
@@ -108,6 +111,13 @@ def _functions_in(
             yield from _functions_in(child, child.name, is_nested)
         else:
             yield from _functions_in(child, of_class, is_nested)
+
+
+def _imported_by(tree: ast.Module) -> set[str]:
+    """The names that the statements of a module bind by importing."""
+    imports = [node for node in in_scope([tree]) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {name for node in imports for alias in node.names for name in bound_by([alias])}
+    return names - {"*"}
 
 
 def _may_be(node: FunctionNode, code: CodeType) -> bool:
