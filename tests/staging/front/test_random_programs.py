@@ -73,13 +73,21 @@ def check_staged(seed):
         assert close(answer, expected), f"{arguments}\n{text}\n{answer} {expected}\n{stand_in.handed_over}"
 
 
-@pytest.mark.parametrize("first", range(0, 600, 100))
+@pytest.mark.parametrize("first", range(0, 200, 50))
 def test_plain_values_go_pythons_way(first):
-    for seed in range(first, first + 100):
+    for seed in range(first, first + 50):
         check_plain(seed)
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize("first", range(0, 100, 25))
 def test_staged_values_give_the_values_of_python(first):
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 25):
+        check_staged(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 3000, 100))
+def test_many_programs(first):
+    for seed in range(first, first + 100):
+        check_plain(seed)
         check_staged(seed)

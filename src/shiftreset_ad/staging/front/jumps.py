@@ -49,12 +49,12 @@ class Jumps:
                     for branch, goes_on in zip(branches, going_on, strict=True)
                 )
                 facts(statement).answers = True
-                return done
+                return done if any(going_on) else [*done, *waiting]
             elif isinstance(statement, ast.If):
                 statement.body, statement.orelse = self.to_the_end(statement.body), self.to_the_end(statement.orelse)
             elif isinstance(statement, ast.Return):
                 facts(statement).flag = RESULT
-                return done
+                return [*done, *waiting]  # what is never reached may still bind variables
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
         return done
@@ -108,7 +108,7 @@ class Jumps:
                     exits.append(place(ast.If(compare(flag, ast.Eq(), code), [again], []), statement))
                 else:
                     facts(statement).code = BREAKS if isinstance(statement, ast.Break) else CONTINUES
-                return done
+                return [*done, *waiting]
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
         return done

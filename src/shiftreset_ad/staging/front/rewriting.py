@@ -205,12 +205,12 @@ class Rewriter(ast.NodeTransformer):
     def _choice(self, node: ast.expr, test: ast.expr, then: ast.expr, other: ast.expr, visit: Any) -> ast.expr:
         """One of two expressions; both are written down if the test is staged."""
         parts = [then, other]
-        bound = {name for name in bound_by(parts) if not name.startswith(COMPARED)}
+        bound = self._bound(parts, set()) & bound_by(parts)
         site = Choice(node.lineno, self._code, BINDS_IN_EXPRESSION if bound else self._problem(node, parts, set()))
-        cells = self._cells(node, parts, set())
+        cells = self._cells(node, parts, bound)
         parts = [part if isinstance(part, ast.Name) and part.id == VALUE else visit(part) for part in parts]
         site.blocks = tuple(
-            None if isinstance(part, ast.Name) and part.id == VALUE else Block(self._code, part, set())
+            None if isinstance(part, ast.Name) and part.id == VALUE else Block(self._code, part, bound)
             for part in parts
         )
         chosen = self._call(site, "value", load(VALUE), cells)

@@ -1,0 +1,299 @@
+"""What is handed over for a staged test: which blocks, with which state; and what is asked instead, and why."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.staging.front.random_programs import function_from
+from tests.staging.front.stand_in import written
+
+
+def check(f, *args, which=None):
+    """The stand-in and the session, if `f` gives for symbols what it gives for numbers."""
+    answer, session, stand_in = written(f, *args, which=which)
+    expected = f(*args)
+    np.testing.assert_allclose(answer, expected)
+    return stand_in, [refusal.reason for refusal in (*session.refusals.values(), *session.asked.values())]
+
+
+def handed_over(f, *args, which=None):
+    """What is handed over, if nothing is asked."""
+    stand_in, reasons = check(f, *args, which=which)
+    assert (stand_in.questions, reasons) == (0, [])
+    return stand_in.handed_over
+
+
+def reason(f, *args, which=None):
+    """The one reason why something is asked."""
+    stand_in, reasons = check(f, *args, which=which)
+    assert stand_in.questions
+    (found,) = reasons
+    return found
+
+
+def test_a_loop_carries_what_lives_on():
+    def newton(a):
+        x, rounds = a, 0
+        while abs(x * x - a) > 1e-12:
+            better = (x + a / x) / 2
+            x = better
+            rounds += 1
+        return x, rounds
+
+    assert handed_over(newton, 2.0) == ["while_loop of 2"]
+
+
+def test_a_round_under_a_flag_is_handed_over_after_the_first_one():
+    def newton(a):
+        x = a
+        for _ in range(100):
+            better = (x + a / x) / 2
+            if abs(better - x) < 1e-10:
+                return better
+            x = better
+        return math.nan
+
+    assert [handed_over(newton, a)[:3] for a in (2.0, 50.0)] == [["cond", "cond", "while_loop of 4"]] * 2
+
+
+def test_a_range_of_staged_length_is_one_loop():
+    def power(x, n):
+        y = 1.0
+        for _ in range(n):
+            y = y * x
+        return y
+
+    assert [handed_over(power, 2.0, n) for n in (0, 1, 9)] == [["while_loop of 2"]] * 3
+
+
+def test_ranges_have_the_lengths_of_python():
+    for step in (1, 2, 3, -1, -2, -3):
+        loop = f"    for i in range(start, stop, {step}):\n        s = s + i\n"
+        f = function_from(f"def f(start, stop):\n    s = 0\n{loop}    return s\n")
+        for start in range(-4, 5):
+            for stop in range(-4, 5):
+                handed_over(f, start, stop)
+
+
+def test_a_branch_joins_what_lives_on():
+    def f(x, y):
+        if x > y:
+            z = x - y
+            w = 2 * z
+        else:
+            w = x if y > 0 else 2 * x
+            z = -w
+        return z
+
+    for x, y in ((3.0, 1.0), (1.0, 2.0), (-1.0, 2.0), (-3.0, -2.0)):
+        assert handed_over(f, x, y) == ["cond"] * 2
+
+
+def test_a_return_under_a_test_takes_the_rest_with_it():
+    def f(x):
+        if x > 2:
+            return x
+        y = x * x
+        if y > 1:
+            if x < 0:
+                return -y
+        else:
+            y = y + 1
+        return y / 2
+
+    for x in (3.0, -2.0, 1.5, 0.5):
+        assert handed_over(f, x) == ["cond"] * 3
+
+
+def test_functions_that_are_called_are_written_down_too():
+    def soft(x, cut):
+        return x - cut if x > cut else 0.0 * x
+
+    class Model:
+        def __init__(self, cut):
+            self.cut = cut
+
+        def step(self, x):
+            return soft(x, self.cut) + (1.0 if x > 5 else 2.0)
+
+        def __call__(self, x):
+            return self.step(x)
+
+    model = Model(1.0)
+
+    def f(x):
+        inner = lambda y: model(y) if y > 0 else -y  # noqa: E731
+        return model.step(x) + inner(x)
+
+    for x in (3.0, -1.0, 9.0):
+        assert handed_over(f, x) == ["cond"] * 5
+
+
+def test_an_inner_function_sees_the_state_of_the_round():
+    def f(x):
+        def half():
+            return x / 2
+
+        def shrink():
+            nonlocal x
+            x = half() - 1
+            return x
+
+        rounds = 0
+        while shrink() > 1:
+            rounds += 1
+            x = x if rounds < 3 else half()
+        return x, rounds
+
+    assert handed_over(f, 100.0) == ["while_loop of 3", *["cond"] * 4]
+
+
+def test_arrays_and_lists_are_gone_over_by_a_staged_index():
+    def first_above(xs, y):
+        found = -1.0
+        for x in xs:
+            if x > y:
+                found = x
+                break
+        return found
+
+    xs = [1.0, 4.0, 2.0, 8.0]
+    for y in (0.0, 3.0, 5.0, 9.0):
+        for over in (xs, np.array(xs)):
+            assert "while_loop of 3" in handed_over(first_above, over, y)
+            assert "while_loop of 3" in handed_over(first_above, over, y, which={1})
+
+
+def test_a_variable_without_a_value_is_asked_for_until_it_has_one():
+    def f(x):
+        while x > 1:
+            half = x / 2
+            x = half - 0.1
+        return half
+
+    assert "'half' has no value before the loop" in reason(f, 100.0)
+    stand_in, _ = check(f, 100.0)
+    assert (stand_in.questions, stand_in.handed_over) == (1, ["while_loop of 2"])
+
+    def g(x):
+        if x > 1:
+            half = x / 2
+        return x if x < 1 else half
+
+    assert "'half' has a value in one branch only" in reason(g, 3.0)
+
+
+def effects():
+    kept, table, holder = [], {"n": 0}, type("Holder", (), {"n": 0})()
+    array = np.zeros(2)
+
+    def note(x):
+        kept.append(1)
+        return x
+
+    def by_append(x):
+        while x > 1:
+            kept.append(2)
+            x = x / 2
+        return x
+
+    def by_function(x):
+        return note(x) if x > 1 else x
+
+    def by_item(x):
+        if x > 1:
+            table["n"] += 1
+        return x
+
+    def by_attribute(x):
+        if x > 1:
+            holder.n += 1
+        return x
+
+    def by_array(x):
+        if x > 1:
+            array[0] += 1.0
+        return x
+
+    return [by_append, by_function, by_item, by_attribute, by_array]
+
+
+@pytest.mark.parametrize("f", effects(), ids=lambda f: f.__name__)
+def test_a_block_with_an_effect_is_asked(f):
+    assert "which is seen outside of the block" in reason(f, 3.0)
+
+
+def recursion(x):
+    return x if x < 1 else recursion(x / 2) + 1
+
+
+def with_jump(x):
+    for _ in range(3):
+        with np.errstate():
+            if x > 2:
+                break
+        x = x + 1
+    return x
+
+
+def over_iterator(x):
+    for y in iter([1.0, 2.0, 3.0]):
+        if y > x:
+            break
+        x = x + y
+    return x
+
+
+def over_unlike(x):
+    for y in [1.0, 2, np.float32(3.0)]:
+        if y > x:
+            break
+        x = x + y
+    return x
+
+
+def binds(x):
+    return y + 1 if x > 0 and (y := x * x) > 1 else x
+
+
+def deletes(x):
+    y = x
+    if x > 0:
+        del y
+    return x
+
+
+class Base:
+    def go(self, x):
+        return x
+
+
+class Derived(Base):
+    def go(self, x):
+        if x > 0:
+            x = super().go(x) + 1
+        return x
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (recursion, "the function calls itself under this test"),
+        (with_jump, "leaves a `with`, `try` or `match` statement"),
+        (over_iterator, "the loop goes over a list_iterator"),
+        (over_unlike, "the items of the loop are of different types or shapes"),
+        (binds, "binds a variable by `:=`"),
+        (deletes, "deletes a variable"),
+        (Derived().go, r"uses `super()`"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_cannot_be_written_down_is_asked_with_its_reason(f, said):
+    assert said in reason(f, 1.5)
+
+
+def test_the_reason_has_the_line():
+    _, session, _ = written(recursion, 3.0)
+    (refusal,) = session.refusals.values()
+    assert str(refusal).endswith(f"({__file__}:{recursion.__code__.co_firstlineno + 1})")
