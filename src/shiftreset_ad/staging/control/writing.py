@@ -175,6 +175,10 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
     step.answers = [trace.keep(unstaged(x)) for x in step.results[-1]]
     trace.block.steps.append(step)
     Execution(trace).control(step, trace.values)
+    for place in step.answers:
+        value = trace.values[place]
+        if type(value) is ndarray and not value.flags.writeable:  # a constant, of which the function gives a copy
+            trace.values[place] = value.copy("K")
     answers = [Staged(trace, place) for place in step.answers]
     for answer in answers:
         trace.protect(answer.inside, "is the answer of a loop or a branch")
