@@ -51,7 +51,7 @@ class NumF(ArrayNumber):
         self.tag = tag
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
-        if not is_linear_in_list(rule, args):
+        if (form is not None and not form.has_list) or not is_linear_in_list(rule, args):
             return by_linear_maps(self, rule, args, kwargs, form)
         tag, xs, rest = self.tag, args[0], args[1:]
         x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in xs]
@@ -60,9 +60,9 @@ class NumF(ArrayNumber):
 
     @staticmethod
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
-        if len(active) == 1 and not issubclass(type(answer), SEQUENCES):
+        if len(active) == 1 and (type(answer) is ndarray or not issubclass(type(answer), SEQUENCES)):
             ((x, linear_map),) = active
-            if is_view(answer, x.primal):
+            if (type(answer) is not ndarray or answer.base is not None) and is_view(answer, x.primal):
                 return attended(view(x, answer, linear_map.pushforward), tag)
             return attended(number(answer, linear_map.pushforward(x.tangent), tag, x.tangent), tag)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
@@ -125,11 +125,15 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
 
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
-    array = y_dot if type(y_dot) is ndarray else rows_of(y_dot)
-    is_usual = type(y) is ndarray and array is not None and y.dtype is array.dtype is FLOAT64
-    if x_dot is not None and (not is_usual or y_dot is x_dot or array.base is not None or array is rows_of(x_dot)):
+    array, shape = y_dot, None
+    if type(y_dot) is ndarray:
+        shape = y_dot.shape
+    elif (rows := rows_of(y_dot)) is not None and rows is not rows_of(x_dot):
+        array, shape = rows, rows.shape[1:]
+    is_usual = shape is not None and type(y) is ndarray and y.dtype is array.dtype is FLOAT64
+    if x_dot is not None and (not is_usual or y_dot is x_dot or array.base is not None):
         y_dot = unshared(y_dot, x_dot)
-    if not is_usual or y.shape != (array.shape if array is y_dot else array.shape[1:]):
+    if not is_usual or y.shape != shape:
         if not is_inexact(y):
             return y
         y_dot = conform(y_dot, y)

@@ -109,8 +109,8 @@ class Held:
 
     def counted(self, x: Accumulator) -> Any:
         """Where the adjoint counts; None means everywhere."""
-        if self.whole is not ZERO and self.mask is None:
-            return None
+        if self.whole is not ZERO and (self.mask is None or not self.indices):
+            return self.mask
         mask = np.zeros(shape_of(x.primal), bool) if self.mask is None else self.mask
         if type(mask) is ndarray:
             mask = mask.copy()

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
-from shiftreset_ad.rules.masked import Choice, where_chosen
+from shiftreset_ad.rules.masked import Choice, selected, where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
@@ -20,16 +21,23 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y), (
         LinearMap(
-            lambda x_dot: np.where(condition, x_dot, np.zeros(shape_of(y), dtype_of(x_dot))),
+            lambda x_dot: chosen_beside(condition, x_dot, y),
             lambda z_bar: where_chosen(condition, z_bar),
             moves=True,
         ),
         LinearMap(
-            lambda y_dot: np.where(condition, np.zeros(shape_of(x), dtype_of(y_dot)), y_dot),
+            lambda y_dot: chosen_beside(np.logical_not(condition), y_dot, x),
             lambda z_bar: where_chosen(np.logical_not(condition), z_bar),
             moves=True,
         ),
     )
+
+
+def chosen_beside(condition: Any, x_dot: Tangent, y: Any) -> Any:
+    """The tangent where the condition holds, and zero where `y`, a constant, is chosen."""
+    if shape_of(y) in ((), shape_of(condition)):
+        return selected(condition, x_dot)
+    return np.where(condition, x_dot, np.zeros(shape_of(y), dtype_of(x_dot)))
 
 
 @dispatched
