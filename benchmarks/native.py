@@ -21,6 +21,7 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from cases import network, rosenbrock
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -92,7 +93,7 @@ PROGRAMS: dict[str, tuple[Callable[[float], Any], float]] = {
 }
 
 
-def of(f: Callable[[float], Any], x: float) -> tuple[Native, Any, str]:
+def of(f: Callable[[Any], Any], x: Any) -> tuple[Native, Any, str]:
     """The native code of a function, its steps by NumPy, and their source."""
     trace = Trace(LONGEST_NATIVE)
     outputs = [f(Staged(trace, trace.place_for(x)))]  # type: ignore[arg-type]
@@ -145,10 +146,43 @@ def against_gcc(folder: Path) -> Table:
         entry, (run, _) = native.entry(), by_gcc(source, folder)
         assert math.isclose(run(x, 1), f(x), rel_tol=1e-12), name
         programs = {"steps": lambda s=steps, x=x: s([x]), "native": lambda e=entry, x=x: e(x)}
-        times = best_of(7, programs | {"g++": lambda r=run, x=x: r(x, REPEATS)})
+        times = best_of(25, programs | {"g++": lambda r=run, x=x: r(x, REPEATS)})
         times["g++"] /= REPEATS
         figures = [f"{times[kind] * 1e6:.3g}" for kind in ("steps", "native", "g++")]
         table.add_row(name, *figures, f"{times['native'] / times['g++']:.2f}", f"{entry(x) == steps([x])}")
+    return table
+
+
+def with_arrays() -> Table:
+    """Second derivatives on arrays. NumPy by hand is in benchmarks/staging.py."""
+    rng = np.random.default_rng(0)
+    batch, direction = rng.normal(size=(20, 4)), rng.normal(size=49)
+    functions: dict[str, tuple[Callable[[Any], Any], Any]] = {
+        "Hessian times a vector, network of 49": (
+            lambda p: sr.hvp(lambda p: network(np, p, batch), (p,), (direction,)),
+            rng.normal(size=49),
+        ),
+        "Hessian times a vector, Rosenbrock of 1000": (
+            lambda x: sr.hvp(lambda x: rosenbrock(np, x), (x,), (np.ones(1000),)),
+            rng.normal(size=1000),
+        ),
+        "gradient of tanh(x) * x of 10": (sr.grad(lambda x: np.sum(np.tanh(x) * x)), rng.normal(size=10)),
+        "polynomial of 10,000": (lambda x: x * x * x - 2.0 * x * x + 3.0 * x - 1.0, rng.normal(size=10_000)),
+    }
+    table = Table("arrays", "plain, us", "steps by NumPy", "native", "a staged call")
+    for name, (f, x) in functions.items():
+        native, steps, _ = of(f, x)
+        entry, staged = native.entry(), sr.staged(f)
+        for _ in range(4):
+            staged(x)
+        programs: dict[str, Callable[[], Any]] = {
+            "plain": lambda f=f, x=x: f(x),
+            "steps": lambda s=steps, x=x: s([x]),
+            "native": lambda e=entry, x=x: e(x),
+            "call": lambda s=staged, x=x: s(x),
+        }
+        assert np.array_equal(entry(x)[0], steps([x])[0])
+        table.add_row(name, *(f"{seconds * 1e6:.3g}" for seconds in best_of(15, programs).values()))
     return table
 
 
@@ -164,7 +198,7 @@ def calls() -> Table:
         "a function of Python's": lambda: (lambda x: x * 2.0)(1.0),
     }
     table = Table("one call", "us")
-    for name, seconds in best_of(7, programs).items():
+    for name, seconds in best_of(15, programs).items():
         table.add_row(name, f"{seconds * 1e6:.3g}")
     return table
 
@@ -202,5 +236,5 @@ if __name__ == "__main__":
         raise SystemExit("g++ is needed")
     with tempfile.TemporaryDirectory() as made:
         of(lambda x: x, 1.0)[0].entry()  # LLVM starts
-        for show in (lambda: against_gcc(Path(made)), calls, lambda: compiling(Path(made))):
+        for show in (lambda: against_gcc(Path(made)), with_arrays, calls, lambda: compiling(Path(made))):
             Console(width=120).print(show())

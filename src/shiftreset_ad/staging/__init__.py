@@ -11,6 +11,7 @@
     its arguments, which must stay as it is; `parts` says what such things consist of.
 *   `python/`: `generation` makes a Python function of the steps; `elimination` leaves out steps; `lowering` replaces
     steps by quicker ones; `control` prints loops and branches, and `uses` says which values their frames keep.
+*   `native/`: steps become native code, where `llvmlite` is installed.
 """
 
 from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged

@@ -260,8 +260,9 @@ def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     A function that cannot be staged runs as it is from then on, with a `StagingWarning` that says why: it draws random
     numbers, writes to its arguments or to things that others see, or reads a value that differs each time. A new
     `staged(f)` begins again. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
-    `debug()`, `f` itself runs. The property `sources` has the steps as Python. Raises TypeError if `f` cannot be
-    called, and otherwise only the errors of `f`. Wang et al. 2019, section 4.
+    `debug()`, `f` itself runs. The property `sources` has the steps as Python. With the extra `native`, steps become
+    native code where they can, with the same bits; the property `llvm` has the code, or the reason why there is none.
+    Raises TypeError if `f` cannot be called, and otherwise only the errors of `f`. Wang et al. 2019, section 4.
 
     >>> import numpy as np
     >>> from shiftreset_ad import grad
