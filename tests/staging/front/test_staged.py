@@ -1,6 +1,8 @@
 """What is handed over for a staged test: which blocks, with which state; and what is asked instead, and why."""
 
 import math
+from array import array
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -149,6 +151,14 @@ def test_an_inner_function_sees_the_state_of_the_round():
     assert handed_over(f, 100.0) == ["while_loop of 3", *["cond"] * 4]
 
 
+def test_the_elements_of_comprehensions_are_written_down():
+    def f(x):
+        clipped = [y if y > 0 else 0.0 * y for y in (x, -x)]
+        return sum(clipped) + sum(2 * y if y > x else y for y in clipped)
+
+    assert handed_over(f, 3.0) == ["cond"] * 4
+
+
 def test_arrays_and_lists_are_gone_over_by_a_staged_index():
     def first_above(xs, y):
         found = -1.0
@@ -186,7 +196,7 @@ def test_a_variable_without_a_value_is_asked_for_until_it_has_one():
 
 def effects():
     kept, table, holder = [], {"n": 0}, type("Holder", (), {"n": 0})()
-    array = np.zeros(2)
+    zeros = np.zeros(2)
 
     def note(x):
         kept.append(1)
@@ -213,10 +223,33 @@ def effects():
 
     def by_array(x):
         if x > 1:
-            array[0] += 1.0
+            zeros[0] += 1.0
         return x
 
-    return [by_append, by_function, by_item, by_attribute, by_array]
+    space = SimpleNamespace(n=0, counts=array("d", [0.0]))
+
+    class Counting:
+        @property
+        def half(self):
+            holder.n += 1
+            return 0.5
+
+    counting = Counting()
+
+    def by_namespace(x):
+        if x > 1:
+            space.n += 1
+        return x
+
+    def by_compact_array(x):
+        if x > 1:
+            space.counts[0] += 1.0
+        return x
+
+    def by_property(x):
+        return x * counting.half if x > 1 else x
+
+    return [by_namespace, by_compact_array, by_property, by_append, by_function, by_item, by_attribute, by_array]
 
 
 @pytest.mark.parametrize("f", effects(), ids=lambda f: f.__name__)

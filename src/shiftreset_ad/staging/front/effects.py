@@ -6,13 +6,16 @@ functions that it calls see, and the lists, dicts, sets, arrays and instances in
 
 from __future__ import annotations
 
+import logging
+from array import array as compact_array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, cached_property, partial
 from operator import is_
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
@@ -20,9 +23,12 @@ from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.trace import identical
 
+CACHE = type(cache(lambda: None))
 MOST = 20_000  # things that are looked at
 PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(...)}
-CONTAINERS = (dict, list, set, deque, bytearray)
+CONTAINERS = (dict, list, set, deque)
+WRAPPERS = (MethodType, partial, property, staticmethod, classmethod, cached_property, CACHE)
+PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fget", "fset")
 MISSING = object()
 OURS = f"{__name__.partition('.')[0]}."
 
@@ -58,30 +64,29 @@ class Effects:
         return None
 
     def _look_at(self, name: str, x: Any) -> None:
-        if type(x).__module__.startswith(OURS):
-            return  # a number, or a staged value
+        if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
+            return  # a logger changes, and that does not matter; a number, or a staged value, has nothing else in it
         if isinstance(x, FunctionType):
             self._look_at_function(x)
-        elif isinstance(x, CONTAINERS):
-            self._has(name, partial(_parts, x))
+        elif isinstance(x, WRAPPERS):
+            self._waiting += [(name, getattr(x, part, None)) for part in PARTS]
+        elif isinstance(x, ndarray | compact_array | bytearray | memoryview):
+            array = np.asarray(x)
+            if array.flags.writeable:
+                self._arrays.append((name, array, array.copy()))
         elif isinstance(x, tuple | frozenset):
             self._waiting += [(name, part) for part in x]
-        elif isinstance(x, ndarray):
-            if x.flags.writeable:
-                self._arrays.append((name, x, x.copy()))
-        elif isinstance(x, MethodType):
-            self._waiting += [(name, x.__func__), (name, x.__self__)]
-        elif isinstance(x, partial):
-            self._waiting += [(name, x.func), (name, x.args), (name, x.keywords)]
         elif isinstance(x, ModuleType):
             if is_of_the_user(x.__name__, getattr(x, "__file__", None)):
                 self._has(name, lambda: list(vars(x).values()), enters=False)
         elif isinstance(x, type):
             if is_of_the_user(x.__module__):
                 self._has(name, lambda: list(vars(x).values()))
+        elif isinstance(x, CONTAINERS):
+            self._has(name, partial(_parts, x))
         elif hasattr(type(x), "__next__"):
             self.problem = FOREIGN_ITERATOR.format(kind=type(x).__name__)
-        elif is_of_the_user(type(x).__module__):
+        if not isinstance(x, FunctionType | ModuleType | type) and (_attributes(x) or type(x).__module__ != "builtins"):
             self._has(name, partial(_attributes, x))
             self._waiting.append((name, type(x)))
 

@@ -90,6 +90,8 @@ def _before_loop(loop: ast.While | ast.For, ends: _Ends) -> Names:
     head = after | (frozenset({flag}) if flag else frozenset()) | ends.always
     if isinstance(loop, ast.While):
         head |= _read(loop.test)
+    else:
+        head |= _read(loop.target)
     bound = _killed(loop) if isinstance(loop, ast.For) else frozenset()
     while True:
         again = head | (_before(loop.body, _Ends(head, ends.after, head, ends.always)) - bound)

@@ -186,7 +186,7 @@ class Rewriter(ast.NodeTransformer):
         return self._comprehension(node, ["key", "value"])
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return node
+        return self._comprehension(node, ["elt"])
 
     def test(self, node: ast.expr) -> ast.expr:
         """An expression of which only the truth matters. Python asks each operand of `and` and `or` once."""
@@ -245,8 +245,7 @@ class Rewriter(ast.NodeTransformer):
 
     def _bound(self, parts: Sequence[ast.AST], flags: set[str]) -> set[str]:
         """The variables of the frame that may have another value after these parts."""
-        rebound = self._rebound if has(parts, ast.Call) else set()
-        names = (bound_by(parts) | rebound) & (self._visible | self._globals)
+        names = (bound_by(parts) | self._rebound) & (self._visible | self._globals)
         return {name for name in names if not name.startswith(COMPARED)} | flags
 
     def _problem(self, node: ast.AST, parts: Sequence[ast.AST], bound: set[str]) -> str | None:
