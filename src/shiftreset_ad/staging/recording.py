@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -27,8 +28,16 @@ DIFFERS = (
 )
 
 
-def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Way | None, str | None]:
-    """The way that the function takes for these arguments, or the reason why there is none."""
+def recorded(
+    f: Callable[..., Any],
+    call: StagedCall,
+    expected: Any,
+    around: Callable[[Trace], AbstractContextManager[Any]] = nullcontext,
+) -> tuple[Way | None, str | None]:
+    """The way that the function takes for these arguments, or the reason why there is none.
+
+    The function runs in the context `around` the trace.
+    """
     trace = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
@@ -42,7 +51,8 @@ def recorded(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Wa
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt = partial(adopted, trace)
     try:
-        returned = f(*args, **kwargs)
+        with around(trace):
+            returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, trace.refusal
         kept = {**_outer(expected, returned), **places}

@@ -19,7 +19,8 @@ from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
-from shiftreset_ad.staging.recording import DIFFERS, agree, recorded
+from shiftreset_ad.staging.forms import recorded_in_a_form
+from shiftreset_ad.staging.recording import DIFFERS, agree
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM
 from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
@@ -199,7 +200,7 @@ class StagedFunction(Generic[P, Y]):
                 return answer
             if problem is None:
                 with of_function.without_caching(), of_arguments.without_caching():
-                    way, problem = recorded(f, call, answer)
+                    way, problem = recorded_in_a_form(f, call, answer)
                 if (effect := watch.effect()) is not None:
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect

@@ -1,0 +1,40 @@
+"""A function is recorded as it is, and in its rewritten form if it asks for values: then control is written down.
+
+A branch or a loop that cannot be written down asks, and the recording starts again. If the rewritten form cannot be
+recorded at all, the record of the function as it is remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from shiftreset_ad.staging.front.refusals import Refusal
+from shiftreset_ad.staging.front.running import rewritten
+from shiftreset_ad.staging.front.session import Session
+from shiftreset_ad.staging.front.writing import Writing
+from shiftreset_ad.staging.recording import recorded
+from shiftreset_ad.staging.seen.keys import StagedCall
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.ways import Way
+
+
+def recorded_in_a_form(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Way | None, str | None]:
+    """The way that the function takes for these arguments, or the reason why there is none."""
+    found = recorded(f, call, expected)
+    form = rewritten(f)
+    if form is f or (found[0] is not None and not found[0].answers):
+        return found
+    refusals: dict[Any, Refusal] = {}
+
+    def opened(trace: Trace) -> AbstractContextManager[None]:
+        return Session(Writing(trace), refusals).opened()
+
+    while True:
+        known = len(refusals)
+        way, _ = recorded(form, call, expected, opened)
+        if way is not None:
+            return way, None
+        if len(refusals) == known:
+            return found

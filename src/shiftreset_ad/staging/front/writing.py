@@ -1,0 +1,79 @@
+"""The control of a recording: staged branches and loops become those of `cond` and `while_loop`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.modes.stacks import Stack
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.staging.control.combinators import cond, while_loop
+from shiftreset_ad.staging.control.gathering import indexable
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
+
+UNLIKE = object()
+
+
+class Writing:
+    """What the front end knows of the values of a trace."""
+
+    error: type[Exception] = UnstageableError
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def is_staged(self, x: Any) -> bool:
+        value = _value(x)
+        return type(value) is Staged and not shape_of(value)
+
+    def is_staged_array(self, x: Any) -> bool:
+        value = _value(x)
+        return type(value) is Staged and bool(shape_of(value))
+
+    def type_of(self, x: Any) -> type:
+        value = _value(x)
+        return type(value.inside if type(value) is Staged else value)
+
+    def refuse(self, reason: str) -> NoReturn:
+        self._trace.refuse(reason)
+
+    def truth(self, x: Any) -> Any:
+        value = _value(x)
+        if type(value) is not Staged:
+            return bool(value)
+        return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
+
+    def items(self, items: Any) -> Callable[[Any], Any] | None:
+        if isinstance(items, list | tuple):
+            if not items or len({self._likeness(item) for item in items}) > 1 or self._likeness(items[0]) is UNLIKE:
+                return None
+            kind = self.type_of(items[0])
+            stack = indexable(np.stack(items), self._trace)
+            return (lambda i: stack[i].item()) if kind in (float, int, bool, complex) else (lambda i: stack[i])
+        array = indexable(items, self._trace)
+        return lambda i: array[i]
+
+    def _likeness(self, x: Any) -> Any:
+        """What two items must have in common to be parts of one array."""
+        if not isinstance(x, Staged | Number | ndarray | np.generic | float | int | complex):
+            return UNLIKE
+        return self.type_of(x), shape_of(x), dtype_of(x)
+
+    def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
+        return cond(self.truth(pred), true_fun, false_fun)
+
+    def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+        return while_loop(lambda state: self.truth(cond_fun(state)), body_fun, init)
+
+
+def _value(x: Any) -> Any:
+    """The value of a number at the oldest level. A stack has no single value."""
+    while isinstance(x, Number) and not isinstance(x, Stack):
+        x = x.primal
+    return x
