@@ -3,8 +3,8 @@
 Each step is written once, over each library's own NumPy, and a chain of steps is differentiated. Its time is divided by
 the number of steps: microseconds for a step, with all the operations that it names. NumPy's column is the function
 itself, without a derivative. The second order is a Hessian times a vector. PyTorch and JAX, which is timed operation by
-operation, take part where they are installed. The libraries take turns, and the shortest run counts: a run is so short
-that some meet no other process. With names of families, `... operations.py joins products`, only these are measured.
+operation, take part where they are installed. The libraries take turns, and the shortest run counts, by the time of the processor:
+a run is so short that some meet no other process. With names of families, `... operations.py joins products`, only these are measured.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ FAMILIES = [
     Step("linalg", "inv and a product", lambda np, x, c: np.linalg.inv(c + x) * c, matrices=True),
     Step("choices", "where", lambda np, x, c: np.where(c > 0.5, x, c)),
     Step("choices", "maximum", lambda np, x, c: np.maximum(x, c)),
+    Step("choices", "clip", lambda np, x, c: np.clip(x, 0.2, 0.8)),
     Step("writes in place", "y = x.copy(); y[1:] = x[:-1]", overwritten, writes=True),
     Step("writes in place", "y = x * c; y[1:] += x[:-1]", added_to, writes=True),
 ]
@@ -169,9 +170,9 @@ def shortest(programs: dict[str, Program]) -> dict[str, float]:
     while min(spent.values()) < SECONDS:
         for name, program in programs.items():
             if spent[name] < SECONDS:
-                start = time.perf_counter()
+                start = time.process_time()
                 program()
-                seconds = time.perf_counter() - start
+                seconds = time.process_time() - start
                 least[name], spent[name] = min(least[name], seconds), spent[name] + seconds
     return least
 
