@@ -3,8 +3,9 @@
 Each step is written once, over each library's own NumPy, and a chain of steps is differentiated. Its time is divided by
 the number of steps: microseconds for a step, with all the operations that it names. NumPy's column is the function
 itself, without a derivative. The second order is a Hessian times a vector. PyTorch and JAX, which is timed operation by
-operation, take part where they are installed. The libraries take turns, and the shortest run counts, by the time of the processor:
-a run is so short that some meet no other process. With names of families, `... operations.py joins products`, only these are measured.
+operation, take part where they are installed. The libraries take turns, and the shortest run counts, by the time of the
+processor: a run is so short that some meet no other process. With names of families, `... operations.py joins
+products`, only these are measured.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def selected(mask: Any, values: Any) -> Any:
         or values.shape != mask.shape
     ):
         return np.where(mask, values, 0.0)
-    if values.size > FEW:  # by their bits: to choose takes ten times as long where the processor cannot guess the mask
+    if values.size > FEW:  # by their bits: to choose takes far longer where the processor cannot guess the mask
         bits = np.negative(mask.view(INT8)).astype(INT64)  # all bits, or none
         bits &= values.view(INT64)
         return bits.view(FLOAT64)
