@@ -71,7 +71,7 @@ ELEMENTWISE = {
 }
 OTHERS = {
     "functions": (lambda x: np.exp(x) * np.tanh(x) + np.sin(x), A),
-    "functions of views": (lambda x: np.exp(x.T) + np.cos(x[:, ::-1].T), A),
+    "functions of views": (lambda x: np.exp(x.T) + np.cos(x[:, ::2].T)[:1], A),
     "functions of broadcast rows": (lambda x, v: np.arctan2(x, v) + np.maximum(x, 0.1), A, V),
     "a long function": (np.exp, RNG.normal(size=1003)),
     "sum": (lambda x: np.sum(x * x), C),
@@ -248,6 +248,7 @@ def test_arguments_may_be_written_to_between_calls():
         (lambda x: x[np.argmax(x) :], V, "argmax gives a int64"),
         (lambda x: np.where(x > 0), V, "numpy.where"),
         (lambda x: S @ x, RNG.normal(size=(4, 2)), "stacks of matrices"),
+        (lambda x: np.exp(x[::-1]), V, r"numpy\.exp of a reversed array"),
         (lambda x: x[RNG.permutation(100)], RNG.normal(size=100), "many single elements"),
     ],
 )

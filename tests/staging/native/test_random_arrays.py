@@ -29,6 +29,7 @@ OF_ONE = (
     lambda x: x**2 + 1.0,
     lambda x: abs(x) ** 0.5,
     lambda x: np.sin(x)[:, ::-1],
+    lambda x: np.exp(-abs(x.T))[1:2] * x,
     lambda x: x.reshape(2, -1).reshape(N, N),
     lambda x: x.T.ravel().reshape(N, N),
     lambda x: x - np.mean(x, axis=0),

@@ -128,6 +128,8 @@ class _Step:
         lengths, strides = merged(self.answer.shape, [broadcast(x.layout, self.answer.shape) for x in operands])
         if not lengths:
             lengths, strides = [1], [[8] for _ in operands]
+        if any(stride < 0 for of in strides for stride in of):  # NumPy may copy first, and then round in another way
+            refuse(f"{name_in_program(ufunc)} of a reversed array has no native form")
         outer = tuple(lengths[:-1])
         rows = {i: Operand(x.address, Layout(outer, tuple(strides[i][:-1]), 8), DOUBLE) for i, x in enumerate(operands)}
         turn = Round(self.code, outer, rows, {})
