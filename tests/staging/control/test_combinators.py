@@ -1,8 +1,10 @@
 """`cond`, `while_loop`, `fori_loop`, `scan`: plain Python anywhere, loops and branches in a staged function."""
 
+import gc
 import math
 import re
 import warnings
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -177,6 +179,19 @@ def test_scan_in_derivatives():
         sources(g, (0.3, xs), (0.7, xs * 2.0))
 
 
+def test_nothing_is_kept_alive():
+    f = staged(grad(lambda u, n: np.sum(fori_loop(0, n, lambda i, v: cond(i > 1, np.sin, np.cos, v) * u, u))))
+    gc.disable()
+    try:
+        for _ in range(3):
+            u = np.ones(1000)
+            argument, answer = weakref.ref(u), weakref.ref(f(u, 3))
+            del u
+            assert (argument(), answer()) == (None, None)
+    finally:
+        gc.enable()
+
+
 def test_scan_of_trees():
     def f(w, xs):
         (c, d), ys = scan(
@@ -252,20 +267,50 @@ def test_branches_of_other_shapes_or_structures_are_refused():
     assert "the branches of cond answer an array of shape (2,)" in refused(f, (u,), (-u,))
 
 
+def test_a_round_that_changes_a_variable_is_refused():
+    """The body runs once, so a count of its calls would be wrong for another number of rounds."""
+
+    def f(x, n):
+        count = 0
+
+        def body(i, y):
+            nonlocal count
+            count += 1
+            return y * x
+
+        return fori_loop(0, n, body, x) * count
+
+    def g(x, n):
+        left = []
+        return fori_loop(0, n, lambda i, y: left.append(i) or y * x, x) * len(left)
+
+    assert "changes 'count', which is outside of it" in refused(f, (3.0, 2), (3.0, 3))
+    assert "changes 'left', which is outside of it" in refused(g, (3.0, 2), (3.0, 3))
+
+
+class Box:
+    content = None
+
+    def put(self, x):
+        self.content = x
+        return 0.0
+
+
 def test_a_value_of_a_round_that_leaks_is_refused():
     def f(x):
-        left = []
-        y = fori_loop(0, 3, lambda i, y: left.append(y * 2.0) or y * 0.5, x)
-        return y + left[-1]
+        box = Box()
+        y = fori_loop(0, 3, lambda i, y: box.put(y * 2.0) + y * 0.5, x)
+        return y + box.content
 
     assert "used outside of" in refused(f, (3.0,), (4.0,))
 
 
 def test_a_value_of_a_branch_that_leaks_is_refused():
     def f(x):
-        left = [x]
-        y = cond(x > 0.0, lambda: left.append(x * 2.0) or x, lambda: x)
-        return y + left[-1]
+        box = Box()
+        box.put(x)
+        y = cond(x > 0.0, lambda: box.put(x * 2.0) + x, lambda: x)
+        return y + box.content
 
     g = staged(f)
     with pytest.warns(StagingWarning, match="used outside of"):

@@ -7,13 +7,15 @@ carries one, the control is recorded as a step with blocks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.gathering import gathered, indexable
 from shiftreset_ad.staging.control.kinds import kind_of, staged_inside
@@ -52,7 +54,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         return body
 
     trace = pred._trace
-    answers = carried_out(ForkWay(trace, pred, []), [branch("true_fun"), branch("false_fun")], [])
+    answers = carried_out(ForkWay(trace, pred, WeakSet()), [branch("true_fun"), branch("false_fun")], [])
     return found[0].with_leaves(answers)
 
 
@@ -116,7 +118,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: i
             ys.append(trees.flatten(y))
         return carry, trees.unflatten(ys[0][1], [np.stack(parts) for parts in zip(*[y for y, _ in ys], strict=True)])
     leaves = [indexable(leaf, trace) for leaf in leaves]
-    answers: list[Any] = []
+    answers: list[Any] = [0, [], None]
 
     def body(state: Any) -> Any:
         i, carry = state
@@ -184,17 +186,40 @@ class Structure:
         for i, (leaf, known) in enumerate(zip(whole, self._all, strict=True)):
             if (i in self._places) != isinstance(leaf, CARRIED) or (i not in self._places and leaf is not known):
                 self._trace.refuse(f"{self._name} has {known!r:.40}, and then {leaf!r:.40}")
-        return [whole[i] for i in self._places]
+        return [0.0 if whole[i] is ZERO else whole[i] for i in self._places]
 
 
 def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """The answer of a user's function. Its errors are no errors of the program: the block may never be reached."""
+    """The answer of a user's function. Its errors are no errors of the program: the block may never be reached.
+
+    It runs once, and not once for each round. So it must not change a variable of the program around it.
+    """
+    before = variables(function)
     try:
-        return function(*args)
+        answer = function(*args)
     except UnstageableError:
         raise
     except Exception as error:
         trace.refuse(f"{name} raises {error!r} when it is recorded")
+    for variable, (content, count) in variables(function).items():
+        if variable in before and (before[variable][0] is not content or before[variable][1] != count):
+            trace.refuse(f"{name} changes {variable[1]!r}, which is outside of it. Make it a part of the state")
+    return answer
+
+
+def variables(function: Any, found: dict[Any, Any] | None = None) -> dict[Any, Any]:
+    """The variables that a function closes over, and those of the functions in them: their contents and sizes."""
+    found = {} if found is None else found
+    if isinstance(function, FunctionType):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if (id(cell), name) not in found:
+                try:
+                    content = cell.cell_contents
+                except ValueError:  # it has no value yet
+                    continue
+                found[id(cell), name] = content, len(content) if isinstance(content, list | dict | set) else 0
+                variables(content, found)
+    return found
 
 
 def trace_of(tree: Any) -> Trace | None:

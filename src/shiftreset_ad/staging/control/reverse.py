@@ -57,7 +57,7 @@ class Part:
 class Record:
     """Control that has been carried out under a tag: what its bodies have done."""
 
-    __slots__ = ("_carried_out", "parts", "tag", "way")
+    __slots__ = ("__weakref__", "_carried_out", "parts", "tag", "way")
 
     def __init__(self, way: Way, tag: Tag, count: int, carried_out: Callable[..., list[Any]]) -> None:
         self.way = way
@@ -127,7 +127,7 @@ def in_reverse(
 ) -> list[Any]:
     """Control on values of which some are numbers of this tag."""
     record = Record(way, tag, len(bodies), carried_out)
-    way.records.append(record)
+    way.records.add(record)
     active = [kind.tag is tag for kind in kinds]
 
     def lowered(body: Body, part: Part) -> Body:

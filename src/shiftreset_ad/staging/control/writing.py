@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 from numpy import ndarray
@@ -25,12 +26,15 @@ Body = Callable[[list[Any]], list[Any]]  # from the values that come in to those
 WIDENING = "biuf"  # kinds of dtypes; a value of an earlier kind becomes one of a later kind
 
 
+Records: TypeAlias = "WeakSet[Any]"
+
+
 class Way(Protocol):
     """A way in which control is written down."""
 
     trace: Trace
     carries: bool  # what goes out of a body comes into its next round
-    records: list[Any]  # what reverse mode knows of each visit of these rounds, or of these branches
+    records: Records  # what reverse mode knows of each visit of these rounds, or of these branches, and still needs
 
     def write(self, bodies: Sequence[Body], state: list[Any]) -> list[Any]:
         """Write a step for bodies on plain staged values; the answers are staged values."""
@@ -47,7 +51,7 @@ class Rounded:
 
     carries = True
 
-    def __init__(self, trace: Trace, rounds: Rounds, records: list[Any]) -> None:
+    def __init__(self, trace: Trace, rounds: Rounds, records: Records) -> None:
         self.trace = trace
         self.rounds = rounds
         self.records = records
@@ -66,7 +70,7 @@ class LoopWay(Rounded):
     """
 
     def __init__(self, trace: Trace, test: Callable[[list[Any]], Any], keeps: bool = False) -> None:
-        super().__init__(trace, Rounds(trace.keep([])), [])
+        super().__init__(trace, Rounds(trace.keep([])), WeakSet())
         self._test = test
         self._keeps = keeps
 
@@ -80,7 +84,7 @@ class LoopWay(Rounded):
             return Loop, [test, body]
 
         step = rounds_written(self, bodies, state, loop)
-        step.goes_on, step.keeps, step.rounds = self._goes_on, self._keeps or bool(self.records), self.rounds
+        step.goes_on, step.keeps, step.rounds = self._goes_on, self._keeps or len(self.records) > 0, self.rounds
         return answered(trace, step)
 
     def gather(self, value: Any) -> Staged:
@@ -95,7 +99,7 @@ class LoopWay(Rounded):
 class AgainWay(Rounded):
     """The rounds of a loop again."""
 
-    def __init__(self, trace: Trace, rounds: Rounds, records: list[Any], is_reversed: bool) -> None:
+    def __init__(self, trace: Trace, rounds: Rounds, records: Records, is_reversed: bool) -> None:
         super().__init__(trace, rounds, records)
         self._is_reversed = is_reversed
 
@@ -113,7 +117,7 @@ class ForkWay:
 
     carries = False
 
-    def __init__(self, trace: Trace, predicate: Any, records: list[Any]) -> None:
+    def __init__(self, trace: Trace, predicate: Any, records: Records) -> None:
         self.trace = trace
         self.records = records
         self._predicate = predicate

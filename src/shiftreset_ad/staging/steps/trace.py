@@ -168,7 +168,8 @@ class Trace:
     def close(self) -> None:
         """End the run. The steps go, as they hold the trace, and the trace holds the values."""
         self.is_open = False
-        self.root.steps.clear()
+        for block in (self.root, *self.homes):
+            block.steps.clear()
         self.homes.clear()
 
     def mark(self) -> tuple[int, int, int]:
@@ -183,6 +184,8 @@ class Trace:
         values, steps, self._count = mark
         del self.block.steps[steps:]
         count = len(self.values) - values
+        for block in {home for home in self.homes[values:] if home is not self.block}:
+            block.steps.clear()  # a cycle: a step has blocks, and each has the block around it
         self.values[values:] = [None] * count
         self.homes[values:] = [self._forgotten] * count
 
