@@ -12,6 +12,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, cond, fori_loop, grad, scan, staged, while_loop
+from shiftreset_ad.staging.control import execution
 
 RANDOM = np.random.default_rng(0)
 
@@ -257,6 +258,13 @@ def test_a_body_that_raises_is_refused():
     f = staged(lambda x, n: fori_loop(0, n, lambda i, y: y + [1.0][n + 1], x))
     with pytest.warns(StagingWarning, match="raises IndexError"):
         assert f(2.0, 0) == 2.0
+
+
+def test_a_loop_that_takes_long_to_record_is_refused(monkeypatch):
+    monkeypatch.setattr(execution, "LONGEST_RUN", 1000)
+    assert "a loop takes more than 1000 steps" in refused(
+        lambda x, n: fori_loop(0, n, lambda i, y: y * x, x), (1.0, 1000)
+    )
 
 
 def test_branches_of_other_shapes_or_structures_are_refused():

@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import ZERO, Number
+from shiftreset_ad.rules.annotations import X, Xs, Y
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.gathering import gathered, indexable
 from shiftreset_ad.staging.control.kinds import kind_of, staged_inside
@@ -27,7 +28,7 @@ from shiftreset_ad.staging.steps.values import Staged
 CARRIED = (Staged, Number, bool, int, float, complex, np.generic, ndarray)
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: Any, true_fun: Callable[[*Xs], Y], false_fun: Callable[[*Xs], Y], *operands: *Xs) -> Y:
     """`true_fun(*operands)` if `pred` is true, and otherwise `false_fun(*operands)`.
 
     `pred` is a boolean. Operands and answers are trees. In a staged function with a staged `pred`, both functions are
@@ -55,10 +56,11 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
     trace = pred._trace
     answers = carried_out(ForkWay(trace, pred, WeakSet()), [branch("true_fun"), branch("false_fun")], [])
-    return found[0].with_leaves(answers)
+    answer: Y = found[0].with_leaves(answers)
+    return answer
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+def while_loop(cond_fun: Callable[[X], Any], body_fun: Callable[[X], X], init: X) -> X:
     """`state = body_fun(state)` from `init` on, as long as `cond_fun(state)` is true; the last state.
 
     The state is a tree of floats, integers, booleans and arrays. In a staged function with a staged state, the loop is
@@ -76,13 +78,14 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         goes_on = without_levels(cond_fun(state))
         trace = trace_of((goes_on, state))
         if trace is not None:
-            return written_loop(trace, cond_fun, body_fun, state)[0]
+            state, _ = written_loop(trace, cond_fun, body_fun, state)
+            return state
         if not goes_on:
             return state
         state = body_fun(state)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, X], X], init: X) -> X:
     """`state = body_fun(i, state)` from `init` on, for each integer `i` from `lower` up to `upper`; the last state.
 
     `upper` is left out. The state is that of `while_loop`, and so are the errors. Wang et al. 2019, section 4.
@@ -93,7 +96,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init:
     return while_loop(lambda state: state[0] < upper, lambda state: (state[0] + 1, body_fun(*state)), (lower, init))[1]
 
 
-def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int | None = None) -> tuple[Any, Any]:
+def scan(f: Callable[[X, Any], tuple[X, Y]], init: X, xs: Any, length: int | None = None) -> tuple[X, Y]:
     """`carry, y = f(carry, x)` from `init` on, for each `x` along the first axis of `xs`; the last carry, and all `y`.
 
     `xs` is a tree of arrays, or None together with a `length`. Each `y` is a tree, and the answer has the tree of the
