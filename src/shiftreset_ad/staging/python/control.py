@@ -63,7 +63,7 @@ class ControlSource:
         if rounds.place in writer.uses.count:
             frames = writer.variable_of(rounds.place)
             yield f"{frames} = []"
-        if len(test.steps) == 1 and self._is_condition(test.steps[0], step.goes_on):
+        if len(test.steps) == 1 and self._is_condition(test.steps[0], step):
             yield f"while {writer.expression(test.steps[0])[0]}:"
         else:
             yield "while True:"
@@ -79,10 +79,13 @@ class ControlSource:
 
         yield from indented(self._round(step, body, carried, lambda slots: [stored(slots)] if frames else []))
 
-    def _is_condition(self, step: Step, goes_on: Any) -> bool:
-        is_plain = not (isinstance(step, Control) or step.is_question or step.writes or step.open_ended or step.errors)
-        uses = self._writer.uses
-        return is_plain and uses.count[step.place] == 1 and getattr(goes_on, "_place", None) == step.place
+    def _is_condition(self, step: Step, loop: Loop) -> bool:
+        """Whether the only step of a test may be the condition of the `while`."""
+        acts = isinstance(step, Control) or step.is_question or step.writes or step.open_ended
+        is_alone = self._writer.uses.count[step.place] == 1 and [step.place] == [
+            *self._writer.left.places_in(loop.goes_on)
+        ]
+        return not acts and step.errors == loop.errors and is_alone
 
     def _visit(self, step: Any, carried: list[str]) -> Iterator[str]:
         writer, (body,), rounds = self._writer, step.blocks, step.rounds
