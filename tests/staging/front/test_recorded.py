@@ -72,7 +72,7 @@ def line_search(x):
 def piecewise(x):
     if x < 1:
         return x * x
-    if 1 <= x < 10 and not x == 5:
+    if 1 <= x < 10 and not x < 2:
         y = math.pi * x
     else:
         y = x - 1

@@ -1,7 +1,8 @@
 """What a block changes beside its variables: a block that is written down must not change anything.
 
 The things that a block can reach are looked at before it runs, and compared after it: the variables that it and the
-functions that it calls see, and the lists, dicts, sets, arrays and instances in them.
+functions that it calls see, and the lists, dicts, sets, arrays and instances in them. A change is taken back, as the
+program may never reach the block.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import logging
 from array import array as compact_array
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property, partial
 from operator import is_
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -19,6 +20,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.staging.front.contents import Contents, OfAttributes, OfCell, OfClass, OfDict, OfSequence
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.trace import identical
@@ -29,7 +31,6 @@ PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(.
 CONTAINERS = (dict, list, set, deque)
 WRAPPERS = (MethodType, partial, property, staticmethod, classmethod, cached_property, CACHE)
 PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fget", "fset")
-MISSING = object()
 OURS = f"{__name__.partition('.')[0]}."
 
 
@@ -39,7 +40,7 @@ class Effects:
     def __init__(self, functions: Iterable[Callable[..., Any]], own: Iterable[CellType]) -> None:
         """`own` are the variables that the functions may bind."""
         self.problem: str | None = None
-        self._contents: list[tuple[str, Callable[[], Sequence[Any]], Sequence[Any]]] = []
+        self._contents: list[tuple[str, Contents, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._own = {id(cell) for cell in own}
         self._seen: dict[int, Any] = {}
@@ -52,16 +53,19 @@ class Effects:
             if len(self._seen) > MOST:
                 self.problem = SEES_TOO_MUCH
 
-    def changed(self) -> str | None:
-        """The name of something that has changed; None if nothing has."""
+    def taken_back(self) -> str | None:
+        """Take all changes back. The name of something that had changed; None if nothing had."""
+        changed = None
         for name, contents, before in self._contents:
-            now = contents()
+            now = contents.read()
             if len(now) != len(before) or not all(map(is_, now, before)):
-                return name
+                changed = changed or name
+                contents.put_back(before)
         for name, array, as_it_was in self._arrays:
             if not identical(array, as_it_was):
-                return name
-        return None
+                changed = changed or name
+                array[...] = as_it_was
+        return changed
 
     def _look_at(self, name: str, x: Any) -> None:
         if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
@@ -78,51 +82,37 @@ class Effects:
             self._waiting += [(name, part) for part in x]
         elif isinstance(x, ModuleType):
             if is_of_the_user(x.__name__, getattr(x, "__file__", None)):
-                self._has(name, lambda: list(vars(x).values()), enters=False)
+                self._has(name, OfDict(vars(x)), enters=False)
         elif isinstance(x, type):
             if is_of_the_user(x.__module__):
-                self._has(name, lambda: list(vars(x).values()))
+                self._has(name, OfClass(x))
         elif isinstance(x, CONTAINERS):
-            self._has(name, partial(_parts, x))
+            self._has(name, OfDict(x) if isinstance(x, dict) else OfSequence(x))
         elif hasattr(type(x), "__next__"):
             self.problem = FOREIGN_ITERATOR.format(kind=type(x).__name__)
-        if not isinstance(x, FunctionType | ModuleType | type) and (_attributes(x) or type(x).__module__ != "builtins"):
-            self._has(name, partial(_attributes, x))
+        if not isinstance(x, FunctionType | ModuleType | type):
+            if type(attributes := getattr(x, "__dict__", None)) is dict:
+                self._has(name, OfDict(attributes))
+            if slots := [slot for base in type(x).__mro__ for slot in _slots(base)]:
+                self._has(name, OfAttributes(x, slots))
             self._waiting.append((name, type(x)))
 
     def _look_at_function(self, function: FunctionType) -> None:
         self._waiting += [("a default", part) for part in (function.__defaults__, function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self._own:
-                self._has(name, partial(_content, cell))
+                self._has(name, OfCell(cell))
             else:
                 self._waiting.append((name, content_of(cell)))
         if is_of_the_user(function.__module__, function.__code__.co_filename):
             for name in _names_in(function.__code__) & function.__globals__.keys():
-                self._has(name, partial(_entry, function.__globals__, name))
+                self._has(name, OfDict(function.__globals__, name))
 
-    def _has(self, name: str, contents: Callable[[], Sequence[Any]], enters: bool = True) -> None:
-        now = contents()
+    def _has(self, name: str, contents: Contents, enters: bool = True) -> None:
+        now = contents.read()
         self._contents.append((name, contents, now))
         if enters:
             self._waiting += [(name, part) for part in now]
-
-
-def _parts(container: Any) -> list[Any]:
-    return [*container.keys(), *container.values()] if isinstance(container, dict) else list(container)
-
-
-def _content(cell: CellType) -> list[Any]:
-    return [content_of(cell)]
-
-
-def _entry(entries: dict[str, Any], name: str) -> list[Any]:
-    return [entries.get(name, MISSING)]
-
-
-def _attributes(x: Any) -> list[Any]:
-    names = [name for base in type(x).__mro__ for name in _slots(base)]
-    return [*getattr(x, "__dict__", {}).values(), *[getattr(x, name, MISSING) for name in names]]
 
 
 def _slots(kind: type) -> list[str]:

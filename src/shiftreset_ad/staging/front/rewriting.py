@@ -142,6 +142,14 @@ class Rewriter(ast.NodeTransformer):
         node.iter = place(items, iterable)
         return node
 
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """A call whose answer is not used, so it has an effect."""
+        call = node.value
+        self.generic_visit(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Call) and len(call.func.args) == 1:
+            call.func = place(self._run("called_for_its_effect", *call.func.args), call.func)
+        return node
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return Rewriter(self._code, self._visible).function(node)
 

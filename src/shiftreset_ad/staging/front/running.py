@@ -14,13 +14,13 @@ from typing import Any
 
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.staging.front.refusals import RefusedError
+from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user
 
-__all__ = ["called", "counted", "is_staged", "negated", "refusal_of", "rewritten"]
+__all__ = ["called", "called_for_its_effect", "counted", "is_staged", "negated", "refusal_of", "rewritten"]
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 
@@ -46,6 +46,17 @@ def called(f: Any) -> Any:
     if (type(f) is FunctionType and is_ours(f.__code__)) or (type(f) in (type, BuiltinFunctionType) and f in CALLING):
         return f if current() is None else partial(_given_rewritten, f)
     return _with(f, _form_if_users)
+
+
+def called_for_its_effect(f: Any) -> Any:
+    """What to call for a function whose answer is not used. In a block that is written down it is not called.
+
+    The program may never reach the block. A function of the user's is called, as its own calls come here, too.
+    """
+    found, session = called(f), current()
+    if found is f and session is not None and session.active:
+        session.refuse(session.active[-1], CALLS_FOR_EFFECT.format(name=getattr(f, "__name__", type(f).__name__)))
+    return found
 
 
 def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:

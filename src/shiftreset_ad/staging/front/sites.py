@@ -70,13 +70,16 @@ class Site:
         before = frame.copy(self.bound)
         with session.writing(self):
             effects = Effects(functions, [frame.cells[name] for name in before])
+            if effects.problem is not None:
+                session.refuse(self, effects.problem)
             try:
                 yield
             except BaseException:
                 frame.fill(before)
+                effects.taken_back()
                 raise
-            if (problem := effects.problem) is not None or (name := effects.changed()) is not None:
-                session.refuse(self, problem or HAS_EFFECT.format(name=name))
+            if (name := effects.taken_back()) is not None:
+                session.refuse(self, HAS_EFFECT.format(name=name))
 
 
 class Branch(Site):
