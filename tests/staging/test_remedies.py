@@ -15,6 +15,7 @@ from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, s
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
+from tests.staging.front.test_remedies import PROGRAMS as PLAIN_PROGRAMS
 
 V = np.array([0.3, 0.7, 1.1])
 CALLS = 40  # more than staging tries in vain
@@ -149,7 +150,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         [(lambda x, table: table[(x[0] * 100).astype(int)] * x, lambda k: (V * k, table))],
     ),
     "a value that a loop asks for": (
-        lambda x: fori_loop(0, 3, lambda i, y: y * 0.5 if y[0] > 0.1 else y, x),
+        lambda x: fori_loop(0, 3, lambda i, y: y * 0.5 if bool(y[0] > 0.1) else y, x),
         "Branch by cond, compute with the value by functions that NumPy dispatches, and give a plain array that it "
         "indexes as an argument",
         [
@@ -266,4 +267,6 @@ def test_derivatives_of_what_is_done() -> None:
 
 
 def test_each_message_has_a_program() -> None:
-    assert not_done("staging", [RAISED, OF_NO_MESSAGE, OF_LLVM, *(said for _, said, _ in PROGRAMS.values())]) == []
+    in_plain_python = [said for _, said, _ in PLAIN_PROGRAMS]
+    said = [RAISED, OF_NO_MESSAGE, OF_LLVM, *(said for _, said, _ in PROGRAMS.values()), *in_plain_python]
+    assert not_done("staging", said) == []

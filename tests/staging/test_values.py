@@ -216,7 +216,7 @@ def test_builtins(x):
 
 def test_other_answers_of_a_question_are_other_ways():
     def f(x):
-        return x * 2.0 if 0.0 < x < 1.0 else -x
+        return x * 2.0 if bool(x > 0.0) and bool(x < 1.0) else -x
 
     check(f, (0.5,), (2.0,), (-1.0,), (0.25,), ways=3)
     check(lambda x: x[int(x[0])] * 1.0, (np.array([0.0, 1.0, 2.0]),), (np.array([2.0, 1.0, 5.0]),), ways=2)

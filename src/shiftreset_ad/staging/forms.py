@@ -27,14 +27,17 @@ def recorded_in_a_form(f: Callable[..., Any], call: StagedCall, expected: Any) -
     if form is f or (found[0] is not None and not found[0].answers):
         return found
     refusals: dict[Any, Refusal] = {}
+    asked: dict[Any, Refusal] = {}
 
     def opened(trace: Trace) -> AbstractContextManager[None]:
-        return Session(Writing(trace), refusals).opened()
+        asked.clear()
+        return Session(Writing(trace), refusals, asked).opened()
 
     while True:
         known = len(refusals)
         way, _ = recorded(form, call, expected, opened)
         if way is not None:
+            way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
             return way, None
         if len(refusals) == known:
             return found

@@ -155,7 +155,7 @@ class StagedFunction(Generic[P, Y]):
                     return answer
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
-                self._reason = f"{LOOKS}:\n{way.sites[answers]}"
+                self._reason = "\n".join([f"{LOOKS}:\n{way.sites[answers]}", *way.not_written])
         return self._written_down(call)
 
     # What is known

@@ -31,7 +31,10 @@ class Way:
     for a structure or an array from outside, the object itself.
     """
 
-    __slots__ = ("_native", "answers", "given", "has_control", "is_checked", "sites", "source", "spec", "take")
+    __slots__ = (
+        *("_native", "answers", "given", "has_control", "is_checked", "not_written"),
+        *("sites", "source", "spec", "take"),
+    )
 
     def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec, given: Mapping[int, Any]) -> None:
         self.take: Callable[[list[Any]], Any]
@@ -52,6 +55,7 @@ class Way:
         self.given = given
         self.has_control = trace.has_control
         self.is_checked = False
+        self.not_written: list[str] = []  # why branches and loops ask, and are not written down
 
     @property
     def llvm(self) -> str:

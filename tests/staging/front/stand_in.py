@@ -214,7 +214,7 @@ def written(f, *args, which=None):
     while True:
         stand_in = StandIn()
         refusals = session.refusals if session is not None else {}
-        session = Session(stand_in, refusals)
+        session = Session(stand_in, refusals, {})
         before = len(refusals)
         inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
         try:

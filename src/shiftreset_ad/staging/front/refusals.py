@@ -27,9 +27,9 @@ LEAVES_A_BLOCK = (
 )
 BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind the variable in a statement of its own"
 DELETES = "a block under this test deletes a variable. Leave out the `del`"
-TOO_MANY_PATHS = "there are too many paths from this test to a `return`. Return at one place"
+TOO_MANY_PATHS = "there are too many paths from this test to the end of the function"
 CALLS_ITSELF = "the function calls itself under this test, so there is no end to writing it down"
-USES_SUPER = "a block under this test uses `super()`. Write `super(C, self)`"
+USES_SUPER = "a block under this test uses `super()`. Write `Base.f(self)`"
 GLOBAL = "a block under this test assigns to the global variable {name!r}. Return the value"
 UNBOUND_BEFORE_LOOP = "the variable {name!r} has no value before the loop. Give it one before the loop"
 UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give it one in both branches"

@@ -215,13 +215,13 @@ class Rewriter(ast.NodeTransformer):
         parts = [then, other]
         bound = self._bound(parts, set()) & bound_by(parts)
         site = Choice(node.lineno, self._code, BINDS_IN_EXPRESSION if bound else self._problem(node, parts, set()))
-        cells = self._cells(node, parts, bound)
-        parts = [part if isinstance(part, ast.Name) and part.id == VALUE else visit(part) for part in parts]
-        site.blocks = tuple(
-            None if isinstance(part, ast.Name) and part.id == VALUE else Block(self._code, part, bound)
-            for part in parts
-        )
-        chosen = self._call(site, "value", load(VALUE), cells)
+        seen = self._cells(node, parts, set())
+        parts = [part if _is_value(part) else visit(part) for part in parts]
+        if site.problem is not None:
+            plain = ast.IfExp(self._call(site, "noted", self._valued(test)), *parts)
+            return ast.fix_missing_locations(ast.copy_location(plain, node))
+        site.blocks = tuple(None if _is_value(part) else Block(self._code, part, set()) for part in parts)
+        chosen = self._call(site, "value", load(VALUE), seen)
         plain = ast.copy_location(ast.IfExp(load(VALUE), *parts), node)
         found: ast.expr = place(ast.IfExp(self._is_staged(self._valued(test)), chosen, plain), node)
         return found
@@ -299,6 +299,11 @@ class _Calls(ast.NodeTransformer):
         self.generic_visit(node)
         node.func = place(self._rewriter._run("called", node.func), node.func)
         return node
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether this is the value of the test itself."""
+    return isinstance(node, ast.Name) and node.id == VALUE
 
 
 def _flags_set_in(statements: Sequence[ast.AST]) -> set[str]:

@@ -50,10 +50,10 @@ class Session:
     A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later.
     """
 
-    def __init__(self, control: Control, refusals: dict[Any, Refusal]) -> None:
+    def __init__(self, control: Control, refusals: dict[Any, Refusal], asked: dict[Any, Refusal]) -> None:
         self.control = control
         self.refusals = refusals
-        self.asked: dict[Any, Refusal] = {}
+        self.asked = asked
         self.active: list[Any] = []
         self._blamed: BaseException | None = None
 

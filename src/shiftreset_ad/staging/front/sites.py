@@ -126,6 +126,13 @@ class Choice(Site):
 
     blocks: tuple[Block | None, ...]
 
+    def noted(self, test: Any) -> Any:
+        """The value of a test that is asked; the session gets the reason."""
+        session = current()
+        if session is not None and session.control.is_staged(test):
+            session.asked[self] = self.refusal(f"{self.problem}")
+        return test
+
     def value(self, test: Any, seen: Any) -> Any:
         """The value of the expression."""
         session, frame = current(), Frame(seen)
