@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,28 @@ def with_errors_of_warnings(x: Any) -> Any:
             return np.log(x) * 1.0
         except RuntimeWarning:
             return x * 1.0
+
+
+def of_the_type_of_a_name(x: Any) -> Any:
+    y = x[0]
+    return x * (2.0 if type(y) is float else 3.0)
+
+
+def of_the_class_of_a_name(x: Any) -> Any:
+    y = x[0]
+    return x * (2.0 if isinstance(y, Sized) else 3.0)
+
+
+def warned(x: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.warn("a warning", stacklevel=1)
+    return x * 2.0
+
+
+def logged(x: Any) -> Any:
+    logging.getLogger(__name__).debug("x is %s", x[0])
+    return x * 2.0
 
 
 def with_warnings_recorded(x: Any) -> Any:
@@ -196,6 +219,41 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         lambda x: x * np.shares_memory(x, table),
         "looks at the memory of an array. Decide it outside",
         [(lambda x, shares: x * shares, lambda k: (V * k, False))],
+    ),
+    "a special attribute": (
+        lambda x: x * len(x.__array_interface__),
+        ". Use NumPy's functions on x",
+        [(lambda x: x * 2.0, lambda k: (V * k,))],
+    ),
+    "the type of an expression": (
+        lambda x: x * (2.0 if type(x[0]) is float else 3.0),
+        "Give it a name, x, and write type(x)",
+        [(of_the_type_of_a_name, lambda k: (V * k,))],
+    ),
+    "an abstract class": (
+        lambda x: x * (2.0 if isinstance(x[0], Sized) else 3.0),
+        "Give it a name, x, and write isinstance(x, ...)",
+        [(of_the_class_of_a_name, lambda k: (V * k,))],
+    ),
+    "the same object": (
+        lambda x: x * (2.0 if x is table else 3.0),
+        "it asks whether a value is the same object as another one, by `is`. Compare by ==",
+        [(lambda x: x * (2.0 if np.array_equal(x, V) else 3.0), lambda k: (V + 1.0 + k,))],
+    ),
+    "the identity of a value": (
+        lambda x: x * (2.0 if id(x) == 0 else 3.0),
+        "it asks for id(...) of a value. Compare by ==",
+        [(lambda x: x * (2.0 if np.array_equal(x, V) else 3.0), lambda k: (V + 1.0 + k,))],
+    ),
+    "a warning": (
+        warned,
+        "it warns. Warn outside",
+        [(lambda x: x * 2.0, lambda k: (V * k,))],
+    ),
+    "a record": (
+        logged,
+        "it logs a value that is staged. Return the value, and log it outside",
+        [(lambda x: (x[0], x * 2.0), lambda k: (V * k,))],
     ),
     "errors of warnings": (
         with_errors_of_warnings,

@@ -7,8 +7,9 @@
 *   `control/`: `combinators` has `while_loop` and its kin; `levels` takes them through the levels of numbers, whose
     `kinds` it finds; `reverse` has the way back, and `gathering` that of `scan`; `writing` writes the steps down, and
     `execution` carries them out.
-*   `seen/`: `keys` says for which other arguments the steps hold; `surroundings` has all that a function sees beside
-    its arguments, which must stay as it is; `parts` says what such things consist of.
+*   `seen/`: `keys` says for which other arguments the steps hold; `watching` watches the recorded run, with `stack`,
+    `instructions` and `calls`; `reads` makes `guards` of what it reads; `surroundings` and `parts` search for all that
+    can be reached. `reports` says what runs in steps.
 *   `python/`: `generation` makes a Python function of the steps; `elimination` leaves out steps; `lowering` replaces
     steps by quicker ones; `control` prints loops and branches, and `uses` says which values their frames keep.
 *   `native/`: steps become native code, where `llvmlite` is installed.

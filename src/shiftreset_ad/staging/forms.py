@@ -15,14 +15,18 @@ from shiftreset_ad.staging.front.running import rewritten
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.recording import recorded
+from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.ways import Way
 
 
-def recorded_in_a_form(f: Callable[..., Any], call: StagedCall, expected: Any) -> tuple[Way | None, str | None]:
-    """The way that the function takes for these arguments, or the reason why there is none."""
-    found = recorded(f, call, expected)
+def recorded_in_a_form(
+    f: Callable[..., Any], call: StagedCall, expected: Any, surroundings: Surroundings
+) -> tuple[Way | None, Guards | None, str | None]:
+    """The way that the function takes for these arguments, and guards on what it reads; or why there is none."""
+    found = recorded(f, call, expected, surroundings)
     form = rewritten(f)
     if form is f or (found[0] is not None and not found[0].answers):
         return found
@@ -35,9 +39,9 @@ def recorded_in_a_form(f: Callable[..., Any], call: StagedCall, expected: Any) -
 
     while True:
         known = len(refusals)
-        way, _ = recorded(form, call, expected, opened)
+        way, guards, _ = recorded(form, call, expected, surroundings, opened)
         if way is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
-            return way, None
+            return way, guards, None
         if len(refusals) == known:
             return found

@@ -12,11 +12,16 @@ import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.control import has_nan
+from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input, is_structure, nodes_of, require_fields
+from shiftreset_ad.staging.seen.reads import Reads
+from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
@@ -32,13 +37,15 @@ def recorded(
     f: Callable[..., Any],
     call: StagedCall,
     expected: Any,
+    surroundings: Surroundings,
     around: Callable[[Trace], AbstractContextManager[Any]] = nullcontext,
-) -> tuple[Way | None, str | None]:
-    """The way that the function takes for these arguments, or the reason why there is none.
+) -> tuple[Way | None, Guards | None, str | None]:
+    """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     The function runs in the context `around` the trace.
     """
-    trace = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE)
+    trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings)
+    watch = Watch(reads, surroundings.users, trace)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
     def staged(leaf: Any) -> Any:
@@ -51,30 +58,35 @@ def recorded(
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt = partial(adopted, trace)
     try:
-        with around(trace):
+        with around(trace), watch.on():
             returned = f(*args, **kwargs)
         if trace.refusal is not None:
-            return None, trace.refusal
+            return None, None, f"{trace.refusal}{_at(watch)}"
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
         _require_new(trace, result, expected, call, kept)
         _require_apart([leaf for leaf in result if type(leaf) is ndarray and id(leaf) not in kept])
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
         outputs = [_output(trace, part) for i, part in enumerate(result) if i not in given]
-        way = Way(trace, outputs, spec, given)
+        way = Way(trace, outputs, spec, given, watch.lines)
         answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
         if agree(answer, expected, trace.has_control) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
         ):
-            return way, None
-        return None, DIFFERS
+            return way, reads.all_guards(), None
+        return None, None, DIFFERS
     except UnstageableError as error:
-        return None, f"{error}"
+        return None, None, f"{trace.refusal or error}{_at(watch)}"
     except Exception as error:
-        return None, f"it raises {error!r} when it is recorded"
+        return None, None, trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
         recorder.adopt = None
         trace.close()
+
+
+def _at(watch: Watch) -> str:
+    """The user's line at which a run has ended; nothing if the user's code has returned."""
+    return "" if watch.line is None else f":\n{line_text(watch.line)}"
 
 
 def _outer(expected: Any, returned: Any) -> dict[int, Any]:

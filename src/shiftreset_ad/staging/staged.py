@@ -21,15 +21,18 @@ from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.forms import recorded_in_a_form
 from shiftreset_ad.staging.recording import DIFFERS, agree
+from shiftreset_ad.staging.reports import report
+from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
-from shiftreset_ad.staging.seen.parts import RANDOM
-from shiftreset_ad.staging.seen.surroundings import Surroundings, are_same_states
+from shiftreset_ad.staging.seen.parts import RANDOM, are_same_states
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.ways import MOST_WAYS, Shortcut, Signature, Way, shortcut
 
 MOST_IN_VAIN = 16  # runs that are recorded one after another, and none of them is used again
 MOST_SIGNATURES = 64
 PAYS = 16  # replays that pay for the recording of a way that displaces an older one
 
+ARGUMENTS = "it changes its arguments"
 LOOKS = (
     "it reads a value that differs each time. Compute with the value by functions that NumPy dispatches, numpy.stack "
     "for numpy.array and numpy.sin for math.sin. If the value is an index of a plain array, give this array as an "
@@ -50,33 +53,31 @@ class _Running(local):
 _running = _Running()
 
 
-class Watch:
-    """The things that a call may change: its arguments, and what it sees beside them."""
+class Before:
+    """What a call may change, as it is before the call: its arguments, and what it sees beside them."""
 
-    def __init__(self, call: StagedCall, *surroundings: Surroundings) -> None:
+    def __init__(self, call: StagedCall, surroundings: Surroundings) -> None:
         self._call = call
         self._copies = call.copies()
         self._surroundings = surroundings
-        self._states = [seen.states() for seen in surroundings]
+        self._states = surroundings.states()
 
     def effect(self) -> str | None:
         """The change that the call has made, in words; None if there is no change."""
         if self._call.has_changed(self._copies):
-            return "it changes its arguments"
-        if not are_same_states([seen.states() for seen in self._surroundings], self._states):
+            return ARGUMENTS
+        if not are_same_states(self._surroundings.states(), self._states):
             return RANDOM
-        for seen in self._surroundings:
-            if (name := seen.changed()) is not None:
-                return f"it changes {name!r}, which others see"
-        return None
+        name = self._surroundings.guards.changed()
+        return None if name is None else f"it changes {name!r}, which others see"
 
 
 class StagedFunction(Generic[P, Y]):
     """The function `__wrapped__`, staged."""
 
     __slots__ = (
-        *("__dict__", "__weakref__", "_had_effect", "_in_vain", "_is_given_up", "_name", "_reason", "_shortcut"),
-        *("_signatures", "_surroundings", "_unpaid"),
+        *("__dict__", "__weakref__", "_in_vain", "_is_given_up", "_name", "_prepared", "_problem", "_reason"),
+        *("_shortcut", "_signatures", "_unpaid"),
     )
     __wrapped__: Callable[P, Y]
     __name__: str
@@ -87,11 +88,10 @@ class StagedFunction(Generic[P, Y]):
         self._name = named("staged", f)
         self._signatures: dict[Any, Signature] = {}
         self._shortcut: Shortcut | None = None
-        self._surroundings: Surroundings | None = None
+        self._prepared: set[Any] = set()  # the keys of calls that have had an effect once
         self._in_vain = self._unpaid = 0
-        self._had_effect = False
         self._is_given_up = False
-        self._reason = ""
+        self._reason = self._problem = ""
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -116,6 +116,15 @@ class StagedFunction(Generic[P, Y]):
     def llvm(self) -> list[str]:
         """The native code in LLVM's language, for each way that the function has taken; or why there is none."""
         return [way.llvm for signature in list(self._signatures.values()) for way in signature.ways]
+
+    def report(self) -> str:
+        """What runs in steps, by the lines of the program, and what as it is, and why.
+
+        A step counts at the line that has made it; steps that a derivative makes after its function has returned are
+        on the way back. For each way there are the questions that it asks: if an answer differs, another way is taken.
+        """
+        ways = [way for signature in list(self._signatures.values()) for way in signature.ways]
+        return report(self._name, ways, self._problem)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
@@ -170,7 +179,7 @@ class StagedFunction(Generic[P, Y]):
         if signature is None:
             self._reason = "its arguments have other types, shapes, strings or objects each time"
             return None
-        name = signature.of_function.changed() or signature.of_arguments.changed()
+        name = signature.guards.changed()
         if name is None:
             return signature
         self._signatures.pop(key, None)
@@ -186,22 +195,17 @@ class StagedFunction(Generic[P, Y]):
 
     def _written_down(self, call: StagedCall) -> Y:
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
-        f, of_function = self.__wrapped__, self._surroundings
-        if of_function is None or of_function.changed() is not None:
-            of_function = Surroundings(f)
-        of_arguments = Surroundings(*call.others())
-        problem = of_function.problem or of_arguments.problem
-        way, watch = None, Watch(call, of_function, of_arguments)
+        f, seen = self.__wrapped__, Surroundings(self.__wrapped__, *call.others())
+        before, way, guards, problem = Before(call, seen), None, None, seen.problem
         _running.is_recording = True
         try:
             answer: Y = f(*call.args, **call.kwargs)
-            if problem is None and (problem := watch.effect()) is not None and not self._had_effect:
-                self._had_effect = True  # the first call may prepare something for later calls
+            if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
                 return answer
             if problem is None:
-                with of_function.without_caching(), of_arguments.without_caching():
-                    way, problem = recorded_in_a_form(f, call, answer)
-                if (effect := watch.effect()) is not None:
+                with seen.without_caching():
+                    way, guards, problem = recorded_in_a_form(f, call, answer, seen)
+                if (effect := before.effect()) is not None:
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
         finally:
@@ -211,19 +215,26 @@ class StagedFunction(Generic[P, Y]):
             problem = f"it has taken another way {MOST_IN_VAIN} times: {self._reason}"
         if problem is None and self._unpaid > PAYS * MOST_SIGNATURES:
             problem = f"it takes more ways than are kept: {self._reason}"
-        if problem is not None or way is None:
+        if problem is not None or way is None or guards is None:
             return self._given_up(f"{problem}", answer)
-        self._keep(way, call.key, of_function, of_arguments)
+        self._keep(way, call.key, guards)
         return answer
 
-    def _keep(self, way: Way, key: Any, of_function: Surroundings, of_arguments: Surroundings) -> None:
-        self._surroundings = of_function
+    def _prepares(self, key: Any, effect: str) -> bool:
+        """Whether a call that has an effect may prepare something for later calls, as the first of its kind."""
+        kind = None if effect == ARGUMENTS else key
+        if kind in self._prepared or len(self._prepared) > MOST_SIGNATURES:
+            return False
+        self._prepared.add(kind)
+        return True
+
+    def _keep(self, way: Way, key: Any, guards: Guards) -> None:
         signature = self._signatures.get(key)
-        if signature is None or signature.of_function is not of_function:
-            self._signatures[key] = signature = Signature(of_function, of_arguments)
+        if signature is None:
+            self._signatures[key] = signature = Signature()
         if len(signature.ways) == MOST_WAYS or len(self._signatures) > MOST_SIGNATURES:
             self._unpaid += PAYS
-        signature.add(way)
+        signature.add(way, guards)
         for oldest in list(self._signatures)[:-MOST_SIGNATURES]:
             self._signatures.pop(oldest, None)
 
@@ -234,9 +245,9 @@ class StagedFunction(Generic[P, Y]):
 
     def _given_up(self, problem: str, answer: Y) -> Y:
         """The answer of the function itself. From now on, only the function itself runs."""
-        self._is_given_up = True
+        self._is_given_up, self._problem = True, problem
         self._signatures.clear()
-        self._surroundings = None
+        self._prepared.clear()
         level, caller = 1, sys._getframe(1)
         while is_ours(caller.f_code) and caller.f_back is not None:
             level, caller = level + 1, caller.f_back
@@ -261,9 +272,10 @@ def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     A function that cannot be staged runs as it is from then on, with a `StagingWarning` that says why: it draws random
     numbers, writes to its arguments or to things that others see, or reads a value that differs each time. A new
     `staged(f)` begins again. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
-    `debug()`, `f` itself runs. The property `sources` has the steps as Python. With the extra `native`, steps become
-    native code where they can, with the same bits; the property `llvm` has the code, or the reason why there is none.
-    Raises TypeError if `f` cannot be called, and otherwise only the errors of `f`. Wang et al. 2019, section 4.
+    `debug()`, `f` itself runs. The property `sources` has the steps as Python, and `report()` says what runs in steps,
+    by line, and what does not, and why. With the extra `native`, steps become native code where they can, with the same
+    bits; the property `llvm` has the code, or the reason why there is none. Raises TypeError if `f` cannot be called,
+    and otherwise only the errors of `f`. Wang et al. 2019, section 4.
 
     >>> import numpy as np
     >>> from shiftreset_ad import grad

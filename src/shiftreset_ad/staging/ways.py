@@ -10,14 +10,16 @@ import numpy as np
 import optree
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.places import Line
 from shiftreset_ad.staging.native.compiled import NONE, InTurn, Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import generated, is_same
+from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
-from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
 
+Lines = Mapping[Line | None, int]  # how many steps each line of the user's has; None is the way back
 MOST_WAYS = 32  # of a signature
 TOO_LONG = f"# There are more than {LONGEST} steps, and only as native code."
 
@@ -32,11 +34,18 @@ class Way:
     """
 
     __slots__ = (
-        *("_native", "answers", "given", "has_control", "is_checked", "not_written"),
+        *("_native", "answers", "given", "has_control", "is_checked", "lines", "not_written"),
         *("sites", "source", "spec", "take"),
     )
 
-    def __init__(self, trace: Trace, outputs: list[Any], spec: optree.PyTreeSpec, given: Mapping[int, Any]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        outputs: list[Any],
+        spec: optree.PyTreeSpec,
+        given: Mapping[int, Any],
+        lines: Mapping[Line | None, int],
+    ) -> None:
         self.take: Callable[[list[Any]], Any]
         left = Eliminated(trace, outputs)
         native, problem = _native(trace, outputs, left)
@@ -54,6 +63,7 @@ class Way:
         self.spec = spec
         self.given = given
         self.has_control = trace.has_control
+        self.lines = lines
         self.is_checked = False
         self.not_written: list[str] = []  # why branches and loops ask, and are not written down
 
@@ -79,19 +89,19 @@ def _native(trace: Trace, outputs: list[Any], left: Eliminated) -> tuple[Native 
 
 
 class Signature:
-    """The ways for arguments of the same types and shapes, newest first, and all that the function saw in them."""
+    """The ways for arguments of the same types and shapes, newest first, and guards on all that was read in them."""
 
-    __slots__ = ("_after", "of_arguments", "of_function", "ways")
+    __slots__ = ("_after", "guards", "ways")
 
-    def __init__(self, of_function: Surroundings, of_arguments: Surroundings) -> None:
-        self.of_function = of_function
-        self.of_arguments = of_arguments
+    def __init__(self) -> None:
+        self.guards = Guards()
         self.ways: list[Way] = []
         self._after: dict[tuple[Way, int], set[Way]] = {}
 
-    def add(self, way: Way) -> None:
+    def add(self, way: Way, guards: Guards) -> None:
         """Keep a way; drop the oldest one if there are more than MOST_WAYS."""
         self.ways = [way, *self.ways[: MOST_WAYS - 1]]
+        self.guards.add(guards)
         self._after = {}
 
     def after(self, way: Way, question: int) -> set[Way]:
@@ -129,9 +139,7 @@ class Shortcut:
     def answer(self, args: tuple[Any, ...]) -> tuple[Any] | None:
         """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
         signature = self._signature
-        if tuple(np.geterr().values()) != self._errors or signature.of_function.changed() is not None:
-            return None
-        if signature.of_arguments.changed() is not None:
+        if tuple(np.geterr().values()) != self._errors or signature.guards.changed() is not None:
             return None
         if self._arrays > 1 and len(set(map(id, args))) < len(args):  # x is y
             return None

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import dis
 import random
+import struct
 import sys
 import threading
 import weakref
+from array import array as compact_array
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from types import CodeType, FunctionType, MappingProxyType, MemberDescriptorType, WrapperDescriptorType
+from operator import attrgetter, itemgetter, methodcaller
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
@@ -18,8 +31,17 @@ from shiftreset_ad.array_api import is_foreign
 from shiftreset_ad.staging.steps.trace import UnstageableError
 
 NOT_THERE = object()
+PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array, *VIEWS)
+# Of the objects of C that hash by identity, these never change, or their changes do not matter.
+HARMLESS = (
+    *(BuiltinMethodType, MethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, CodeType, np.ufunc),
+    *(WrapperDescriptorType, property, staticmethod, classmethod, struct.Struct, attrgetter, itemgetter, methodcaller),
+    *(type(threading.Lock()), type(threading.RLock()), type(...), type(NotImplemented), type(np.sum)),
+)
 OURS = __name__.partition(".")[0]
 FOUNDATIONS = {OURS, "numpy", "scipy", "greenlet", "optree", *sys.stdlib_module_names} - {"__main__"}
 
@@ -39,6 +61,11 @@ def state_of(x: Any) -> Callable[[], Any] | None:
     if isinstance(x, random.SystemRandom):
         raise UnstageableError(RANDOM)
     return x.getstate if isinstance(x, random.Random) else None
+
+
+def is_made_by_python(kind: type) -> bool:
+    """Whether a class was made by a statement, so that an object may get another class of this kind."""
+    return bool(kind.__flags__ & 1 << 9)
 
 
 def makings_of(function: FunctionType) -> tuple[Any, ...]:
@@ -67,6 +94,8 @@ def names_in(code: CodeType) -> tuple[set[str], set[str]]:
 def parts_of(container: Any) -> list[Any]:
     if isinstance(container, dict | MappingProxyType):
         return [*container.keys(), *container.values()]
+    if type(container) in VIEWS:
+        return [part for item in container for part in (item if type(item) is tuple else (item,))]
     return list(container)
 
 
@@ -95,14 +124,42 @@ def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
         return NOT_THERE
 
 
+IDENTITY: tuple[Any, ...] = (None, object.__hash__)
+
+
 def is_opaque(x: Any) -> bool:
     """Whether a value may change in a way that cannot be seen."""
     kind = type(x)
     if isinstance(x, ContextVar | threading.local | weakref.ref):
         return True
+    if isinstance(x, (*CONTAINERS, np.ndarray, slice)):
+        return False
     if any(isinstance(vars(base).get("__next__"), WrapperDescriptorType) for base in kind.__mro__):
         return True  # an iterator or a file
-    if package_of(kind.__module__) in FOUNDATIONS:
-        return any(package_of(base.__module__) in MEMORY for base in kind.__mro__)
     made_by_python = attributes_of(x) is not None or any("__slots__" in vars(base) for base in kind.__mro__)
+    if package_of(kind.__module__) in FOUNDATIONS:
+        if any(package_of(base.__module__) in MEMORY for base in kind.__mro__):
+            return True
+        is_function = callable(x) or hasattr(kind, "__get__")
+        has_a_value = kind.__hash__ not in IDENTITY
+        return not (made_by_python or has_a_value or kind is object or isinstance(x, HARMLESS) or is_function)
     return is_foreign(x) or not made_by_python
+
+
+def item_of(holder: Any, key: Any) -> Any:
+    """The element of a container or an array at a key."""
+    if isinstance(holder, dict):
+        return dict.get(holder, key, NOT_THERE)
+    try:
+        return holder[key]
+    except (KeyError, IndexError):
+        return NOT_THERE
+
+
+def are_same_states(now: Any, before: Any) -> bool:
+    """Whether the states of generators of random numbers are the same."""
+    if isinstance(now, dict):
+        return all(are_same_states(now[name], before[name]) for name in before)
+    if isinstance(now, list | tuple):
+        return all(map(are_same_states, now, before))
+    return bool(np.array_equal(now, before)) if isinstance(now, np.ndarray) else bool(now == before)

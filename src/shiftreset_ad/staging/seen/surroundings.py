@@ -6,28 +6,25 @@ them. It does not go into installed packages. Recorded steps hold as long as all
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import random
 import sys
 import sysconfig
 import time
-from array import array as compact_array
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from operator import is_
 from types import (
     BuiltinMethodType,
-    CellType,
     FunctionType,
-    MappingProxyType,
     MethodType,
     MethodWrapperType,
     ModuleType,
 )
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy import ndarray
@@ -35,26 +32,27 @@ from numpy import ndarray
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.control.frames import PACKAGE
 from shiftreset_ad.numbers.plain_arrays import is_read_only
+from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
+    CONTAINERS,
     FOUNDATIONS,
     NOT_THERE,
+    PLAIN,
     attributes_of,
     content_of_slot,
+    is_made_by_python,
     is_opaque,
-    makings_of,
     names_in,
     package_of,
     parts_of,
     slots_of,
     state_of,
 )
-from shiftreset_ad.staging.steps.trace import UnstageableError, identical
+from shiftreset_ad.staging.steps.trace import UnstageableError
 
-MOST = 20_000  # things that are looked at
-PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
-CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array)
+MOST = 200_000  # things that are looked at
+WEAK = (WeakKeyDictionary, WeakValueDictionary)
 CACHE = type(cache(lambda: None))
-CLOCKS = (time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.process_time)
 LOOKED_INTO = (os, time)  # the only modules of the standard library that are searched
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -63,40 +61,25 @@ _INSTALLED = tuple(
 
 
 class Surroundings:
-    """All that these functions and objects see now."""
+    """All that these functions and objects see now, with `guards` on all of it.
 
-    def __init__(self, *roots: Any) -> None:
-        self.cells: list[tuple[CellType, str, Any]] = []
-        self.entries: list[tuple[dict[str, Any], str, Any]] = []
-        self.functions: list[tuple[FunctionType, tuple[Any, ...], str]] = []
-        self.parts: list[tuple[Callable[[], list[Any]], list[Any], str]] = []
-        self.arrays: list[tuple[ndarray[Any, Any], ndarray[Any, Any], str]] = []
+    With `through=False` the search does not go on through functions and modules: only through what they are themselves.
+    """
+
+    def __init__(self, *roots: Any, through: bool = True) -> None:
+        self.guards = Guards()
+        self.functions: list[FunctionType] = []
         self.generators: list[Callable[[], Any]] = [random.getstate, _state_of_numpy]
         self.caches: list[Any] = []
+        self.seen: dict[int, tuple[Any, str]] = {}
+        self.opaque: str | None = None
         self.problem: str | None = None
+        self.users = Users(roots)
+        self._roots = roots
         try:
-            _Look(self, roots)
+            _Look(self, roots, through)
         except UnstageableError as error:
             self.problem = f"{error}"
-
-    def changed(self) -> str | None:
-        """The name of something that has changed; None if nothing has."""
-        for cell, name, content in self.cells:
-            if (now := content_of(cell)) is not content and not _is_same(now, content):
-                return name
-        for entries, name, content in self.entries:
-            if (now := entries.get(name, NOT_THERE)) is not content and not _is_same(now, content):
-                return name
-        for function, makings, name in self.functions:
-            if not all(map(is_, makings_of(function), makings)):
-                return name
-        for parts_now, parts, name in self.parts:
-            if not _are_same(parts_now(), parts):
-                return name
-        for array, as_it_was, name in self.arrays:
-            if not identical(array, as_it_was):
-                return name
-        return None
 
     @contextmanager
     def without_caching(self) -> Iterator[None]:
@@ -109,28 +92,59 @@ class Surroundings:
                 if function.cache_info().misses != misses:
                     function.cache_clear()
 
+    def held_by_operators(self) -> list[Any]:
+        """The roots that library code has made, such as `grad(f)` and `partial(f, 1.0)`."""
+        return [x for x in self._roots if isinstance(x, partial) or not (self._is_plain(x) or self._is_users(x))]
+
+    def _is_users(self, x: Any) -> bool:
+        owner = x.__self__ if isinstance(x, MethodType) else x
+        code = x.__code__.co_filename if isinstance(x, FunctionType) else None
+        return self.users.has(getattr(owner if code else type(owner), "__module__", None), code)
+
+    def _is_plain(self, x: Any) -> bool:
+        return isinstance(x, (*CONTAINERS, *PLAIN, ndarray, type)) or not callable(x)
+
     def states(self) -> list[Any]:
         """The states of the generators of random numbers."""
         return [state() for state in self.generators]
 
 
+class Users:
+    """Tells the user's own modules from installed packages."""
+
+    def __init__(self, roots: tuple[Any, ...]) -> None:
+        self._packages = {package for root in roots for package in _packages_of(root)}
+
+    def has(self, module: Any, filename: str | None = None) -> bool:
+        """Whether a module is the user's own."""
+        package = package_of(module)
+        if package in self._packages:
+            return True
+        known = sys.modules.get(module) if isinstance(module, str) else None
+        if filename is None and isinstance(known, ModuleType):
+            filename = vars(known).get("__file__")
+        return package not in FOUNDATIONS if filename is None else not filename.startswith(_INSTALLED)
+
+
 class _Look:
     """The search for all that can be seen from `roots`. It fills the lists of the surroundings."""
 
-    def __init__(self, surroundings: Surroundings, roots: tuple[Any, ...]) -> None:
+    def __init__(self, surroundings: Surroundings, roots: tuple[Any, ...], through: bool) -> None:
         self.found = surroundings
-        self.packages = {package for root in roots for package in _packages_of(root)}
+        self.guards = surroundings.guards
+        self.is_users = surroundings.users.has
+        self.through = through
         self.attributes: set[str] = set()
         self.modules: dict[int, ModuleType] = {}
         self.entered: set[tuple[int, str]] = set()
-        self.seen: dict[int, Any] = {}
         self.waiting: list[tuple[Any, str]] = [(root, "an argument") for root in roots]
+        seen = surroundings.seen
         while self.waiting:
             x, name = self.waiting.pop()
-            if id(x) not in self.seen and type(x) not in PLAIN and not isinstance(x, np.generic):
-                self.seen[id(x)] = x
+            if id(x) not in seen and type(x) not in PLAIN and not isinstance(x, np.generic):
+                seen[id(x)] = x, name
                 self.look_at(x, name)
-            if len(self.seen) > MOST:
+            if len(seen) > MOST:
                 raise UnstageableError(f"it sees more than {MOST} things, and to look at all of them would take long")
             if not self.waiting:
                 self.enter_modules()
@@ -143,8 +157,7 @@ class _Look:
             self.look_at_function(x)
         elif isinstance(x, ModuleType):
             if x in LOOKED_INTO or self.is_users(x.__name__):
-                self.modules[id(x)] = x
-                self.found.parts.append((lambda: [len(vars(x))], [len(vars(x))], name))  # a name may be added
+                self.look_at_module(x, name)
         elif isinstance(x, type):
             if self.is_users(x.__module__):
                 self.look_at_class(x)
@@ -153,44 +166,51 @@ class _Look:
         elif isinstance(x, partial):
             self.waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
             self.look_at_instance(x)
-        elif isinstance(x, BuiltinMethodType) and x in CLOCKS:
-            raise UnstageableError(f"it looks at the clock, by {name!r}. Make the time an argument")
+        elif isinstance(x, WEAK):
+            self.has_parts(id(x), lambda: [*x.keys(), *x.values()], name)
         elif isinstance(x, BuiltinMethodType | MethodWrapperType):
             self.waiting.append((x.__self__, name))
         elif (state := state_of(x)) is not None:
             self.found.generators.append(state)
+            self.guards.state(x, state, name)
         elif isinstance(x, CACHE):
             self.found.caches.append(x)
             self.waiting.append((x.__wrapped__, name))
         elif isinstance(x, CONTAINERS):
-            self.has_parts(partial(parts_of, x), name)
+            self.has_parts(id(x), partial(parts_of, x), name)
             self.look_at_instance(x)
         elif is_opaque(x):
-            raise UnstageableError(
-                f"it sees {name!r}, a {kind.__name__}, and staging cannot look into it. Give its values as arguments"
-            )
+            self.found.opaque = self.found.opaque or opaque(name, kind)
         elif not isinstance(x, logging.Logger):  # a logger changes, and that does not matter
             self.look_at_instance(x)
 
     def look_at_array(self, x: Any, name: str) -> None:
         if x.dtype.hasobject:
-            self.has_parts(lambda: list(x.flat), name)
+            self.has_parts(id(x), lambda: list(x.flat), name)
         elif not is_read_only(x):
-            self.found.arrays.append((x, np.array(x), name))
+            self.guards.array(x, name)
         if type(x) not in (ndarray, np.memmap):  # a masked array, say
             self.look_at_instance(x)
 
     def look_at_function(self, function: FunctionType) -> None:
+        is_users = self.is_users(function.__module__, function.__code__.co_filename)
+        self.found.functions.append(function)
+        if is_users:
+            self.guards.function(function)
+            self.look_at_attributes(function)
+            if not self.through:
+                return
         if function is os.getenv:
             self.waiting.append((os.environ, "environ"))
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            self.found.cells.append((cell, name, content := content_of(cell)))
-            self.waiting.append((content, name))
-        self.waiting += [(function.__defaults__, "a default"), (function.__kwdefaults__, "a default")]
-        if not self.is_users(function.__module__, function.__code__.co_filename):
+        if function.__code__.co_filename == functools.__file__ and "registry" in vars(function):
+            self.waiting.append((vars(function)["registry"], function.__name__))  # its variables are caches
             return
-        self.found.functions.append((function, makings_of(function), function.__name__))
-        self.look_at_instance(function)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self.guards.cell(cell, name)
+            self.waiting.append((content_of(cell), name))
+        self.waiting += [(function.__defaults__, "a default"), (function.__kwdefaults__, "a default")]
+        if not is_users:
+            return
         variables, attributes = names_in(function.__code__)
         self.attributes |= attributes
         for name in variables | (attributes & function.__globals__.keys()):
@@ -198,29 +218,41 @@ class _Look:
         for name in (variables | attributes) & sys.modules.keys():  # imported in the function
             self.waiting.append((sys.modules[name], name))
 
+    def look_at_module(self, x: ModuleType, name: str) -> None:
+        if self.through:
+            self.modules[id(x)] = x
+            self.guards.parts(id(x), lambda: [len(vars(x))], name)  # a name may be added
+        else:
+            self.has_parts(id(x), partial(parts_of, vars(x)), name)
+
     def look_at_class(self, x: type) -> None:
-        self.has_parts(partial(parts_of, vars(x)), f"an attribute of {x.__name__}")
+        self.has_parts(id(x), lambda: [x.__mro__, *parts_of(vars(x))], f"an attribute of {x.__name__}")
         self.waiting += [(base, base.__name__) for base in (*x.__bases__, type(x))]
         for name, member in vars(x).items():
             if isinstance(member, property):
-                self.waiting.append((member.fget, name))
+                self.waiting += [(function, name) for function in (member.fget, member.fset, member.fdel)]
             elif isinstance(member, staticmethod | classmethod):
                 self.waiting.append((member.__func__, name))
 
     def look_at_instance(self, x: Any) -> None:
         """Its attributes, and its class."""
         kind, of_whom = type(x), f"an attribute of a {type(x).__name__}"
-        if (attributes := attributes_of(x)) is not None:
-            self.has_parts(partial(parts_of, attributes), of_whom)
+        self.look_at_attributes(x)
         if slots := list(slots_of(kind)):
-            self.has_parts(lambda: [content_of_slot(slot, x) for slot in slots], of_whom)
+            self.has_parts((id(x), "slots"), lambda: [content_of_slot(slot, x) for slot in slots], of_whom)
         self.waiting.append((kind, kind.__name__))
 
-    def has_parts(self, parts: Callable[[], list[Any]], name: str) -> None:
+    def look_at_attributes(self, x: Any) -> None:
+        of_whom = f"an attribute of a {type(x).__name__}"
+        if is_made_by_python(type(x)):
+            self.guards.kind(x, of_whom)
+        if (attributes := attributes_of(x)) is not None:
+            self.has_parts(id(attributes), partial(parts_of, attributes), of_whom)
+
+    def has_parts(self, of: Hashable, parts: Callable[[], list[Any]], name: str) -> None:
         """Note the parts that something has now, and look at each of them later."""
-        now = parts()
-        self.found.parts.append((parts, now, name))
-        self.waiting += [(part, name) for part in now if type(part) not in PLAIN]
+        self.guards.parts(of, parts, name)
+        self.waiting += [(part, name) for part in parts() if type(part) not in PLAIN]
 
     def enter_modules(self) -> None:
         """Look at each entry of the user's modules whose name is used by a function."""
@@ -231,16 +263,13 @@ class _Look:
     def enter(self, entries: dict[str, Any], name: str) -> None:
         if (id(entries), name) not in self.entered:
             self.entered.add((id(entries), name))
-            self.found.entries.append((entries, name, content := entries.get(name, NOT_THERE)))
-            self.waiting.append((content, name))
+            self.guards.entry(entries, name, name)
+            self.waiting.append((entries.get(name, NOT_THERE), name))
 
-    def is_users(self, module: Any, filename: str | None = None) -> bool:
-        """Whether a module is the user's own, and not a part of an installed package."""
-        package = package_of(module)
-        if package in self.packages:
-            return True
-        filename = filename or getattr(sys.modules.get(module), "__file__", None)
-        return package not in FOUNDATIONS if filename is None else not filename.startswith(_INSTALLED)
+
+def opaque(name: str, kind: type) -> str:
+    """The reason why a function is not staged that sees something of this kind."""
+    return f"it sees {name!r}, a {kind.__name__}, and staging cannot look into it. Give its values as arguments"
 
 
 def _packages_of(root: Any) -> Iterator[str]:
@@ -264,32 +293,3 @@ def _packages_of(root: Any) -> Iterator[str]:
 
 def _state_of_numpy() -> Any:
     return np.random.get_state(legacy=False)  # noqa: NPY002 (the user's function may use it)
-
-
-def _are_same(now: list[Any], before: list[Any]) -> bool:
-    return len(now) == len(before) and (all(map(is_, now, before)) or all(map(_is_same, now, before)))
-
-
-def _is_same(now: Any, before: Any) -> bool:
-    """Whether these are the same object, or values that nobody can tell apart."""
-    if now is before:
-        return True
-    kind = type(now)
-    if kind is not type(before):
-        return False
-    if kind is tuple:
-        return _are_same(list(now), list(before))
-    if kind is float or kind is complex:
-        return repr(now) == repr(before)  # 0.0 and -0.0 differ
-    if isinstance(now, np.generic):
-        return identical(now, before)
-    return kind in PLAIN and bool(now == before)
-
-
-def are_same_states(now: Any, before: Any) -> bool:
-    """Whether the states of generators of random numbers are the same."""
-    if isinstance(now, dict):
-        return all(are_same_states(now[name], before[name]) for name in before)
-    if isinstance(now, list | tuple):
-        return all(map(are_same_states, now, before))
-    return bool(np.array_equal(now, before)) if isinstance(now, ndarray) else bool(now == before)

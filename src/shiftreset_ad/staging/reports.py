@@ -1,0 +1,37 @@
+"""The report of a staged function: what of it runs in steps, by the user's lines, and what as it is, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from shiftreset_ad.boundary.places import line_text
+from shiftreset_ad.staging.ways import Way
+
+
+def report(name: str, ways: Sequence[Way], problem: str) -> str:
+    """The report in lines of text. `problem` is the reason why the function runs as it is, or empty."""
+    if problem:
+        return f"{name} runs as it is, as {problem}"
+    if not ways:
+        return f"{name} is not recorded yet: it is recorded when it is called"
+    of_ways = [_of_way(way, number) for number, way in enumerate(ways, 1)]
+    return "\n".join([f"{name} runs in steps, in {counted(len(ways), 'way')}.", *of_ways])
+
+
+def _of_way(way: Way, number: int) -> str:
+    steps: Counter[str] = Counter()
+    for line, count in way.lines.items():
+        steps["  on the way back" if line is None else line_text(line)] += count
+    lines = [f"way {number}, {counted(steps.total(), 'step')}:"]
+    for text, count in steps.items():
+        place, newline, code = text.partition("\n")
+        lines.append(f"{place}: {counted(count, 'step')}{newline}{code}")
+    for site in dict.fromkeys(way.sites):
+        lines += ["  It holds as long as the answer is the same at", site]
+    return "\n".join(lines)
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,142 @@
+"""Guards: places outside a function, and what they had when it was recorded. Its steps hold as long as they have it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable
+from operator import is_
+from types import CellType, FunctionType, MemberDescriptorType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.staging.seen.parts import (
+    NOT_THERE,
+    PLAIN,
+    are_same_states,
+    attributes_of,
+    content_of_slot,
+    item_of,
+    makings_of,
+)
+from shiftreset_ad.staging.steps.trace import identical
+
+
+class Guards:
+    """Places and their contents, each place once. A place is a variable, an attribute, an element, or a whole thing."""
+
+    def __init__(self) -> None:
+        self._cells: dict[Any, tuple[CellType, str, Any]] = {}
+        self._entries: dict[Any, tuple[Any, str, Any]] = {}
+        self._items: dict[Any, tuple[Any, Any, Any, str]] = {}
+        self._functions: dict[Any, tuple[FunctionType, tuple[Any, ...], str]] = {}
+        self._kinds: dict[Any, tuple[Callable[[], Any], type, Any, str]] = {}
+        self._parts: dict[Any, tuple[Callable[[], list[Any]], list[Any], str]] = {}
+        self._arrays: dict[Any, tuple[ndarray[Any, Any], ndarray[Any, Any], str]] = {}
+        self._states: dict[Any, tuple[Callable[[], Any], Any, str]] = {}
+
+    def cell(self, cell: CellType, name: str) -> None:
+        """A variable that a function closes over."""
+        self._cells[id(cell)] = cell, name, content_of(cell)
+
+    def entry(self, entries: Any, key: str, name: str) -> None:
+        """An entry of a dictionary: of a module, a class or an object. It may be missing."""
+        self._entries[id(entries), key] = entries, key, entries.get(key, NOT_THERE)
+
+    def item(self, holder: Any, key: Any, name: str) -> None:
+        """The element of a container or an array at a key. It may be missing."""
+        self._items[id(holder), type(key), key] = holder, key, item_of(holder, key), name
+
+    def function(self, function: FunctionType) -> None:
+        """The code and the defaults of a function."""
+        self._functions[id(function)] = function, makings_of(function), function.__name__
+
+    def kind(self, x: Any, name: str) -> None:
+        """The class of an object, and its dictionary. The object itself is not kept alive."""
+        try:
+            reference: Callable[[], Any] = weakref.ref(x)
+        except TypeError:
+            reference = lambda: x  # noqa: E731
+        self._kinds[id(x)] = reference, type(x), attributes_of(x), name
+
+    def parts(self, of: Hashable, parts: Callable[[], list[Any]], name: str) -> None:
+        """All parts of a thing. `of` tells the thing from others, and `parts` keeps it alive."""
+        self._parts[of] = parts, parts(), name
+
+    def layout(self, array: ndarray[Any, Any], name: str) -> None:
+        """The shape and the type of an array."""
+        self.parts((id(array), "layout"), lambda: [array.shape, array.dtype], name)
+
+    def slot(self, x: Any, slot: MemberDescriptorType, name: str) -> None:
+        """The content of a slot of an object."""
+        self.parts((id(x), slot.__name__), lambda: [content_of_slot(slot, x)], name)
+
+    def bases(self, kind: type) -> None:
+        """The classes from which a class inherits."""
+        self.parts((id(kind), "bases"), lambda: [kind.__mro__], kind.__name__)
+
+    def array(self, array: ndarray[Any, Any], name: str) -> None:
+        """All elements of an array."""
+        if id(array) not in self._arrays:
+            self._arrays[id(array)] = array, np.array(array), name
+
+    def state(self, of: Any, state: Callable[[], Any], name: str) -> None:
+        """The state of a generator of random numbers."""
+        self._states[id(of)] = state, state(), name
+
+    def add(self, others: Guards) -> None:
+        """Guard the places of others, too."""
+        for mine, theirs in zip(vars(self).values(), vars(others).values(), strict=True):
+            mine.update(theirs)
+
+    def changed(self) -> str | None:
+        """The name of something that has changed; None if nothing has."""
+        for cell, name, content in self._cells.values():
+            if (now := content_of(cell)) is not content and not is_same(now, content):
+                return name
+        for entries, name, content in self._entries.values():
+            if (now := entries.get(name, NOT_THERE)) is not content and not is_same(now, content):
+                return name
+        for holder, key, content, name in self._items.values():
+            if (now := item_of(holder, key)) is not content and not is_same(now, content):
+                return name
+        for function, makings, name in self._functions.values():
+            if not all(map(is_, makings_of(function), makings)):
+                return name
+        for reference, kind, attributes, name in self._kinds.values():
+            x = reference()
+            if type(x) is not kind or attributes_of(x) is not attributes:
+                return name
+        for parts_now, parts, name in self._parts.values():
+            if not are_same(parts_now(), parts):
+                return name
+        for array, as_it_was, name in self._arrays.values():
+            if not identical(array, as_it_was):
+                return name
+        for state, before, name in self._states.values():
+            if not are_same_states(state(), before):
+                return name
+        return None
+
+
+def are_same(now: list[Any], before: list[Any]) -> bool:
+    """Whether these are the same objects, one by one, or values that nobody can tell apart."""
+    return len(now) == len(before) and (all(map(is_, now, before)) or all(map(is_same, now, before)))
+
+
+def is_same(now: Any, before: Any) -> bool:
+    """Whether these are the same object, or values that nobody can tell apart."""
+    if now is before:
+        return True
+    kind = type(now)
+    if kind is not type(before):
+        return False
+    if kind is tuple:
+        return are_same(list(now), list(before))
+    if kind is float or kind is complex:
+        return repr(now) == repr(before)  # 0.0 and -0.0 differ
+    if isinstance(now, np.generic):
+        return identical(now, before)
+    return kind in PLAIN and bool(now == before)

@@ -1,0 +1,307 @@
+"""What each instruction reads from outside, and what it learns of staged values that no value can tell.
+
+An instruction is looked at before Python carries it out. A value that it hands to code that is not watched is read with
+all that can be reached from it. An instruction that is not known here does this with the whole stack.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cache
+from types import CodeType, FrameType, ModuleType
+from typing import Any, NoReturn
+
+from numpy import ndarray
+
+from shiftreset_ad.array_api import Wrapped
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.staging.seen.calls import Calls
+from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, is_made_by_python
+from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads, is_key
+from shiftreset_ad.staging.seen.stack import NOTHING, Instruction, Stack, Unknown, may_be_staged
+from shiftreset_ad.staging.steps.values import SCALARS, Staged
+
+OF_INTEGERS: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+}
+# They move values, or make a new container of them, and look at none.
+QUIET = (
+    *("LOAD_", "STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL", "POP_TOP", "POP_EXCEPT", "RETURN_", "RAISE"),
+    *("RERAISE", "BUILD_", "LIST_APPEND", "LIST_TO", "SET_ADD", "SET_FUNCTION", "MAP_ADD", "MAKE_", "COPY", "SWAP"),
+    *("DELETE_FAST", "DELETE_NAME", "DELETE_GLOBAL", "DELETE_DEREF", "JUMP_FORWARD", "JUMP_BACKWARD", "NOP", "RESUME"),
+    *("KW_NAMES", "PRECALL", "END_", "CHECK_E", "WITH_EXCEPT", "PUSH_EXC", "YIELD", "SEND", "FOR_ITER", "SETUP_ANN"),
+    *("CALL_INTRINSIC", "CLEANUP_THROW", "ASYNC_GEN_WRAP", "PREP_RERAISE", "GET_A"),
+)
+USING = (
+    "BEFORE_",
+    "BINARY_",
+    "UNARY_",
+    "COMPARE_OP",
+    "FORMAT_",
+    "CONVERT_VALUE",
+    "STORE_SLICE",
+    "PRINT_EXPR",
+    "IMPORT_STAR",
+)
+
+
+def are_inputs(*values: Staged) -> bool:
+    """Whether these are arguments: which of them are the same array belongs to the key of a call."""
+    return all(x._place < len(x._trace.values) - len(x._trace.steps) for x in values)
+
+
+class Watched:
+    """A frame that is watched: its stack, and the code of the function whose answer it waits for."""
+
+    __slots__ = ("expects", "frame", "replaced", "stack")
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.stack = Stack(frame.f_code)
+        self.expects: CodeType | None = None
+        self.replaced: dict[str, Any] = {}
+
+    def variable(self, name: str) -> Any:
+        """The value of a local variable, or of one that is closed over."""
+        return self.frame.f_locals.get(name, Unknown())
+
+    def show_plain(self, name: str) -> None:
+        """For the next instruction alone, a variable has the plain value of its staged one."""
+        x = self.frame.f_locals[name]
+        self.replaced[name] = x
+        self.frame.f_locals[name] = x.inside
+
+    def show_again(self) -> None:
+        for name, x in self.replaced.items():
+            self.frame.f_locals[name] = x
+        self.replaced.clear()
+
+
+class Instructions:
+    """Looks at the instructions of a run before they are carried out."""
+
+    def __init__(self, reads: Reads, refuse: Callable[[str], NoReturn]) -> None:
+        self._reads = reads
+        self._refuse = refuse
+        self._calls = Calls(reads, refuse)
+
+    def before(self, watched: Watched) -> None:
+        """Look at the instruction that comes next in a frame."""
+        if watched.replaced:
+            watched.show_again()
+        instruction = watched.stack.at(watched.frame.f_lasti)
+        if instruction is None:
+            return
+        watched.expects = None
+        manner(instruction.name)(self, watched, instruction)
+
+    def _use(self, operands: list[Any]) -> None:
+        for x in operands:
+            self._reads.use(x)
+            if is_made_by_python(type(x)):
+                self._reads.whole_class(type(x))
+
+    def _quiet(self, watched: Watched, instruction: Instruction) -> None:
+        pass
+
+    def _using(self, watched: Watched, instruction: Instruction) -> None:
+        self._use(watched.stack.operands())
+
+    def _using_all(self, watched: Watched, instruction: Instruction) -> None:
+        self._use(watched.stack.all())
+
+    # Variables
+
+    def _constant(self, watched: Watched, instruction: Instruction) -> None:
+        watched.stack.give(instruction.value)
+
+    def _variable(self, watched: Watched, instruction: Instruction) -> None:
+        names = instruction.value if type(instruction.value) is tuple else (instruction.value,)
+        values = [watched.variable(name) for name in names]
+        if (
+            type(values[0]) is Staged
+            and self._calls.asks_for_type(watched.stack.top(2))
+            and watched.stack.next_goes_to_call(len(values))
+        ):
+            watched.show_plain(names[0])
+            values[0] = values[0].inside
+        watched.stack.give(*values)
+
+    def _store_and_load(self, watched: Watched, instruction: Instruction) -> None:
+        stored, loaded = instruction.value
+        watched.stack.give(watched.stack.top(1)[0] if stored == loaded else watched.variable(loaded))
+
+    def _nothing(self, watched: Watched, instruction: Instruction) -> None:
+        watched.stack.give(NOTHING)
+
+    def _global(self, watched: Watched, instruction: Instruction) -> None:
+        frame, name = watched.frame, instruction.value
+        if instruction.name == "LOAD_NAME" and name in frame.f_locals:
+            watched.stack.give(frame.f_locals[name])
+            return
+        value = self._reads.variable(frame.f_globals, frame.f_builtins, name)
+        is_called = instruction.name == "LOAD_GLOBAL" and instruction.arg & 1
+        (watched.stack.give_function if is_called else watched.stack.give)(value)
+
+    def _import(self, watched: Watched, instruction: Instruction) -> None:
+        level, names = watched.stack.top(2)
+        frame, absolute = watched.frame, instruction.value
+        if level:
+            package = frame.f_globals.get("__package__") or frame.f_globals["__name__"].rpartition(".")[0]
+            absolute = importlib.util.resolve_name("." * level + absolute, package)
+        self._reads.guards.entry(sys.modules, absolute, absolute)
+        watched.stack.give(sys.modules.get(absolute if names else absolute.partition(".")[0], Unknown()))
+
+    def _import_from(self, watched: Watched, instruction: Instruction) -> None:
+        module = watched.stack.top(1)[0]
+        value, watched.expects = self._reads.attribute(module, instruction.value)
+        if type(value) is Unknown and isinstance(module, ModuleType):
+            value = sys.modules.get(f"{module.__name__}.{instruction.value}", value)
+        watched.stack.give(module, value)
+
+    # Attributes and elements
+
+    def _attribute(self, watched: Watched, instruction: Instruction) -> None:
+        x, name = watched.stack.top(1)[0], instruction.value
+        if type(x) is Staged:
+            self._calls.require_known_attribute(x, name)
+        value, watched.expects = self._reads.attribute(x, name)
+        is_called = instruction.name == "LOAD_METHOD" or (sys.version_info >= (3, 12) and instruction.arg & 1)
+        (watched.stack.give_function if is_called else watched.stack.give)(value)
+
+    def _of_super(self, watched: Watched, instruction: Instruction) -> None:
+        _, kind, x = watched.stack.top(3)
+        value = self._reads.of_super(kind, x, instruction.value)
+        (watched.stack.give_function if instruction.arg & 1 else watched.stack.give)(value)
+
+    def _item(self, watched: Watched, instruction: Instruction) -> None:
+        holder, key = watched.stack.top(2)
+        if type(holder) is Unknown or type(key) is Unknown:
+            self._reads.structure(holder)
+            self._reads.use(key)
+            return
+        value, watched.expects = self._reads.item(holder, key)
+        watched.stack.give(value)
+
+    def _contains(self, watched: Watched, instruction: Instruction) -> None:
+        key, holder = watched.stack.top(2)
+        if type(holder) in WITH_KEYS and is_key(key):
+            self._reads.item(holder, key)
+        elif is_key(key):
+            self._reads.structure(holder)
+        else:
+            self._use([key, holder])
+
+    def _store_attribute(self, watched: Watched, instruction: Instruction) -> None:
+        x = watched.stack.top(1)[0]
+        if is_made_by_python(type(x)) and not issubclass(type(x), Number | Wrapped):
+            self._reads.whole_class(type(x))
+
+    def _store_item(self, watched: Watched, instruction: Instruction) -> None:
+        x = watched.stack.top(2)[0]
+        if is_made_by_python(type(x)):
+            self._reads.whole_class(type(x))
+
+    # Containers
+
+    def _structure(self, watched: Watched, instruction: Instruction) -> None:
+        self._reads.structure(watched.stack.top(1)[0])
+
+    def _unpack(self, watched: Watched, instruction: Instruction) -> None:
+        x = watched.stack.top(1)[0]
+        self._reads.structure(x)
+        if type(x) in WITH_PLACES and len(x) == instruction.arg:
+            watched.stack.give(*reversed(x))
+
+    def _branch(self, watched: Watched, instruction: Instruction) -> None:
+        x = watched.stack.top(1)[0]
+        kind = type(x)
+        if kind in PLAIN or kind in (Unknown, Staged) or "NONE" in instruction.name:
+            return
+        if kind in CONTAINERS:
+            if self._reads.is_outside(x):
+                self._reads.guards.parts((id(x), "length"), lambda: [len(x)], self._reads.name_of(x))
+        elif self._reads.is_users(kind) and not issubclass(kind, CONTAINERS):
+            self._reads.whole_class(kind)
+        else:
+            self._use([x])
+
+    # What no value can tell
+
+    def _is(self, watched: Watched, instruction: Instruction) -> None:
+        x, y = watched.stack.top(2)
+        if type(x) is Staged and type(y) is Staged and type(x.inside) is type(y.inside) is ndarray and are_inputs(x, y):
+            return
+        for one, other in ((x, y), (y, x)):
+            if may_be_staged(one):
+                self._same(one, other)
+
+    def _same(self, x: Any, other: Any) -> None:
+        """Refuse to tell whether a staged value is the same object as `other`, if it may be."""
+        kind = type(other)
+        if kind is Unknown or issubclass(kind, (*SCALARS, ndarray, Number, Wrapped)):
+            self._refuse("it asks whether a value is the same object as another one, by `is`. Compare by ==")
+
+    def _match_class(self, watched: Watched, instruction: Instruction) -> None:
+        subject, kind, _ = watched.stack.top(3)
+        self._calls.require_known_instance(subject, kind)
+        self._use([subject])
+
+    # Calls
+
+    def _call(self, watched: Watched, instruction: Instruction) -> None:
+        operands = watched.stack.operands()
+        if instruction.name == "CALL_KW":
+            operands.pop()
+        callee, *rest = [x for x in operands[:2] if x is not NOTHING]
+        answer, watched.expects = self._calls.look_at(callee, [*rest, *operands[2:]], watched.frame)
+        watched.stack.give(answer)
+
+    def _binary(self, watched: Watched, instruction: Instruction) -> None:
+        x, y = watched.stack.top(2)
+        if type(x) is int and type(y) is int and instruction.symbol in OF_INTEGERS:
+            watched.stack.give(OF_INTEGERS[instruction.symbol](x, y))
+        else:
+            self._use([x, y])
+
+
+LOOKS: dict[str, Callable[[Instructions, Watched, Instruction], None]] = {
+    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT"), Instructions._constant),
+    **dict.fromkeys(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_DEREF"), Instructions._variable),
+    "STORE_FAST_LOAD_FAST": Instructions._store_and_load,
+    "PUSH_NULL": Instructions._nothing,
+    **dict.fromkeys(("LOAD_GLOBAL", "LOAD_NAME"), Instructions._global),
+    "IMPORT_NAME": Instructions._import,
+    "IMPORT_FROM": Instructions._import_from,
+    **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD"), Instructions._attribute),
+    "LOAD_SUPER_ATTR": Instructions._of_super,
+    "BINARY_SUBSCR": Instructions._item,
+    "CONTAINS_OP": Instructions._contains,
+    **dict.fromkeys(("STORE_ATTR", "DELETE_ATTR"), Instructions._store_attribute),
+    **dict.fromkeys(("STORE_SUBSCR", "DELETE_SUBSCR"), Instructions._store_item),
+    **dict.fromkeys(("GET_ITER", "GET_YIELD_FROM_ITER", "GET_LEN", "UNPACK_EX"), Instructions._structure),
+    **dict.fromkeys(("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"), Instructions._structure),
+    **dict.fromkeys(("MATCH_SEQUENCE", "MATCH_MAPPING"), Instructions._structure),
+    "UNPACK_SEQUENCE": Instructions._unpack,
+    **dict.fromkeys(("TO_BOOL", "UNARY_NOT"), Instructions._branch),
+    "IS_OP": Instructions._is,
+    "MATCH_CLASS": Instructions._match_class,
+    **dict.fromkeys(("CALL", "CALL_KW", "CALL_FUNCTION_EX"), Instructions._call),
+    "BINARY_OP": Instructions._binary,
+}
+
+
+@cache
+def manner(name: str) -> Callable[[Instructions, Watched, Instruction], None]:
+    """How to look at instructions of this name."""
+    if name in LOOKS:
+        return LOOKS[name]
+    if name.startswith(("POP_JUMP", "JUMP_IF")):
+        return Instructions._branch
+    if name.startswith(USING):
+        return Instructions._using
+    return Instructions._quiet if name.startswith(QUIET) else Instructions._using_all

@@ -1,0 +1,362 @@
+"""The reads of a run: each variable, attribute and element from outside that it has read, and nothing else, is guarded.
+
+What goes to code that is not watched, such as a function of C, is guarded with all that can be reached from it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from enum import Enum
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.staging.seen.guards import Guards
+from shiftreset_ad.staging.seen.parts import (
+    CONTAINERS,
+    NOT_THERE,
+    PLAIN,
+    attributes_of,
+    is_made_by_python,
+    is_opaque,
+    parts_of,
+    state_of,
+)
+from shiftreset_ad.staging.seen.stack import Unknown
+from shiftreset_ad.staging.seen.surroundings import CACHE, LOOKED_INTO, Surroundings, opaque
+from shiftreset_ad.staging.steps.trace import UnstageableError
+from shiftreset_ad.staging.steps.values import Staged
+
+WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
+WITH_PLACES = (list, tuple)
+KEYS = {str, int, bool, float, bytes, type(None), type}
+FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, type(np.sum))
+OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
+
+
+class Reads:
+    """What a run has read from outside, as `surroundings` has found it before the run."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.guards = Guards()
+        self.codes: set[CodeType] = set()  # the code of the user's functions that have run
+        self._surroundings = surroundings
+        self._is_of_users = surroundings.users.has
+        self._outside = dict(surroundings.seen)
+        self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched
+
+    # The whole
+
+    def all_guards(self) -> Guards:
+        """Guards on all that was read. Raises UnstageableError if something of it cannot be looked into."""
+        self._guard_functions_of_the_library()
+        for function in self._surroundings.functions:
+            if function.__code__ in self.codes:
+                self.guards.function(function)
+                for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+                    self.guards.cell(cell, name)
+        handed = [x for x, _ in self._handed.values()]
+        self._guard_all(Surroundings(*handed, through=False))
+        not_run = [x for x in handed if type(x) is FunctionType and x.__code__ not in self.codes]
+        self._guard_all(Surroundings(*not_run))
+        return self.guards
+
+    def _guard_functions_of_the_library(self) -> None:
+        """The function itself may be made by an operator, such as `grad`, which is not watched."""
+        self._guard_all(Surroundings(*self._surroundings.held_by_operators(), through=False))
+
+    def _guard_all(self, found: Surroundings) -> None:
+        if (problem := found.problem or found.opaque) is not None:
+            raise UnstageableError(problem)
+        self.guards.add(found.guards)
+
+    # What is read exactly
+
+    def is_outside(self, x: Any) -> bool:
+        """Whether an object was there before the run."""
+        found = self._outside.get(id(x))
+        return found is not None and found[0] is x
+
+    def is_users(self, x: FunctionType | type) -> bool:
+        """Whether a function or a class is the user's own."""
+        return self._is_of_users(x.__module__, x.__code__.co_filename if isinstance(x, FunctionType) else None)
+
+    def met(self, x: Any, name: str) -> Any:
+        """An object that was found in one from outside."""
+        if type(x) not in PLAIN and type(x) is not Staged and id(x) not in self._outside:
+            self._outside[id(x)] = x, name
+        return x
+
+    def name_of(self, x: Any) -> str:
+        """The name by which an object from outside was found."""
+        return self._outside[id(x)][1]
+
+    def variable(self, space: dict[str, Any], builtins: dict[str, Any], name: str) -> Any:
+        """A global variable, or a builtin."""
+        self.guards.entry(space, name, name)
+        if name in space:
+            return self.met(space[name], name)
+        return builtins.get(name, Unknown())
+
+    def attribute(self, x: Any, name: str) -> tuple[Any, CodeType | None]:
+        """An attribute, and the code of the function that computes it, if there is one."""
+        kind = type(x)
+        if kind is Unknown:
+            self.use(x)
+            return Unknown((), x.may_be_staged), None
+        if kind is Staged:
+            return Unknown((), True), None
+        if issubclass(kind, ModuleType):
+            return self._of_module(x, name)
+        if kind is FunctionType:
+            if self.is_outside(x):
+                self.guards.entry(vars(x), name, name)
+            return self.met(vars(x)[name], name) if name in vars(x) else Unknown(), None
+        if issubclass(kind, type):
+            return self._of_class(x, name)
+        if kind is ndarray and name in OF_THE_LAYOUT:
+            if self.is_outside(x):
+                self.guards.layout(x, self.name_of(x))
+            return Unknown(), None
+        if kind in CONTAINERS and not is_made_by_python(kind):
+            return getattr(x, name, Unknown()), None
+        if issubclass(kind, logging.Logger):
+            return Unknown(), None
+        if attributes_of(x) is None and not self._is_of_users(kind.__module__):
+            self.use(x)
+            return getattr(x, name, Unknown()) if issubclass(kind, np.random.Generator) else Unknown(), None
+        return self._of_instance(x, name)
+
+    def _of_module(self, x: ModuleType, name: str) -> tuple[Any, CodeType | None]:
+        entries = vars(x)
+        if name == "__dict__":
+            return self.met(entries, x.__name__), None
+        if not (x in LOOKED_INTO or self._is_of_users(x.__name__)):
+            found = entries.get(name)
+            return found if isinstance(found, FOR_GOOD) or name == "modules" else Unknown(), None
+        self.guards.entry(entries, name, name)
+        if name in entries:
+            return self.met(entries[name], name), None
+        self.guards.entry(entries, "__getattr__", "__getattr__")
+        return Unknown(), getattr(entries.get("__getattr__"), "__code__", None)
+
+    def _of_class(self, x: type, name: str) -> tuple[Any, CodeType | None]:
+        if name == "__dict__":
+            self.whole_class(x)
+            return Unknown(), None
+        found = self._in_bases(x, name)
+        if found is NOT_THERE and self._is_of_users(type(x).__module__):
+            self._in_bases(type(x), name)
+        if isinstance(found, staticmethod | classmethod):
+            return self.met(found.__func__, name), None
+        if found is NOT_THERE or (hasattr(type(found), "__get__") and type(found) is not FunctionType):
+            return Unknown(), _code_of(getattr(type(found), "__get__", None))
+        return self.met(found, name), None
+
+    def _of_instance(self, x: Any, name: str) -> tuple[Any, CodeType | None]:
+        kind, attributes, outside = type(x), attributes_of(x), self.is_outside(x)
+        if outside and is_made_by_python(kind):
+            self.guards.kind(x, f"an attribute of a {kind.__name__}")
+        if type(of_kind := kind.__getattribute__) is FunctionType:
+            self.whole_class(kind)
+            return Unknown(), of_kind.__code__
+        if name == "__dict__" and attributes is not None:
+            return self.met(attributes, name) if outside else attributes, None
+        found = self._in_bases(kind, name)
+        if isinstance(found, property):
+            if not self._is_of_users(kind.__module__):
+                self.use(x)
+            return Unknown(), _code_of(found.fget)
+        if isinstance(found, MemberDescriptorType):
+            content = item_or(lambda: found.__get__(x))
+            if outside:
+                self.guards.slot(x, found, f"an attribute of a {kind.__name__}")
+            return (self.met(content, name) if outside else content), None
+        if attributes is not None:
+            if outside:
+                self.guards.entry(attributes, name, f"an attribute of a {kind.__name__}")
+            if name in attributes:
+                return (self.met(attributes[name], name) if outside else attributes[name]), None
+        if isinstance(found, staticmethod | classmethod):
+            return self.met(found.__func__, name), None
+        if found is NOT_THERE:
+            getter = self._in_bases(kind, "__getattr__")
+            if outside and not self._is_of_users(kind.__module__):
+                self.use(x)
+            return Unknown(), _code_of(getter)
+        if type(found) is FunctionType:
+            if not self.is_users(found):
+                self.use(x)
+            return self.met(found, name), None
+        if hasattr(type(found), "__get__"):
+            self.use(x)
+            self.use(found)
+            return Unknown(), _code_of(getattr(type(found), "__get__", None))
+        return self.met(found, name), None
+
+    def _in_bases(self, kind: type, name: str) -> Any:
+        """What a class has under a name, as Python looks for it."""
+        if self._is_from_outside(kind):
+            self.guards.bases(kind)
+        for base in kind.__mro__:
+            if self._is_from_outside(base):
+                self.guards.entry(vars(base), name, f"an attribute of {base.__name__}")
+            if name in vars(base):
+                return vars(base)[name]
+        return NOT_THERE
+
+    def of_super(self, kind: Any, x: Any, name: str) -> Any:
+        """A method, or another attribute of a class, that `super()` finds."""
+        of = x if isinstance(x, type) else type(x)
+        if kind not in of.__mro__:
+            return Unknown([x])
+        self.whole_class(of)
+        bases = of.__mro__[of.__mro__.index(kind) + 1 :]
+        found = next((vars(base)[name] for base in bases if name in vars(base)), NOT_THERE)
+        if isinstance(found, staticmethod | classmethod):
+            return found.__func__
+        return found if type(found) is FunctionType else Unknown([x])
+
+    def _is_from_outside(self, kind: type) -> bool:
+        """Whether a class is the user's, and was not made in the run."""
+        if not is_made_by_python(kind) or not self._is_of_users(kind.__module__):
+            return False
+        return "<locals>" not in kind.__qualname__ or self.is_outside(kind)
+
+    def item(self, holder: Any, key: Any) -> tuple[Any, CodeType | None]:
+        """The element at a key, and the code of the function that finds it, if there is one."""
+        kind = type(holder)
+        if kind in WITH_KEYS and is_key(key):
+            if self.is_outside(holder):
+                self.guards.item(holder, key, self.name_of(holder))
+            if key in holder:
+                return self._part(holder, holder[key]), None
+            return Unknown(), None
+        if kind in WITH_PLACES and type(key) is int:
+            if kind is list and self.is_outside(holder):
+                self.guards.item(holder, key, self.name_of(holder))
+            return item_or(lambda: self._part(holder, holder[key])), None
+        if kind is ndarray and is_place(key, holder):
+            if self.is_outside(holder):
+                self.guards.item(holder, key, self.name_of(holder))
+            return Unknown(), None
+        self.use(key)
+        getter: Any = getattr(kind, "__getitem__", None)
+        if type(getter) is FunctionType and self.is_users(getter):
+            self.whole_class(kind)
+            return Unknown([holder, key], True), getter.__code__
+        self.use(holder)
+        return Unknown((), True), None
+
+    def _part(self, holder: Any, part: Any) -> Any:
+        return self.met(part, self.name_of(holder)) if self.is_outside(holder) else part
+
+    # What is read as a whole
+
+    def structure(self, x: Any) -> None:
+        """A thing is read as a container: its parts, and not what the parts consist of."""
+        kind = type(x)
+        if kind is Unknown:
+            for part in x.of:
+                self.structure(part)
+        elif kind in CONTAINERS:
+            if self.is_outside(x):
+                self.guards.parts(id(x), partial(parts_of, x), self.name_of(x))
+                for part in parts_of(x):
+                    self.met(part, self.name_of(x))
+        elif self._is_of_users(kind.__module__) and kind not in PLAIN:
+            self.whole_class(kind)
+            if not is_made_by_python(kind) or issubclass(kind, CONTAINERS):
+                self.use(x)
+        else:
+            self.use(x)
+
+    def whole_class(self, kind: type) -> None:
+        """A class is read in a way that no name tells: by an operator, or as a function."""
+        for base in kind.__mro__:
+            if is_made_by_python(base) and self._is_of_users(base.__module__):
+                self.guards.bases(base)
+                self.guards.parts(
+                    (id(base), "class"), partial(parts_of, vars(base)), f"an attribute of {base.__name__}"
+                )
+
+    def use(self, x: Any) -> None:
+        """A thing goes to code that is not watched, which may read all that can be reached from it."""
+        self._use(x, set())
+
+    def _use(self, x: Any, met: set[int]) -> None:
+        kind = type(x)
+        if kind in PLAIN or kind is Staged or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:
+            return
+        met.add(id(x))
+        if kind is Unknown:
+            for part in x.of:
+                self._use(part, met)
+        elif issubclass(kind, ModuleType) or self.is_outside(x) or state_of(x) is not None:
+            name = self.name_of(x) if self.is_outside(x) else kind.__name__
+            if is_opaque(x) and state_of(x) is None:
+                raise UnstageableError(opaque(name, kind))
+            if is_made_by_python(kind):
+                self.whole_class(kind)
+            self._handed[id(x)] = x, name
+            if kind is CACHE:
+                self._handed[id(x.__wrapped__)] = x.__wrapped__, name
+        else:
+            for part in _inside(x):
+                self._use(part, met)
+
+
+def _inside(x: Any) -> Iterator[Any]:
+    """What an object that was made in the run consists of."""
+    kind = type(x)
+    if issubclass(kind, CONTAINERS):
+        yield from parts_of(x)
+    elif issubclass(kind, ndarray) and x.dtype.hasobject:
+        yield from x.flat
+    elif issubclass(kind, BuiltinMethodType | MethodType | MethodWrapperType):
+        yield x.__self__
+    elif kind is FunctionType:
+        yield from (x.__defaults__, x.__kwdefaults__, *(content_of(cell) for cell in x.__closure__ or ()))
+    elif issubclass(kind, partial):
+        yield from (x.func, x.args, x.keywords)
+    yield from (attributes_of(x) or {}).values()
+
+
+def is_key(key: Any) -> bool:
+    """Whether a key of a dictionary is found without any code of the user's."""
+    kind = type(key)
+    return all(map(is_key, key)) if kind is tuple else kind in KEYS or isinstance(key, Enum | np.dtype)
+
+
+def is_place(key: Any, array: Any) -> bool:
+    """Whether an index selects one element of an array."""
+    parts = key if type(key) is tuple else (key,)
+    return len(parts) == array.ndim and all(type(part) is int for part in parts) and not array.dtype.hasobject
+
+
+def item_or(read: Any) -> Any:
+    """What is read, if it is there."""
+    try:
+        return read()
+    except (LookupError, AttributeError):
+        return Unknown()
+
+
+def _code_of(function: Any) -> CodeType | None:
+    return function.__code__ if type(function) is FunctionType else None

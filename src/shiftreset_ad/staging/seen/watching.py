@@ -1,0 +1,145 @@
+"""A run is watched, instruction by instruction: what its code reads from outside, and what it does that no value sees.
+
+Python calls a trace function before each instruction of the user's code (`sys.settrace`), in whatever function it is,
+and whoever has called this function. Functions of installed packages are not watched: what they get counts as read.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from shiftreset_ad.boundary.places import Line
+from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.staging.seen.instructions import Instructions, Watched
+from shiftreset_ad.staging.seen.reads import Reads
+from shiftreset_ad.staging.seen.surroundings import Users
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.values import is_staged
+
+LATER = 0x20 | 0x80 | 0x200  # flags of the code of generators and coroutines
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
+WORKERS = ("threading.start", "concurrent.futures.thread.submit", "concurrent.futures.process.", "multiprocessing.")
+LOGGING = {getattr(owner, name).__code__ for owner in (logging, logging.Logger) for name in LEVELS}
+
+
+class Watch:
+    """The watch over one run, which `trace` records."""
+
+    def __init__(self, reads: Reads, users: Users, trace: Trace) -> None:
+        self.lines: Counter[Line | None] = Counter()  # how many steps each line has; None is the way back
+        self.line: Line | None = None  # where the user's code is
+        self._reads = reads
+        self._users = users
+        self._steps = trace.steps
+        self._refuse = refuse = trace.refuse
+        self._instructions = Instructions(reads, refuse)
+        self._frames: dict[int, Watched] = {}
+        self._codes: dict[int, tuple[CodeType, bool]] = {}
+        self._counted = 0
+        self._outer: Any = None
+        self._starter: FrameType | None = None
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Watch all code of the user's that runs inside the block. Another trace function, of a debugger, goes on."""
+        self._outer, self._starter = sys.gettrace(), sys._getframe(2)
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for this before `settrace`
+        sys.settrace(self._enters)
+        try:
+            yield
+        finally:
+            sys.settrace(self._outer)
+            self._count_steps()
+            for watched in self._frames.values():
+                watched.frame.f_trace = None  # the trace function has the frame, too
+            self._frames.clear()
+            self._starter = None
+
+    def _enters(self, frame: FrameType, event: str, arg: Any) -> Any:
+        outer = None if self._outer is None else self._outer(frame, event, arg)
+        code = frame.f_code
+        known = self._codes.get(id(code))  # to hash a piece of code takes time
+        if known is None:
+            is_users = self._users.has(frame.f_globals.get("__name__"), code.co_filename)
+            known = self._codes[id(code)] = code, is_users
+            if is_users:
+                self._reads.codes.add(code)
+            elif f"{frame.f_globals.get('__name__')}.{code.co_name}".startswith(WORKERS):
+                self._refuse("it computes in several threads or processes")
+        if not known[1]:
+            caller = self._frames.get(id(frame.f_back))
+            if caller is None:
+                return outer
+            if code in LOGGING:
+                self._require_plain(frame)
+            return _Follow(self, outer, None) if caller.expects is code else outer
+        watched = self._frames.get(id(frame))
+        if watched is None:
+            watched = self._frames[id(frame)] = Watched(frame)
+        frame.f_trace = follow = _Follow(self, outer, watched)
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = outer is not None
+        return follow
+
+    def _require_plain(self, frame: FrameType) -> None:
+        """Refuse to log a value that is staged: the record of it would stay."""
+        values = list(frame.f_locals.values())
+        if is_staged(values) or has_number(values):
+            self._refuse("it logs a value that is staged. Return the value, and log it outside")
+
+    def follows(self, frame: FrameType, event: str, arg: Any, watched: Watched | None) -> None:
+        """Take note of an event in a frame, which is watched, or whose answer alone matters."""
+        if watched is not None and event != "line":
+            self._count_steps()
+            self.line = frame.f_code, frame.f_lasti
+        if event == "opcode" and watched is not None:
+            try:
+                self._instructions.before(watched)
+            except UnstageableError as error:
+                self._refuse(f"{error}")
+            except Exception as error:
+                self._refuse(f"staging cannot follow its code: {error!r}")
+        elif event == "exception" and watched is not None:
+            watched.stack.raised = True
+        elif event == "return":
+            self._leaves(frame, arg)
+
+    def _count_steps(self) -> None:
+        """The steps since the last instruction belong to its line."""
+        steps = len(self._steps)
+        if steps > self._counted:
+            self.lines[self.line] += steps - self._counted
+            self._counted = steps
+
+    def _leaves(self, frame: FrameType, answer: Any) -> None:
+        code, caller = frame.f_code, frame.f_back
+        watched = None if caller is None else self._frames.get(id(caller))
+        self.line = None if watched is None or caller is None else (caller.f_code, caller.f_lasti)
+        if watched is not None:
+            watched.stack.returned(answer, is_answer=watched.expects is code)
+        elif caller is not self._starter and id(frame) in self._frames:
+            self._reads.use(answer)  # code that is not watched has called the function
+        if not code.co_flags & LATER:
+            self._frames.pop(id(frame), None)
+            frame.f_trace = None
+
+
+class _Follow:
+    """The trace function of a frame. Another one, of a debugger, goes on."""
+
+    __slots__ = ("_outer", "_watch", "_watched")
+
+    def __init__(self, watch: Watch, outer: Any, watched: Watched | None) -> None:
+        self._watch, self._outer, self._watched = watch, outer, watched
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        self._watch.follows(frame, event, arg, self._watched)
+        if self._outer is not None and event != "opcode":
+            self._outer = self._outer(frame, event, arg)
+        return None if event == "return" else self

@@ -1,0 +1,472 @@
+"""What a function reads, by whatever path, is compared before each replay; what it does not read costs nothing."""
+
+# ruff: noqa: C417, RUF015
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import operator
+import random
+import sys
+import threading
+import time
+import types
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
+from tests.staging.in_turns import is_refused, stays_staged
+
+SCALE = 1.0
+TABLE: dict[str, Any] = {"a": 1.0}
+NAME = "".join(["sca", "le"])  # computed, so that no code has it as a constant
+
+
+def set_scale(value):
+    global SCALE
+    SCALE = value
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    set_scale(1.0)
+    TABLE.clear()
+    TABLE["a"] = 1.0
+
+
+def follows(f, change, *args):
+    """The steps of `f` are replayed until something changes, and then again."""
+    args = args or (2.0,)
+    stays_staged(f, args, args, args, change, args, args, args, ways=1)
+
+
+# Names that are computed, namespaces, imports
+
+
+@pytest.fixture
+def settings():
+    made = types.ModuleType("settings_of_a_user")
+    made.scale, made.other = 1.0, 2.0
+    sys.modules[made.__name__] = made
+    yield made
+    del sys.modules[made.__name__]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda module, name: getattr(module, name),
+        lambda module, name: vars(module)[name],
+        lambda module, name: module.__dict__[name],
+        lambda module, name: operator.attrgetter(name)(module),
+        lambda module, name: eval(f"module.{name}"),
+    ],
+)
+def test_a_name_that_is_computed(settings, read):
+    follows(lambda x, name=NAME: x * read(settings, name), lambda: setattr(settings, "scale", 5.0))
+
+
+def test_a_global_whose_name_is_computed():
+    name = NAME.upper()
+    follows(lambda x: x * globals()[name], lambda: set_scale(5.0))
+    follows(lambda x: x * eval(name), lambda: set_scale(7.0))
+
+
+def test_the_attributes_that_a_module_computes(settings):
+    exec("store = {'rate': 1.0}\ndef __getattr__(name):\n    return store[name]\n", vars(settings))
+    vars(settings).setdefault("__file__", None)
+    follows(lambda x: x * settings.rate, lambda: settings.store.update(rate=5.0))
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    folder = tmp_path / "package_of_a_user"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "settings.py").write_text("K = 1.0\n")
+    (folder / "effect.py").write_text("from . import settings\nsettings.K += 1.0\nK = 1.0\n")
+    (folder / "model.py").write_text(
+        "def module(x):\n    from . import settings\n    return x * settings.K\n"
+        "def name(x):\n    from .settings import K\n    return x * K\n"
+        "def effect(x):\n    from .effect import K\n    return x * K\n"
+        "def absolute(x):\n    import package_of_a_user.settings\n    return x * package_of_a_user.settings.K\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("package_of_a_user.model")
+    for name in [name for name in sys.modules if name.startswith("package_of_a_user")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", ["module", "name", "effect", "absolute"])
+def test_an_import_in_the_function(package, name):
+    f, module = getattr(package, name), "effect" if name == "effect" else "settings"
+    follows(f, lambda: setattr(sys.modules[f"package_of_a_user.{module}"], "K", 5.0))
+
+
+def test_a_module_that_is_loaded_anew(package):
+    def change():
+        del sys.modules["package_of_a_user.settings"]
+        importlib.import_module("package_of_a_user.settings").K = 5.0
+
+    follows(package.name, change)
+
+
+# Generators of random numbers
+
+
+def drawn_and_put_back(rng):
+    state = rng.bit_generator.state
+    number = rng.normal()
+    rng.bit_generator.state = state
+    return number
+
+
+def drawn_from_another(one):
+    other = random.Random()
+    other.setstate(one.getstate())
+    return other.random()
+
+
+def drawn_and_put_back_in_python():
+    state = random.getstate()
+    number = random.random()
+    random.setstate(state)
+    return number
+
+
+def drawn_from_numpys_state():
+    other = np.random.RandomState()
+    other.set_state(np.random.get_state())  # noqa: NPY002
+    return other.rand()
+
+
+def test_the_state_of_a_generator_that_is_copied_or_put_back():
+    rng, python = np.random.default_rng(0), random.Random(0)
+    follows(lambda x: x * copy.deepcopy(rng).normal(), rng.normal)
+    follows(lambda x: x * drawn_and_put_back(rng), rng.normal)
+    follows(lambda x: x * drawn_from_another(python), python.random)
+    follows(lambda x: x * drawn_and_put_back_in_python(), random.random)
+    follows(lambda x: x * drawn_from_numpys_state(), np.random.rand)
+
+
+def test_a_generator_that_is_only_in_reach():
+    model = types.SimpleNamespace(rng=np.random.default_rng(0), w=1.0)
+    stays_staged(lambda x: x * model.w, *[(2.0,), model.rng.normal] * 5, ways=1)
+
+
+# Classes
+
+
+class One:
+    k = 1.0
+
+
+class Five:
+    k = 5.0
+
+
+def test_the_class_of_an_object():
+    x = One()
+    follows(lambda y: y * x.k, lambda: setattr(x, "__class__", Five))
+
+
+def test_the_bases_of_a_class():
+    class Derived(One):
+        pass
+
+    x = Derived()
+    follows(lambda y: y * x.k, lambda: setattr(Derived, "__bases__", (Five,)))
+    follows(lambda y: y * Derived.k, lambda: setattr(Derived, "__bases__", (One,)))
+
+
+def test_the_dictionary_of_an_object():
+    x = One()
+    x.own = 1.0
+    follows(lambda y: y * x.own, lambda: setattr(x, "__dict__", {"own": 5.0}))
+
+
+class Scaled:
+    def __init__(self):
+        self.w = 1.0
+
+    @property
+    def p(self):
+        return self.w
+
+    @p.setter
+    def p(self, value):
+        self.w = value * SCALE
+
+    @p.deleter
+    def p(self):
+        self.w = SCALE
+
+
+def test_what_setters_and_deleters_see():
+    def assigned(x):
+        scaled = Scaled()
+        scaled.p = 2.0
+        return x * scaled.p
+
+    def deleted(x):
+        scaled = Scaled()
+        del scaled.p
+        return x * scaled.p
+
+    follows(assigned, lambda: set_scale(5.0))
+    follows(deleted, lambda: set_scale(7.0))
+
+
+class Special:
+    """Each of its methods reads the table."""
+
+    def __enter__(self):
+        return TABLE
+
+    def __exit__(self, *_):
+        return False
+
+    def __getattr__(self, name):
+        if name != "a":
+            raise AttributeError(name)
+        return TABLE[name]
+
+    def __getitem__(self, index):
+        return TABLE
+
+    def __call__(self, x):
+        return TABLE["a"] * x
+
+    def __add__(self, other):
+        return TABLE["a"] + other
+
+    def __iter__(self):
+        return iter([TABLE["a"]])
+
+    def __bool__(self):
+        return TABLE["a"] < 2
+
+    def __len__(self):
+        return int(TABLE["a"])
+
+    def __contains__(self, item):
+        return TABLE["a"] < 2
+
+    def __eq__(self, other):
+        return TABLE["a"] < 2
+
+    def __float__(self):
+        return TABLE["a"]
+
+    def __index__(self):
+        return int(TABLE["a"])
+
+    def __repr__(self):
+        return str(TABLE["a"])
+
+
+special = Special()
+
+
+def entered(x):
+    with special as table:
+        return x * table["a"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        entered,
+        lambda x: special.a * x,
+        lambda x: special[0]["a"] * x,
+        lambda x: special(x),
+        lambda x: (special + 1.0) * x,
+        lambda x: sum(special) * x,
+        lambda x: [*special][0] * x,
+        lambda x: x if special else -x,
+        lambda x: len(special) * x,
+        lambda x: x if 3 in special else -x,
+        lambda x: x if special == 3 else -x,
+        lambda x: float(special) * x,
+        lambda x: [0, 1, 2, 3, 4, 5][special] * x,
+        lambda x: float(f"{special}") * x,
+    ],
+)
+def test_special_methods(f):
+    follows(f, lambda: TABLE.update(a=5.0))
+
+
+# Paths to an element
+
+
+def raised(x):
+    try:
+        raise ValueError(TABLE["a"])
+    except ValueError as error:
+        return x * error.args[0]
+
+
+def generated(x):
+    for _ in range(3):
+        yield x * TABLE["a"]
+
+
+def delegated(x):
+    yield from generated(x)
+
+
+def resumed(x):
+    parts = []
+
+    def program():
+        def handler():
+            parts.append(x * TABLE["a"])
+            yield 1.0
+            parts.append(x * TABLE["a"])
+
+        return shift(handler)
+
+    reset(program)
+    return sum(parts)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        raised,
+        resumed,
+        lambda x: sum(generated(x)),
+        lambda x: sum(list(delegated(x))),
+        lambda x: x * max(TABLE.values()),
+        lambda x: x * next(iter(TABLE.values())),
+        lambda x: x * [v for _, v in TABLE.items()][0],
+        lambda x: x * (lambda a: a)(**TABLE),
+        lambda x: x * dict(TABLE)["a"],
+        lambda x: x * {**TABLE}["a"],
+        lambda x: x * (table := TABLE)["a"] + 0.0 * len(table),
+        lambda x: x * [TABLE][0]["a"],
+        lambda x: x * (TABLE, 1)[0]["a"],
+        lambda x: x * (TABLE if x > 0 else {})["a"],
+        lambda x: x * (TABLE or 3)["a"],
+        lambda x: x * (lambda: (lambda: TABLE)())()["a"],
+        lambda x: x * [TABLE].pop()["a"],
+        lambda x: x * list(zip([TABLE]))[0][0]["a"],
+        lambda x: x * max([TABLE], key=len)["a"],
+        lambda x, k=TABLE: x * k["a"],
+        lambda x: x * operator.itemgetter("a")(TABLE),
+        lambda x: functools.partial(lambda table, y: table["a"] * y, TABLE)(x),
+        lambda x: x * (lambda *args: args[0]["a"])(TABLE),
+        lambda x: x * sorted([3.0, 1.0], key=lambda i: i if TABLE["a"] < 2 else -i)[0],
+        lambda x: sum(map(lambda y: y * TABLE["a"], [x, x])),
+        lambda x: functools.reduce(lambda total, y: total + y * TABLE["a"], [1.0, 2.0], x),
+        grad(lambda x: x * x * TABLE["a"]),
+        grad(grad(lambda x: x * x * TABLE["a"])),
+        grad(checkpoint(lambda x: x * x * TABLE["a"])),
+        lambda x: vjp(lambda y: y * y * TABLE["a"], x)[1](1.0),
+    ],
+)
+def test_paths(f):
+    follows(f, lambda: TABLE.update(a=5.0))
+
+
+def test_values_of_a_dictionary_that_are_stored():
+    values, items = TABLE.values(), TABLE.items()
+    follows(lambda x: x * sum(values), lambda: TABLE.update(a=5.0))
+    follows(lambda x: x * sum(value for _, value in items), lambda: TABLE.update(a=6.0))
+
+
+def test_a_key_that_was_not_there():
+    follows(lambda x: x * (3.0 if "b" in TABLE else 2.0), lambda: TABLE.update(b=1.0))
+    follows(lambda x: x * TABLE.get("c", 2.0), lambda: TABLE.update(c=5.0))
+
+
+def test_other_threads_are_not_watched():
+    def by_pool(x):
+        with ThreadPoolExecutor(1) as pool:
+            return x * pool.submit(lambda: TABLE["a"]).result()
+
+    def by_thread(x):
+        read: list[float] = []
+        thread = threading.Thread(target=lambda: read.append(TABLE["a"]))
+        thread.start()
+        thread.join()
+        return x * read[0]
+
+    for f in (by_pool, by_thread):
+        is_refused(f, "several threads", (2.0,), (2.0,), lambda: TABLE.update(a=5.0), (2.0,))
+
+
+# What is prepared once
+
+
+def test_a_cache_by_the_shape():
+    cache: dict[Any, Any] = {}
+
+    def f(x):
+        if x.shape not in cache:
+            cache[x.shape] = np.full(x.shape, 3.0)
+        return x * cache[x.shape]
+
+    stays_staged(f, *[(np.ones(n),) for n in (1, 2, 3) * 4], ways=3)
+
+
+class Model:
+    def __init__(self, k):
+        self.k = k
+
+    @functools.cached_property
+    def doubled(self):
+        return self.k * 2
+
+    def apply(self, x):
+        return x * self.doubled
+
+
+def test_a_cached_property_of_several_objects():
+    models = [Model(float(k)) for k in range(3)]
+    g = staged(Model.apply)
+    for _ in range(4):
+        assert [g(model, 2.0) for model in models] == [0.0, 4.0, 8.0]
+    assert len(g.sources) == 3
+
+
+# What is not read costs nothing
+
+
+@contextmanager
+def at_most(ratio):
+    times: dict[str, list[float]] = {"with": [], "without": []}
+
+    def timed(name, f, x):
+        start = time.process_time()
+        for _ in range(100):
+            f(x)
+        times[name].append(time.process_time() - start)
+
+    yield timed
+    assert min(times["with"]) < ratio * min(times["without"])
+
+
+def test_a_part_of_much_costs_what_the_part_costs():
+    objects, numbers, array = [One() for _ in range(4000)], {i: float(i) for i in range(30_000)}, np.ones(1_000_000)
+    few, little, small = objects[:2], {7: 7.0}, np.ones(2)
+    much = [lambda x: x * objects[1].k, lambda x: x * numbers[7], lambda x: x * array[1]]
+    for f, g in zip(much, [lambda x: x * few[1].k, lambda x: x * little[7], lambda x: x * small[1]], strict=True):
+        one, other = staged(f), staged(g)
+        for x in (1.0, 2.0, 3.0):
+            assert one(x) == f(x) == other(x) == g(x)
+        with at_most(3.0) as timed:
+            for _ in range(10):
+                timed("with", one, 2.0)
+                timed("without", other, 2.0)
+
+
+def test_what_is_not_read_may_change():
+    objects = [One() for _ in range(10)]
+    stays_staged(lambda x: x * objects[1].k, *[(2.0,), lambda: setattr(objects[0], "k", 7.0)] * 4, ways=1)
+    stays_staged(lambda x: x * TABLE["a"], *[(2.0,), lambda: TABLE.update(b=len(TABLE))] * 4, ways=1)

@@ -1,0 +1,51 @@
+"""The report of a staged function says what runs in steps, by line, and what as it is, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, staged
+from shiftreset_ad.staging import StagingWarning
+
+
+def helper(x):
+    return np.sin(x) * x
+
+
+def f(x):
+    y = helper(x)
+    if y > 0:
+        y = y * 2.0
+    return y
+
+
+def refused(x):
+    return x * 2 if (x > 0) is True else x
+
+
+def test_the_steps_of_each_line():
+    g = staged(f)
+    assert g.report() == "staged(f) is not recorded yet: it is recorded when it is called"
+    for x in (1.0, 4.0):
+        g(x)
+    text = g.report()
+    assert text.startswith("staged(f) runs in steps, in 2 ways.\nway 1, ")
+    assert text.count(", in helper: 2 steps\n    return np.sin(x) * x") == 2
+    assert text.count(", in f: 1 step\n    y = y * 2.0") == 1
+    assert text.count("It holds as long as the answer is the same at") == 2
+
+
+def test_the_way_back_has_no_line():
+    g = staged(grad(f))
+    g(1.0)
+    assert "  on the way back: " in g.report()
+
+
+def test_why_a_function_runs_as_it_is():
+    g = staged(refused)
+    with pytest.warns(StagingWarning, match=r"(?s)by `is`.*x \* 2 if \(x > 0\) is True"):
+        g(1.0)
+    text = g.report()
+    assert text.startswith("staged(refused) runs as it is, as it asks whether")
+    assert text.endswith("in refused\n    return x * 2 if (x > 0) is True else x")
