@@ -58,7 +58,7 @@ def in_turns(f: Callable[..., Any], *calls: Any) -> tuple[StagedFunction[..., An
 def stays_staged(f: Callable[..., Any], *calls: Any, ways: int | None = None) -> None:
     """Require the answers of `f`, by steps."""
     g, reasons = in_turns(f, *calls)
-    assert not reasons
+    assert not reasons, reasons
     assert g.sources
     assert ways is None or len(g.sources) == ways
 

@@ -77,6 +77,26 @@ def test_a_global_whose_name_is_computed():
     follows(lambda x: x * eval(name), lambda: set_scale(7.0))
 
 
+def test_names_in_code_that_is_evaluated():
+    name, space = NAME.upper(), {"k": 1.0}
+    follows(lambda x: x * eval(name, globals()), lambda: set_scale(5.0))
+    follows(lambda x: x * eval("k", space), lambda: space.update(k=6.0))
+    follows(lambda x: x * eval("k", {}, space), lambda: space.update(k=7.0))
+
+
+def test_a_function_that_no_search_finds(settings):
+    def made(k):
+        def multiplied(x, j=(1.0,)):
+            return x * k[0] * j[0]
+
+        return multiplied
+
+    k = [1.0]
+    settings.scale = made(k)
+    follows(lambda x, name=NAME: getattr(settings, name)(x), lambda: k.__setitem__(0, 5.0))
+    follows(lambda x, name=NAME: getattr(settings, name)(x), lambda: setattr(settings.scale, "__defaults__", ((3.0,),)))
+
+
 def test_the_attributes_that_a_module_computes(settings):
     exec("store = {'rate': 1.0}\ndef __getattr__(name):\n    return store[name]\n", vars(settings))
     vars(settings).setdefault("__file__", None)
@@ -378,6 +398,12 @@ def test_values_of_a_dictionary_that_are_stored():
     values, items = TABLE.values(), TABLE.items()
     follows(lambda x: x * sum(values), lambda: TABLE.update(a=5.0))
     follows(lambda x: x * sum(value for _, value in items), lambda: TABLE.update(a=6.0))
+
+
+def test_many_elements():
+    array, numbers = np.ones(1000), list(range(1000))
+    follows(lambda x: x * sum(array[i] for i in range(1000)), lambda: array.__setitem__(999, 5.0))
+    follows(lambda x: x * sum([numbers[i] for i in range(1000)]), lambda: numbers.__setitem__(999, 5))
 
 
 def test_a_key_that_was_not_there():

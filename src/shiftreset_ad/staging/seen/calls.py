@@ -87,7 +87,7 @@ class Calls:
         if function is os.getenv:
             self._reads.use(os.environ)
         if self._reads.is_users(function):
-            self._reads.guards.function(function)
+            self._reads.called(function)
             return Unknown(args, True), None if code.co_flags & LATER else code
         if self._reads.is_outside(function):
             self._reads.use(function)
@@ -130,6 +130,8 @@ class Calls:
             self.require_known_instance(*args)
         if (function is getattr or function is hasattr) and len(args) > 1 and type(args[1]) is str:
             return self._getattr(function, args)
+        if function is eval or function is exec:
+            return Unknown((), True), None  # the code that they run is watched
         if function is globals:
             return self._reads.met(frame.f_globals, "globals()"), None
         if function is vars and len(args) == 1:

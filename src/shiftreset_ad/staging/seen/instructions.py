@@ -140,8 +140,8 @@ class Instructions:
 
     def _global(self, watched: Watched, instruction: Instruction) -> None:
         frame, name = watched.frame, instruction.value
-        if instruction.name == "LOAD_NAME" and name in frame.f_locals:
-            watched.stack.give(frame.f_locals[name])
+        if instruction.name == "LOAD_NAME" and (space := frame.f_locals) is not frame.f_globals and name in space:
+            watched.stack.give(self._reads.name_in(space, name))
             return
         value = self._reads.variable(frame.f_globals, frame.f_builtins, name)
         is_called = instruction.name == "LOAD_GLOBAL" and instruction.arg & 1

@@ -6,7 +6,7 @@ What goes to code that is not watched, such as a function of C, is guarded with 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator
 from enum import Enum
 from functools import partial
@@ -44,6 +44,7 @@ from shiftreset_ad.staging.steps.trace import UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
+MANY = 64  # elements
 WITH_PLACES = (list, tuple)
 KEYS = {str, int, bool, float, bytes, type(None), type}
 FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, type(np.sum))
@@ -59,6 +60,7 @@ class Reads:
         self._surroundings = surroundings
         self._is_of_users = surroundings.users.has
         self._outside = dict(surroundings.seen)
+        self._reads: Counter[int] = Counter()  # of elements, for each container
         self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched
 
     # The whole
@@ -68,9 +70,7 @@ class Reads:
         self._guard_functions_of_the_library()
         for function in self._surroundings.functions:
             if function.__code__ in self.codes:
-                self.guards.function(function)
-                for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-                    self.guards.cell(cell, name)
+                self.called(function)
         handed = [x for x, _ in self._handed.values()]
         self._guard_all(Surroundings(*handed, through=False))
         not_run = [x for x in handed if type(x) is FunctionType and x.__code__ not in self.codes]
@@ -103,6 +103,14 @@ class Reads:
             self._outside[id(x)] = x, name
         return x
 
+    def called(self, function: FunctionType) -> None:
+        """A function of the user's is called: its code, its defaults, and what it closes over."""
+        if self.is_outside(function):
+            self.guards.function(function)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+                self.guards.cell(cell, name)
+                self.met(content_of(cell), name)
+
     def name_of(self, x: Any) -> str:
         """The name by which an object from outside was found."""
         return self._outside[id(x)][1]
@@ -113,6 +121,13 @@ class Reads:
         if name in space:
             return self.met(space[name], name)
         return builtins.get(name, Unknown())
+
+    def name_in(self, space: Any, name: str) -> Any:
+        """A variable in the namespace of a class or of code that is given to `exec`."""
+        if self.is_outside(space):
+            self.guards.item(space, name, name)
+            return self.met(space[name], name)
+        return space[name]
 
     def attribute(self, x: Any, name: str) -> tuple[Any, CodeType | None]:
         """An attribute, and the code of the function that computes it, if there is one."""
@@ -243,18 +258,16 @@ class Reads:
         """The element at a key, and the code of the function that finds it, if there is one."""
         kind = type(holder)
         if kind in WITH_KEYS and is_key(key):
-            if self.is_outside(holder):
-                self.guards.item(holder, key, self.name_of(holder))
+            self._guard_item(holder, key)
             if key in holder:
                 return self._part(holder, holder[key]), None
             return Unknown(), None
         if kind in WITH_PLACES and type(key) is int:
-            if kind is list and self.is_outside(holder):
-                self.guards.item(holder, key, self.name_of(holder))
+            if kind is list:
+                self._guard_item(holder, key)
             return item_or(lambda: self._part(holder, holder[key])), None
         if kind is ndarray and is_place(key, holder):
-            if self.is_outside(holder):
-                self.guards.item(holder, key, self.name_of(holder))
+            self._guard_item(holder, key)
             return Unknown(), None
         self.use(key)
         getter: Any = getattr(kind, "__getitem__", None)
@@ -263,6 +276,18 @@ class Reads:
             return Unknown([holder, key], True), getter.__code__
         self.use(holder)
         return Unknown((), True), None
+
+    def _guard_item(self, holder: Any, key: Any) -> None:
+        """Guard an element; if many elements are read, guard all: it is quicker then to compare the whole."""
+        if not self.is_outside(holder):
+            return
+        self._reads[id(holder)] += 1
+        if self._reads[id(holder)] <= max(MANY, len(holder) // MANY):
+            self.guards.item(holder, key, self.name_of(holder))
+        elif type(holder) is ndarray:
+            self.guards.array(holder, self.name_of(holder))
+        else:
+            self.structure(holder)
 
     def _part(self, holder: Any, part: Any) -> Any:
         return self.met(part, self.name_of(holder)) if self.is_outside(holder) else part
