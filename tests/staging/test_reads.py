@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
+import inspect
 import operator
 import random
 import sys
@@ -381,6 +382,10 @@ def resumed(x):
         lambda x: x * operator.itemgetter("a")(TABLE),
         lambda x: functools.partial(lambda table, y: table["a"] * y, TABLE)(x),
         lambda x: x * (lambda *args: args[0]["a"])(TABLE),
+        lambda x: x * set_scale.__globals__["TABLE"]["a"],
+        lambda x: x * sys.modules[__name__].TABLE["a"],
+        lambda x: x * importlib.import_module(__name__).TABLE["a"],
+        lambda x: x * __import__("sys").modules[__name__].TABLE["a"],
         lambda x: x * sorted([3.0, 1.0], key=lambda i: i if TABLE["a"] < 2 else -i)[0],
         lambda x: sum(map(lambda y: y * TABLE["a"], [x, x])),
         lambda x: functools.reduce(lambda total, y: total + y * TABLE["a"], [1.0, 2.0], x),
@@ -409,6 +414,11 @@ def test_many_elements():
 def test_a_key_that_was_not_there():
     follows(lambda x: x * (3.0 if "b" in TABLE else 2.0), lambda: TABLE.update(b=1.0))
     follows(lambda x: x * TABLE.get("c", 2.0), lambda: TABLE.update(c=5.0))
+
+
+def test_the_frames_of_the_program_are_not_looked_at():
+    is_refused(lambda x: x * sys._getframe().f_globals["SCALE"], "looks at the frames", (2.0,), (2.0,))
+    is_refused(lambda x: x * inspect.currentframe().f_globals["SCALE"], "looks at the frames", (2.0,), (2.0,))
 
 
 def test_other_threads_are_not_watched():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -91,6 +92,8 @@ class Calls:
             return Unknown(args, True), None if code.co_flags & LATER else code
         if self._reads.is_outside(function):
             self._reads.use(function)
+        if function.__module__ == "inspect" and function.__name__ in ("currentframe", "stack"):
+            self._refuse("it looks at the frames of the program")
         return self._hands_over(args), code
 
     def _of_class(self, kind: Any, args: list[Any], frame: FrameType) -> Answer:
@@ -130,6 +133,10 @@ class Calls:
             self.require_known_instance(*args)
         if (function is getattr or function is hasattr) and len(args) > 1 and type(args[1]) is str:
             return self._getattr(function, args)
+        if function is sys._getframe:
+            self._refuse("it looks at the frames of the program")
+        if function is __import__ and type(args[0]) is str:
+            return sys.modules.get(args[0].partition(".")[0], Unknown()), None
         if function is eval or function is exec:
             return Unknown((), True), None  # the code that they run is watched
         if function is globals:

@@ -139,6 +139,8 @@ class Reads:
             return Unknown((), True), None
         if issubclass(kind, ModuleType):
             return self._of_module(x, name)
+        if kind is FunctionType and name == "__globals__":
+            return self.met(x.__globals__, x.__module__), None
         if kind is FunctionType:
             if self.is_outside(x):
                 self.guards.entry(vars(x), name, name)
