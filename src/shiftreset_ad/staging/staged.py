@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import update_wrapper
-from threading import local
+from threading import Lock, local
 from types import MethodType
 from typing import Any, Concatenate, Generic, Self, cast, overload
 
@@ -51,6 +51,7 @@ class _Running(local):
 
 
 _running = _Running()
+_one_at_a_time = Lock()  # a run is recorded under a trace function, which Python sets for all threads at once
 
 
 class Before:
@@ -165,7 +166,12 @@ class StagedFunction(Generic[P, Y]):
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
                 self._reason = "\n".join([f"{LOOKS}:\n{way.sites[answers]}", *way.not_written])
-        return self._written_down(call)
+        if not _one_at_a_time.acquire(blocking=False):  # another thread records: a later call will be recorded
+            return f(*args, **kwargs)
+        try:
+            return self._written_down(call)
+        finally:
+            _one_at_a_time.release()
 
     # What is known
 
