@@ -13,7 +13,7 @@ import pytest
 
 from shiftreset_ad import staged
 from shiftreset_ad.staging import StagingWarning
-from tests.staging.in_turns import is_refused, stays_staged
+from tests.staging.in_turns import in_turns, is_refused, stays_staged
 
 X, START = np.array([1.0, 2.0]), np.array([1.0, 3.0])
 
@@ -48,8 +48,6 @@ dispatching = Dispatching()
 
 def matched(x, flag):
     match x:
-        case [_, *_] if flag > 0:
-            return x * 2
         case np.ndarray() if flag > 0:
             return x * 3
         case float(y) if flag > 0:
@@ -77,6 +75,19 @@ def matched(x, flag):
 def test_the_type_of_a_value(f):
     for x in (1.0, X, np.float64(2.0)):
         stays_staged(f, *[(x, -1.0)] * 3, *[(x, 1.0)] * 3, (x, -1.0))
+
+
+def matched_by_sequence(x, flag):
+    match x:
+        case [_, *_] if flag > 0:
+            return x * 2
+    return x
+
+
+def test_patterns_of_sequences():
+    for x in (1.0, X):
+        _, reasons = in_turns(matched_by_sequence, *[(x, -1.0)] * 3, *[(x, 1.0)] * 3)
+        assert not reasons or "a pattern of a sequence" in reasons
 
 
 def matched_by_identity(x, flag):

@@ -23,6 +23,7 @@ from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads, is_k
 from shiftreset_ad.staging.seen.stack import NOTHING, Instruction, Stack, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 
+OF_PATTERNS = 1 << 5 | 1 << 6  # the flags of classes that `match` takes for sequences, and for mappings
 OF_INTEGERS: dict[str, Callable[[int, int], int]] = {
     "+": int.__add__,
     "-": int.__sub__,
@@ -57,12 +58,13 @@ def are_inputs(*values: Staged) -> bool:
 class Watched:
     """A frame that is watched: its stack, and the code of the function whose answer it waits for."""
 
-    __slots__ = ("expects", "frame", "replaced", "stack")
+    __slots__ = ("expects", "frame", "late", "replaced", "stack")
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
         self.stack = Stack(frame.f_code)
         self.expects: CodeType | None = None
+        self.late: str | None = None  # the variable whose value is on top of the stack
         self.replaced: dict[str, Any] = {}
 
     def variable(self, name: str) -> Any:
@@ -96,6 +98,9 @@ class Instructions:
         instruction = watched.stack.at(watched.frame.f_lasti)
         if instruction is None:
             return
+        if watched.late is not None:
+            watched.stack.correct(watched.variable(watched.late))
+            watched.late = None
         watched.expects = None
         manner(instruction.name)(self, watched, instruction)
 
@@ -133,7 +138,8 @@ class Instructions:
 
     def _store_and_load(self, watched: Watched, instruction: Instruction) -> None:
         stored, loaded = instruction.value
-        watched.stack.give(watched.stack.top(1)[0] if stored == loaded else watched.variable(loaded))
+        watched.stack.give(watched.variable(loaded))
+        watched.late = loaded if stored == loaded else None  # it has its value after the instruction
 
     def _nothing(self, watched: Watched, instruction: Instruction) -> None:
         watched.stack.give(NOTHING)
@@ -246,6 +252,13 @@ class Instructions:
         if kind is Unknown or issubclass(kind, (*SCALARS, ndarray, Number, Wrapped)):
             self._refuse("it asks whether a value is the same object as another one, by `is`. Compare by ==")
 
+    def _match_kind(self, watched: Watched, instruction: Instruction) -> None:
+        """`match` asks for a flag of the class: NumPy's arrays are sequences to it from some version on."""
+        subject = watched.stack.top(1)[0]
+        if type(subject) is Staged and (type(subject.inside).__flags__ ^ Staged.__flags__) & OF_PATTERNS:
+            self._refuse("it matches a value with a pattern of a sequence. Match x.shape, or write x[0]")
+        self._reads.structure(subject)
+
     def _match_class(self, watched: Watched, instruction: Instruction) -> None:
         subject, kind, _ = watched.stack.top(3)
         self._calls.require_known_instance(subject, kind)
@@ -285,7 +298,7 @@ LOOKS: dict[str, Callable[[Instructions, Watched, Instruction], None]] = {
     **dict.fromkeys(("STORE_SUBSCR", "DELETE_SUBSCR"), Instructions._store_item),
     **dict.fromkeys(("GET_ITER", "GET_YIELD_FROM_ITER", "GET_LEN", "UNPACK_EX"), Instructions._structure),
     **dict.fromkeys(("LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"), Instructions._structure),
-    **dict.fromkeys(("MATCH_SEQUENCE", "MATCH_MAPPING"), Instructions._structure),
+    **dict.fromkeys(("MATCH_SEQUENCE", "MATCH_MAPPING"), Instructions._match_kind),
     "UNPACK_SEQUENCE": Instructions._unpack,
     **dict.fromkeys(("TO_BOOL", "UNARY_NOT"), Instructions._branch),
     "IS_OP": Instructions._is,

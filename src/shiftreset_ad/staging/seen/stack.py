@@ -162,6 +162,10 @@ class Stack:
         """Say that the next instruction puts a function there, to be called."""
         self.give(NOTHING, value) if IS_BELOW else self.give(value, NOTHING)
 
+    def correct(self, value: Any) -> None:
+        """Say what is on top, now that it can be known."""
+        self._values[-1:] = [value]
+
     def returned(self, value: Any, is_answer: bool) -> None:
         """A function returns this value to the instruction. If it is not the answer, the answer may come from it."""
         self._returned.append(value)
