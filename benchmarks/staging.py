@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from types import SimpleNamespace
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -90,12 +91,15 @@ def against_numpy() -> Table:
 def calls() -> Table:
     """Of a call: alone, and for each array and number that the function sees from outside."""
     small, large, number = np.ones(10), np.ones(100_000), 2.0
+    objects, numbers = [SimpleNamespace(k=1.0) for _ in range(4_000)], {k: float(k) for k in range(30_000)}
     large.flags.writeable = True
     functions = {
         "x * 2": lambda x: x * 2.0,
         "x * a number from outside": lambda x: x * number,
         "x * an array of 10 from outside": lambda x: x * small,
         "x * an element of one of 100,000": lambda x: x * large[0],
+        "x * an attribute of one of 4,000 objects": lambda x: x * objects[7].k,
+        "x * an entry of a dictionary of 30,000": lambda x: x * numbers[7],
     }
     staged = {name: sr.staged(f) for name, f in functions.items()}
     for f in staged.values():
