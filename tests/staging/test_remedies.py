@@ -81,6 +81,17 @@ def with_errors_of_numpy(x: Any) -> Any:
             return x * 1.0
 
 
+def counted_outside(x: Any) -> Any:
+    count = 0
+
+    def body(i: int, y: Any) -> Any:
+        nonlocal count
+        count += 1
+        return y * 0.5
+
+    return fori_loop(0, 3, body, x) * count
+
+
 def looked_at(copied: Any) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         y = np.zeros_like(x)
@@ -183,6 +194,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
             ),
             (lambda x: fori_loop(0, 3, lambda i, y: np.sin(y) * y, x), lambda k: (V * k,)),
             (lambda x, table: fori_loop(0, 3, lambda i, y: y * table[i], x), lambda k: (V * k, table)),
+        ],
+    ),
+    "a variable that a round changes": (
+        counted_outside,
+        "which is outside of it. Make it a part of the state",
+        [
+            (
+                lambda x: (lambda y, k: y * k)(*fori_loop(0, 3, lambda i, s: (s[0] * 0.5, s[1] + 1), (x, 0))),
+                lambda k: (V * k,),
+            )
         ],
     ),
     "a value that is printed": (
