@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad
+from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.linalg.determinants import adjugate_of_any, log_of_det, sign_of_det
 from shiftreset_ad.rules.linalg.norms import length, nuclear_norm, p_norm, polar_factor
 from shiftreset_ad.rules.linalg.pseudoinverses import least_squares, pseudoinverse
@@ -586,6 +587,15 @@ def test_the_way_back_of_solve_knows_no_old_cotangent():
     y_bar *= 2.0
     for once, twice in zip(first, pullback(y_bar), strict=True):
         np.testing.assert_allclose(twice, 2.0 * once)
+
+
+def test_a_solution_for_one_cotangent_is_not_taken_for_another():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(3, 3)), rng.normal(size=3)
+    _, map_of = STRUCTURED[la.solve].differentiate(a, b)
+    of_a, of_b = map_of(0), map_of(1)
+    of_a.pullback(np.ones(3))
+    np.testing.assert_allclose(of_b.pullback(np.arange(3.0)), la.solve(a.T, np.arange(3.0)))
 
 
 def test_solve_of_a_number_and_itself():
