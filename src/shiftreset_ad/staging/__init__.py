@@ -1,6 +1,8 @@
 """A function is recorded when it is called, and replayed: a derivative becomes steps, without numbers and control.
 
 *   `staged`: the operator; `recording`: one run that is recorded; `ways`: the ways that a function has taken.
+*   `front/`: plain Python is rewritten, so that branches and loops are written down; `forms` records a function as it
+    is, and rewritten.
 *   `steps/`: `trace` has the steps; `values` has the values that record steps, which NumPy's functions and the rules
     compute with; `interface` gives these values the attributes and operators of arrays and floats; `functions` knows
     the functions that are recorded; `blocks` has the steps of control.
