@@ -223,7 +223,7 @@ def refused(f, *calls):
 
 def test_a_branch_by_if_in_a_round_is_refused():
     def body(i, y):
-        return y * 0.5 if y > 1.0 else y + 1.0
+        return y * 0.5 if bool(y > 1.0) else y + 1.0
 
     assert "Branch by cond" in refused(lambda x, n: fori_loop(0, n, body, x), (3.0, 5), (4.0, 5))
 
