@@ -348,5 +348,12 @@ def test_derivatives_of_what_is_done() -> None:
 
 def test_each_message_has_a_program() -> None:
     in_plain_python = [said for _, said, _ in PLAIN_PROGRAMS]
-    said = [RAISED, OF_NO_MESSAGE, OF_SOME_VERSIONS, OF_LLVM, *(said for _, said, _ in PROGRAMS.values()), *in_plain_python]
+    said = [
+        RAISED,
+        OF_NO_MESSAGE,
+        OF_SOME_VERSIONS,
+        OF_LLVM,
+        *(said for _, said, _ in PROGRAMS.values()),
+        *in_plain_python,
+    ]
     assert not_done("staging", said) == []

@@ -66,10 +66,20 @@ class Writing:
         return self.type_of(x), shape_of(x), dtype_of(x)
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
-        return cond(self.truth(pred), true_fun, false_fun)
+        return cond(self.truth(pred), Unwatched(true_fun), Unwatched(false_fun))
 
     def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
-        return while_loop(lambda state: self.truth(cond_fun(state)), body_fun, init)
+        return while_loop(Unwatched(lambda state: self.truth(cond_fun(state))), Unwatched(body_fun), init)
+
+
+class Unwatched:
+    """A function that changes variables, which is right: they are the state, and its site sees to all others."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*args)
 
 
 def _value(x: Any) -> Any:
