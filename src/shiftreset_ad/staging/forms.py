@@ -18,17 +18,22 @@ from shiftreset_ad.staging.recording import recorded
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import TOO_MANY, Trace
 from shiftreset_ad.staging.ways import Way
 
 
 def recorded_in_a_form(
     f: Callable[..., Any], call: StagedCall, expected: Any, surroundings: Surroundings
 ) -> tuple[Way | None, Guards | None, str | None]:
-    """The way that the function takes for these arguments, and guards on what it reads; or why there is none."""
+    """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
+
+    The rewritten form has paths that the run as it is has not taken. So all that can be reached is guarded for it.
+    """
     found = recorded(f, call, expected, surroundings)
+    as_it_is, of_reads, reason = found
+    is_long = reason is not None and reason.startswith(TOO_MANY)
     form = rewritten(f)
-    if form is f or (found[0] is not None and not found[0].answers):
+    if form is f or not (is_long if as_it_is is None else as_it_is.answers) or surroundings.opaque is not None:
         return found
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
@@ -40,8 +45,11 @@ def recorded_in_a_form(
     while True:
         known = len(refusals)
         way, guards, _ = recorded(form, call, expected, surroundings, opened)
-        if way is not None:
+        if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
+            if as_it_is is not None and of_reads is not None:
+                way.lines = as_it_is.lines
+                guards.add(of_reads)
             return way, guards, None
         if len(refusals) == known:
             return found

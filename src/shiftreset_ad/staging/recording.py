@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -38,11 +38,11 @@ def recorded(
     call: StagedCall,
     expected: Any,
     surroundings: Surroundings,
-    around: Callable[[Trace], AbstractContextManager[Any]] = nullcontext,
+    around: Callable[[Trace], AbstractContextManager[Any]] | None = None,
 ) -> tuple[Way | None, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
-    The function runs in the context `around` the trace.
+    The function runs in the context `around` the trace, if there is one. Otherwise the run is watched.
     """
     trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings)
     watch = Watch(reads, surroundings.users, trace)
@@ -58,7 +58,7 @@ def recorded(
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt = partial(adopted, trace)
     try:
-        with around(trace), watch.on():
+        with watch.on() if around is None else around(trace):
             returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, None, f"{trace.refusal}{_at(watch)}"
@@ -73,7 +73,7 @@ def recorded(
         if agree(answer, expected, trace.has_control) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
         ):
-            return way, reads.all_guards(), None
+            return way, reads.all_guards() if around is None else Guards().add(surroundings.guards), None
         return None, None, DIFFERS
     except UnstageableError as error:
         return None, None, f"{trace.refusal or error}{_at(watch)}"

@@ -86,10 +86,11 @@ class Guards:
         """The state of a generator of random numbers."""
         self._states[id(of)] = state, state(), name
 
-    def add(self, others: Guards) -> None:
+    def add(self, others: Guards) -> Guards:
         """Guard the places of others, too."""
         for mine, theirs in zip(vars(self).values(), vars(others).values(), strict=True):
             mine.update(theirs)
+        return self
 
     def changed(self) -> str | None:
         """The name of something that has changed; None if nothing has."""

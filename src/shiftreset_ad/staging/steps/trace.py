@@ -22,6 +22,7 @@ from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 
+TOO_MANY = "it has more than"
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
 LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -146,7 +147,7 @@ class Trace:
         """Record a step, and keep its answer at its place."""
         self._count += 1
         if self._count > self.longest:
-            self.refuse(f"it has more than {self.longest} steps")
+            self.refuse(f"{TOO_MANY} {self.longest} steps")
         errors = self.reactions()
         if warnings.filters is not self._filters:
             self._require_no_new_errors()
