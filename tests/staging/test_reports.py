@@ -15,7 +15,7 @@ def helper(x):
 
 def f(x):
     y = helper(x)
-    if y > 0:
+    if bool(y > 0):
         y = y * 2.0
     return y
 
