@@ -1,10 +1,14 @@
 """What a refusal of the front end says is done here: the wrong function is asked, and the right one is written down."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.staging.front.stand_in import written
 
+HERE = Path(__file__).parent
 total = 0.0
 MOST = 30_000
 many = [[float(i)] for i in range(MOST)]
@@ -104,6 +108,15 @@ def counting(x):
     return x + count
 
 
+def acting(x):
+    return x * len(os.listdir(HERE)) if x > 2 else x
+
+
+def acting_before(x):
+    count = len(os.listdir(HERE))
+    return x * count if x > 2 else x
+
+
 def seeing_much(x):
     return x * len(many) if x > 0 else x
 
@@ -145,11 +158,31 @@ PROGRAMS = [
         counting,
     ),
     (
+        acting,
+        "a block under this test calls {name!r}, which may act on other things than its arguments. "
+        "Call it before the test",
+        acting_before,
+    ),
+    (
         seeing_much,
         "a block under this test sees too many objects to watch them all. Give it what it needs as arguments",
         seeing_little,
     ),
 ]
+
+
+def test_a_block_that_is_never_reached_does_nothing(tmp_path):
+    path = tmp_path / "kept"
+    path.write_text("kept")
+
+    def f(x):
+        gone = path.unlink() if x > 100.0 else None
+        size = os.remove(path) if x > 200.0 else 0.0
+        return x if gone is None and size is not None else 0.0
+
+    for x in (1.0, 2.0, 3.0):
+        assert written(f, x)[0] == x
+    assert path.read_text() == "kept"
 
 
 @pytest.mark.parametrize(("wrong", "said", "right"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))

@@ -37,4 +37,7 @@ FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list,
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
 CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Return the value, and call it outside"
+MAY_ACT = (
+    "a block under this test calls {name!r}, which may act on other things than its arguments. Call it before the test"
+)
 SEES_TOO_MUCH = "a block under this test sees too many objects to watch them all. Give it what it needs as arguments"

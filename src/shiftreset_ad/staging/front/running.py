@@ -14,11 +14,11 @@ from typing import Any
 
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, RefusedError
+from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
-from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 
 __all__ = ["called", "called_for_its_effect", "counted", "is_staged", "negated", "refusal_of", "rewritten"]
 
@@ -42,9 +42,15 @@ def refusal_of(f: FunctionType) -> str | None:
 
 
 def called(f: Any) -> Any:
-    """What to call for a function that the user's code calls."""
+    """What to call for a function that the user's code calls.
+
+    A block that is written down runs although the program may never reach it. So it calls no function that may act.
+    """
+    session = current()
+    if session is not None and session.active and may_act(f):
+        session.refuse(session.active[-1], MAY_ACT.format(name=getattr(f, "__name__", type(f).__name__)))
     if (type(f) is FunctionType and is_ours(f.__code__)) or (type(f) in (type, BuiltinFunctionType) and f in CALLING):
-        return f if current() is None else partial(_given_rewritten, f)
+        return f if session is None else partial(_given_rewritten, f)
     return _with(f, _form_if_users)
 
 

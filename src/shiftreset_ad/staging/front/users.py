@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import sysconfig
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from shiftreset_ad.control.frames import LIBRARIES, PACKAGE
@@ -13,6 +15,49 @@ _INSTALLED = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {PACKAGE, "<frozen "}
 )
+
+
+COMPUTING = {
+    *(
+        "numpy",
+        "scipy",
+        "shiftreset_ad",
+        "torch",
+        "array_api_compat",
+        "array_api_strict",
+        "abc",
+        "array",
+        "bisect",
+        "builtins",
+        "cmath",
+        "collections",
+        "copy",
+        "dataclasses",
+        "decimal",
+        "enum",
+    ),
+    *("fractions", "functools", "heapq", "itertools", "math", "numbers", "operator", "statistics", "string", "types"),
+    *("typing", "_operator", "_functools", "_collections", "_bisect", "_heapq"),
+}
+ACTING = {builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval, builtins.__import__}
+
+
+def may_act(f: Any) -> bool:
+    """Whether a function may do more than compute an answer: it belongs to a library that is not known to compute.
+
+    Functions of the user's are looked into when they are called.
+    """
+    if isinstance(f, BuiltinFunctionType) and not isinstance(f.__self__, ModuleType | NoneType):
+        module = type(f.__self__).__module__  # a method of an object
+    elif isinstance(f, type | FunctionType | BuiltinFunctionType | MethodType):
+        module = getattr(f, "__module__", None) or "builtins"
+    else:
+        module = type(f).__module__
+    if isinstance(f, FunctionType | MethodType) and is_of_the_user(module, f.__code__.co_filename):
+        return False
+    if module.partition(".")[0] not in COMPUTING:
+        return not (sys.modules.get(module) is not None and is_of_the_user(module))
+    return isinstance(f, BuiltinFunctionType) and f in ACTING
 
 
 def is_of_the_user(module: Any, filename: str | None = None) -> bool:
