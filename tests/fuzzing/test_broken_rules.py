@@ -59,11 +59,11 @@ def a_partial_that_is_a_constant(patch: Patch) -> None:
 
 
 def a_wrong_sign_in_a_transpose(patch: Patch) -> None:
-    with_maps(patch, np.cumsum, lambda m: m._replace(pullback=lambda y_bar: -m.pullback(y_bar)))
+    with_maps(patch, np.cumsum, lambda m: replace(m, pullback=lambda y_bar: -m.pullback(y_bar)))
 
 
 def a_wrong_sign_in_a_pushforward(patch: Patch) -> None:
-    with_maps(patch, np.roll, lambda m: m._replace(pushforward=lambda x_dot: -m.pushforward(x_dot)))
+    with_maps(patch, np.roll, lambda m: replace(m, pushforward=lambda x_dot: -m.pushforward(x_dot)))
 
 
 def no_copy_of_an_operand(patch: Patch) -> None:

@@ -311,7 +311,7 @@ BREAKAGES = [
     Breakage("staging/seen/stack.py", "value.of += self._returned", "pass", READS),
     Breakage("staging/seen/reads.py", "if not self.is_users(found):", "if False:", READS),
     Breakage("staging/seen/calls.py", "return place is NOTHING and any(", "return False and any(", UNSEEN),
-    Breakage("staging/staged.py", "return answer if way.is_checked else", "return answer if True else", STAGED),
+    Breakage("staging/staged.py", "if not way.is_checked:", "if False:", STAGED),
     # Rules
     Breakage(
         "rules/broadcasting.py",

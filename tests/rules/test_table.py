@@ -15,6 +15,7 @@ from shiftreset_ad.modes.reverse import elementwise as operations
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, STRUCTURED, Elementwise, LinearMap, Structured
+from shiftreset_ad.rules.numpy.choosing import clipped
 from tests.rules import three_ways
 from tests.rules.families import FAMILIES, cases_of
 
@@ -24,7 +25,8 @@ def cases():
 
 
 def test_every_rule_has_a_case():
-    missing = {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - cases()}
+    of_another_case = {clipped}  # numpy.clip calls it
+    missing = {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - cases() - of_another_case}
     elsewhere = ("scipy.stats", "shiftreset_ad.numbers.sparse")  # in tests/scipy and tests/numbers/test_sparse.py
     assert not {name for name in missing if not name.startswith(elsewhere)}
 

@@ -10,7 +10,7 @@ import numpy as np
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
-from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
 
@@ -90,12 +90,6 @@ def is_double(x: Any) -> bool:
     if not issubclass(kind, Number):
         return False
     return bool(x.has_one_value) and is_double(x.primal)
-
-
-def are_double(x: Any) -> bool:
-    """`is_double`, or `x` is a stack of plain scalars in double precision."""
-    rows = rows_of(x)
-    return is_double(x) if rows is None else rows.dtype is FLOAT64 and rows.ndim == 1
 
 
 def rows_of(x: Any) -> Any:

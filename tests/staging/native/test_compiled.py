@@ -73,7 +73,7 @@ factor = 2.0
 def test_the_shortcut_is_taken_and_left():
     global factor
     factor = 2.0
-    f = staged(lambda x, n=3: factor * x * n if x > 0 else x)
+    f = staged(lambda x, n=3: factor * x * n if bool(x > 0) else x)
     for _ in range(4):
         assert f(1.5) == 9.0
     assert f(2.5) == 15.0
@@ -130,7 +130,7 @@ def test_no_value_of_the_run_is_kept():
 
 def newton_sqrt(a):
     x = a
-    while abs(x * x - a) > 1e-12:
+    while bool(abs(x * x - a) > 1e-12):
         x = (x + a / x) / 2
     return x
 

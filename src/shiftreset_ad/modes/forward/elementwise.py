@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.numbers.number import are_double, is_double
+from shiftreset_ad.numbers.number import is_double
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
@@ -64,7 +64,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             y_dot = times_b(b_dot, y, p, q)
         else:
             y_dot = times_a(a_dot, y, p, q) + times_b(b_dot, y, p, q)
-        if type(y) is not ndarray and is_double(y) and are_double(y_dot):
+        if type(y) is not ndarray and is_double(y) and is_double(y_dot):
             answer = NumF(y, y_dot, tag)
         else:
             answer = number(y, y_dot, tag, b_dot if a_dot is None else a_dot)

@@ -17,6 +17,7 @@ from types import (
 )
 from typing import Any, NoReturn
 
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.parts import CONTAINERS, is_made_by_python
 from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads, is_key
 from shiftreset_ad.staging.seen.stack import IS_BELOW, NOTHING, Unknown, may_be_staged
@@ -71,7 +72,7 @@ class Calls:
     def require_known_instance(self, x: Any, kinds: Any) -> None:
         """Refuse the question whether a value is of an abstract class, if staged values are, too."""
         abstract = [kind for kind in (kinds if type(kinds) is tuple else (kinds,)) if type(kind) is not type]
-        if not abstract or not may_be_staged(x):
+        if not abstract or not may_be_staged(x) or issubclass(type(x), Number):  # a number answers as its value
             return
         if type(x) is not Staged or any(isinstance(x.inside, kind) != issubclass(Staged, kind) for kind in abstract):
             self._refuse(
