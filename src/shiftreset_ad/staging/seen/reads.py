@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator
 from enum import Enum
 from functools import partial
+from operator import is_
 from types import (
     BuiltinFunctionType,
     BuiltinMethodType,
@@ -62,6 +63,7 @@ class Reads:
         self._outside = dict(surroundings.seen)
         self._reads: Counter[int] = Counter()  # of elements, for each container
         self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched
+        self._looked_into: dict[int, tuple[FunctionType, list[Any]]] = {}
 
     # The whole
 
@@ -344,9 +346,21 @@ class Reads:
             self._handed[id(x)] = x, name
             if kind is CACHE:
                 self._handed[id(x.__wrapped__)] = x.__wrapped__, name
-        else:
+        elif kind is not FunctionType or self._is_new(x):
             for part in _inside(x):
                 self._use(part, met)
+
+    def _is_new(self, function: FunctionType) -> bool:
+        """Whether a function that was made in the run is handed on for the first time, or with other variables.
+
+        When the function runs, its reads are watched. So it is enough to look into it once.
+        """
+        contents = [content_of(cell) for cell in function.__closure__ or ()]
+        known = self._looked_into.get(id(function))
+        if known is not None and all(map(is_, known[1], contents)):
+            return False
+        self._looked_into[id(function)] = function, contents
+        return True
 
 
 def _inside(x: Any) -> Iterator[Any]:

@@ -30,6 +30,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
     `defvjp` and `defjvp` define the rules.
     """
 
+    __slots__ = ("_look",)  # not in __dict__, as it is no part of what the function is
     __name__: str
     __qualname__: str
 
@@ -46,7 +47,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
             )
         functools.update_wrapper(self, f)
         self.identity = object()  # copies have it, too
-        self.look: Look | None = None  # what it held at its last call
+        self._look: Look | None = None
         self._f = f
         self._rules = Rules(name_of(f))
         try:
@@ -163,6 +164,15 @@ class CustomDerivative(Composite, Generic[P, Y]):
         self._f, *rules = held.values()
         self._rules = Rules(self._rules.name, *rules)
         self.look = None
+
+    @property
+    def look(self) -> Look | None:
+        """What the function and its rules held at the last call."""
+        return self._look
+
+    @look.setter
+    def look(self, look: Look | None) -> None:
+        self._look = look
 
     @property
     def code(self) -> Callable[..., Any]:
