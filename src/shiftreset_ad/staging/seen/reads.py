@@ -351,16 +351,11 @@ class Reads:
                 self._use(part, met)
 
     def _is_new(self, function: FunctionType) -> bool:
-        """Whether a function that was made in the run is handed on for the first time, or with other variables.
-
-        When the function runs, its reads are watched. So it is enough to look into it once.
-        """
+        """Whether a function that the run has made, and whose own run is watched, has other variables than before."""
         contents = [content_of(cell) for cell in function.__closure__ or ()]
-        known = self._looked_into.get(id(function))
-        if known is not None and all(map(is_, known[1], contents)):
-            return False
+        _, known = self._looked_into.get(id(function), (None, None))
         self._looked_into[id(function)] = function, contents
-        return True
+        return known is None or not all(map(is_, known, contents))
 
 
 def _inside(x: Any) -> Iterator[Any]:
