@@ -19,7 +19,7 @@ from shiftreset_ad import EscapedNumberError, hessian, jacfwd, jacrev
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.stacks.at_once import WAYS
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.number import are_double, is_double
+from shiftreset_ad.numbers.number import is_double
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import scatter
@@ -466,15 +466,6 @@ def test_after_the_call_a_stack_is_no_number_any_more() -> None:
 
 def test_every_function_at_once_has_a_rule() -> None:
     assert set(WAYS) <= set(STRUCTURED)
-
-
-def test_stacks_of_scalars_in_double_precision_are_known() -> None:
-    tag = Tag.around([])
-    assert are_double(1.0)
-    assert are_double(Stack(np.zeros(3), tag))
-    others = np.zeros((3, 2)), np.zeros(3, np.float32), np.zeros(3, complex), Stack(np.zeros((2, 3)), tag)
-    assert not any(are_double(Stack(rows, tag)) for rows in others)
-    assert not are_double(np.zeros(3))
 
 
 @pytest.mark.parametrize("jacobian", [jacfwd, jacrev, hessian])
