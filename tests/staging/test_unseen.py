@@ -11,7 +11,7 @@ from collections.abc import Sized
 import numpy as np
 import pytest
 
-from shiftreset_ad import staged
+from shiftreset_ad import cond, staged, while_loop
 from shiftreset_ad.staging import StagingWarning
 from tests.staging.in_turns import in_turns, is_refused, stays_staged
 
@@ -125,6 +125,18 @@ def test_questions_that_steps_cannot_answer(f, reason):
 
 def test_an_array_that_is_one_from_outside():
     is_refused(lambda x: x * 2 if x is START else x * 3, "by `is`", *[(X,)] * 3, (START,))
+
+
+def test_what_is_computed_before_a_loop_is_no_argument():
+    """The values of the blocks of a loop have places, too."""
+
+    def f(u, y):
+        z = u * 2.0
+        w = cond(y > 1.0, lambda z, u: z, lambda z, u: u * 3.0, z, u)
+        t = while_loop(lambda v: v > 1.0, lambda v: np.sin(v) * 0.5 + np.cos(v) * 0.1 - 1.0 + v * 0.1, y)
+        return (u if w is z else w) + 0.0 * t
+
+    is_refused(f, "by `is`", *[(X, 0.5)] * 3, (X, 9.0))
 
 
 def test_a_plain_value_is_shown_to_the_question_alone():

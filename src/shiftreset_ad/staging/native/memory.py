@@ -35,7 +35,7 @@ class Memory:
         self._blocks: dict[int, tuple[int, int]] = {}  # of a root: where it begins, and how long it is
         self._free: dict[int, list[int]] = {}
         self._last: dict[int, int] = {}  # the last step that needs a root
-        for place in range(len(trace.values) - len(trace.steps)):
+        for place in range(trace.inputs):
             self._addresses[place] = Address(place, 0)
         for number, step in enumerate(left.steps):
             for x in staged_in(own_arguments(step)):

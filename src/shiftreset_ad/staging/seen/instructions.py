@@ -52,7 +52,7 @@ USING = (
 
 def are_inputs(*values: Staged) -> bool:
     """Whether these are arguments: which of them are the same array belongs to the key of a call."""
-    return all(x._place < len(x._trace.values) - len(x._trace.steps) for x in values)
+    return all(x._place < x._trace.inputs for x in values)
 
 
 class Watched:
