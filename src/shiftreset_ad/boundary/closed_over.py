@@ -21,6 +21,7 @@ import optree
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.numbers.number import Number
 
 
 class Composite:
@@ -55,12 +56,13 @@ def is_holder(x: Any) -> bool:
     return issubclass(type(x), HOLDERS)
 
 
-def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None:
-    """The variables that these hold, and their contents. It is quick, and enough for most functions.
+def plain_variables(holders: Sequence[Any]) -> tuple[list[tuple[CellType, Any]], list[FunctionType]] | None:
+    """The variables that these hold, with their contents, and the functions. It is quick, and mostly enough.
 
     None if one of them may hold an array, or a number that is being differentiated.
     """
     found: list[tuple[CellType, Any]] = []
+    functions: list[FunctionType] = []
     waiting: list[Any] = list(holders)
     seen: set[int] = set()
     while waiting:
@@ -74,6 +76,7 @@ def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None
             continue
         elif kind is FunctionType:
             seen.add(id(x))
+            functions.append(x)
             waiting += (x.__defaults__, x.__kwdefaults__)
             for cell in x.__closure__ or ():
                 content = content_of(cell)
@@ -82,10 +85,10 @@ def plain_variables(holders: Sequence[Any]) -> list[tuple[CellType, Any]] | None
                     waiting.append(content)
         elif is_holder(x):
             seen.add(id(x))
-            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in held_by(x)]
+            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in _held(x)]
         else:
             return None
-    return found
+    return found, functions
 
 
 @cache
@@ -94,6 +97,13 @@ def assigned_by(code: CodeType) -> frozenset[str]:
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
     inner = (assigned_by(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return frozenset(names.union(*inner).intersection(code.co_freevars))
+
+
+@cache
+def names_in(code: CodeType) -> frozenset[str]:
+    """The names of global variables and of attributes in this code, and in the functions inside."""
+    inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(code.co_names).union(*inner)
 
 
 class Place:
@@ -170,7 +180,7 @@ class Environment:
         """Read a function, and return the places in it that were not known."""
         new, held = [], {}
         assigned = assigned_by(holder.__code__) if isinstance(holder, FunctionType) else ()
-        for name, content, cell in held_by(holder):
+        for name, content, cell in _held(holder):
             place = self._by_cell.get(id(cell)) if cell is not None else None
             if place is None:
                 place = Place(name, self._before.get(id(cell), content), holder, cell)
@@ -204,6 +214,18 @@ class Environment:
         """The variables that are bound, and their contents."""
         return [(place.cell, place.content) for place in self._by_cell.values() if place.content is not EMPTY]  # type: ignore[misc]
 
+    def functions(self) -> list[FunctionType]:
+        """The functions."""
+        return [holder for holder, _ in self._by_holder.values() if isinstance(holder, FunctionType)]
+
+    def things(self) -> list[tuple[str, Any]]:
+        """What is held, by name, without functions and without numbers, which are built anew."""
+        return [
+            (place.name, place.content)
+            for place in self._places
+            if not (place.has_holders or any(isinstance(leaf, Number) for leaf in place.leaves))
+        ]
+
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
         """The sensitivity of a function, given the derivative of each of the `leaves`, or None."""
         rest = iter(derivatives)
@@ -232,7 +254,7 @@ class Environment:
         return trees.unflatten(place.spec, bars)
 
 
-def held_by(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
+def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
     """What a function holds: the name, the content, and for a variable the cell."""
     if isinstance(holder, Derived):
         return [("f", holder.__wrapped__, None)]

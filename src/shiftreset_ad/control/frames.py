@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -17,12 +18,21 @@ from greenlet import getcurrent as here
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
+_INSTALLED = tuple(
+    {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {PACKAGE, "<frozen "}
+)
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
 def is_ours(code: CodeType) -> bool:
     """Whether this is code of this library."""
     return code.co_filename.startswith(PACKAGE)
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to Python, to an installed package or to this library."""
+    return filename.startswith(_INSTALLED)
 
 
 def is_of_a_library(code: CodeType) -> bool:

@@ -23,7 +23,6 @@ from shiftreset_ad.staging.steps.trace import Block, Trace
 from shiftreset_ad.staging.steps.values import Staged, call, kept, unstaged
 
 Body = Callable[[list[Any]], list[Any]]  # from the values that come in to those that go out
-WIDENING = "biuf"  # kinds of dtypes; a value of an earlier kind becomes one of a later kind
 
 
 Records: TypeAlias = "WeakSet[Any]"

@@ -11,21 +11,21 @@ import logging
 from array import array as compact_array
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from operator import is_
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.boundary.closed_over import content_of, names_in
 from shiftreset_ad.staging.front.contents import Contents, OfAttributes, OfCell, OfClass, OfDict, OfSequence
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.seen.parts import CACHE
 from shiftreset_ad.staging.steps.trace import identical
 
-CACHE = type(cache(lambda: None))
 MOST = 20_000  # things that are looked at
 PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(...)}
 CONTAINERS = (dict, list, set, deque)
@@ -105,7 +105,7 @@ class Effects:
             else:
                 self._waiting.append((name, content_of(cell)))
         if is_of_the_user(function.__module__, function.__code__.co_filename):
-            for name in _names_in(function.__code__) & function.__globals__.keys():
+            for name in names_in(function.__code__) & function.__globals__.keys():
                 self._has(name, OfDict(function.__globals__, name))
 
     def _has(self, name: str, contents: Contents, enters: bool = True) -> None:
@@ -119,8 +119,3 @@ def _slots(kind: type) -> list[str]:
     slots = vars(kind).get("__slots__", ())
     names = [slots] if isinstance(slots, str) else list(slots)
     return [name for name in names if name not in ("__dict__", "__weakref__")]
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """The names of globals and attributes that this code, and the code in it, uses."""
-    return {*code.co_names}.union(*[_names_in(part) for part in code.co_consts if isinstance(part, CodeType)])

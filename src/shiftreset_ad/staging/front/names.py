@@ -9,7 +9,6 @@ from typing import Any
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
-PATTERNS = (ast.MatchAs, ast.MatchStar)
 LOOPS = (ast.While, ast.For)
 
 

@@ -12,6 +12,7 @@ from array import array as compact_array
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import cache
 from operator import attrgetter, itemgetter, methodcaller
 from types import (
     BuiltinMethodType,
@@ -31,6 +32,7 @@ from shiftreset_ad.array_api import is_foreign
 from shiftreset_ad.staging.steps.trace import UnstageableError
 
 NOT_THERE = object()
+CACHE = type(cache(lambda: None))
 PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")

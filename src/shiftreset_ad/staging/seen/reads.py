@@ -30,6 +30,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
+    CACHE,
     CONTAINERS,
     NOT_THERE,
     PLAIN,
@@ -40,7 +41,7 @@ from shiftreset_ad.staging.seen.parts import (
     state_of,
 )
 from shiftreset_ad.staging.seen.stack import Unknown
-from shiftreset_ad.staging.seen.surroundings import CACHE, LOOKED_INTO, Surroundings, opaque
+from shiftreset_ad.staging.seen.surroundings import LOOKED_INTO, Surroundings, opaque
 from shiftreset_ad.staging.steps.trace import UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 

@@ -11,11 +11,10 @@ import logging
 import os
 import random
 import sys
-import sysconfig
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from types import (
     BuiltinMethodType,
     FunctionType,
@@ -30,10 +29,11 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
-from shiftreset_ad.control.frames import PACKAGE
+from shiftreset_ad.control.frames import is_installed
 from shiftreset_ad.numbers.plain_arrays import is_read_only
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
+    CACHE,
     CONTAINERS,
     FOUNDATIONS,
     NOT_THERE,
@@ -52,12 +52,7 @@ from shiftreset_ad.staging.steps.trace import UnstageableError
 
 MOST = 200_000  # things that are looked at
 WEAK = (WeakKeyDictionary, WeakValueDictionary)
-CACHE = type(cache(lambda: None))
 LOOKED_INTO = (os, time)  # the only modules of the standard library that are searched
-_INSTALLED = tuple(
-    {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {PACKAGE, "<frozen "}
-)
 
 
 class Surroundings:
@@ -123,7 +118,7 @@ class Users:
         known = sys.modules.get(module) if isinstance(module, str) else None
         if filename is None and isinstance(known, ModuleType):
             filename = vars(known).get("__file__")
-        return package not in FOUNDATIONS if filename is None else not filename.startswith(_INSTALLED)
+        return package not in FOUNDATIONS if filename is None else not is_installed(filename)
 
 
 class _Look:

@@ -53,11 +53,12 @@ class Look:
     @classmethod
     def into(cls, roots: dict[str, Any]) -> Look:
         """A look into these functions."""
-        read = contents_read_by(roots)
-        variables = plain_variables(list(roots.values()))
-        if variables is not None:
-            return cls(None, variables, *read)
+        found = plain_variables(list(roots.values()))
+        if found is not None:
+            variables, functions = found
+            return cls(None, variables, *contents_read_by(functions, ()))
         environment = Environment(roots)
+        read = contents_read_by(environment.functions(), environment.things())
         if any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves):
             return cls(environment, (), *read)
         return cls(None, environment.contents(), *read)

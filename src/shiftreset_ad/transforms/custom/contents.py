@@ -7,16 +7,14 @@ and the rule on the way back would silently take the new content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
 from numpy import ndarray
 
-from shiftreset_ad.boundary import trees
-from shiftreset_ad.boundary.closed_over import PLAIN, WITHOUT_ARRAYS, held_by, is_holder
+from shiftreset_ad.boundary.closed_over import PLAIN, WITHOUT_ARRAYS, is_holder, names_in
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number
 
@@ -105,36 +103,18 @@ class Watch:
                 contents.leave()
 
 
-def contents_read_by(roots: dict[str, Any]) -> tuple[list[Contents], frozenset[str]]:
-    """The contents that functions may read: these functions, and those that they hold; and the names in their code."""
-    found: list[tuple[str, Any]] = []
-    names: set[str] = set()
-    variables: dict[int, tuple[dict[str, Any], set[str]]] = {}
-    waiting = list(roots.items())
-    seen: set[int] = set()
-    while waiting:
-        described, x = waiting.pop()
-        if type(x) in WITHOUT_ARRAYS or id(x) in seen:
-            continue
-        seen.add(id(x))
-        if not is_holder(x):
-            leaves = trees.flatten(x)[0]
-            waiting += [(described, leaf) for leaf in leaves if is_holder(leaf)]
-            if not any(is_holder(leaf) or isinstance(leaf, Number) for leaf in leaves):  # those are built anew
-                found.append((described, x))
-            continue
-        if isinstance(x, FunctionType):
-            read = names_in(x.__code__)
-            names |= read
-            variables.setdefault(id(x.__globals__), (x.__globals__, set()))[1].update(read)
-        waiting += [(name, content) for name, content, _ in held_by(x)]
-    attributes = frozenset(names)
-    contents = [x for name, content in found for x in contents_of(content, attributes, name)]
-    for holder, among in variables.values():
-        numbers = frozenset(name for name in among if type(holder.get(name)) in PLAIN)
-        if numbers:
-            contents.append(_known(holder, numbers, "global variables"))
-    return contents, attributes
+def contents_read_by(
+    functions: Iterable[FunctionType], held: Iterable[tuple[str, Any]]
+) -> tuple[list[Contents], frozenset[str]]:
+    """The contents that these functions may read, which hold these things by name; and the names in their code."""
+    codes = [(function.__globals__, names_in(function.__code__)) for function in functions]
+    names = frozenset[str]().union(*(read for _, read in codes))
+    contents = [x for name, content in held for x in contents_of(content, names, name)]
+    for variables in {id(variables): variables for variables, _ in codes}.values():
+        read_here = frozenset[str]().union(*(read for others, read in codes if others is variables))
+        if numbers := frozenset(name for name in read_here if type(variables.get(name)) in PLAIN):
+            contents.append(_known(variables, numbers, "global variables"))
+    return contents, names
 
 
 def contents_of(x: Any, names: frozenset[str], described: str) -> list[Contents]:
@@ -170,10 +150,3 @@ def _known(holder: Any, names: frozenset[str] | None, described: str) -> Content
     if contents is None:
         contents = KNOWN[key] = Contents(holder, names, described)
     return contents
-
-
-@cache
-def names_in(code: CodeType) -> frozenset[str]:
-    """The names of global variables and of attributes in this code, and in the functions inside."""
-    inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
-    return frozenset(code.co_names).union(*inner)
