@@ -1,11 +1,13 @@
 """What a refusal of the front end says is done here: the wrong function is asked, and the right one is written down."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from shiftreset_ad import custom_jvp, staged
 from tests.staging.front.stand_in import written
 
 HERE = Path(__file__).parent
@@ -108,6 +110,24 @@ def counting(x):
     return x + count
 
 
+class Rates:
+    @property
+    def rate(self):
+        return 0.5
+
+
+rates = Rates()
+
+
+def entering(x):
+    return x * rates.rate if x > 2 else x
+
+
+def entering_before(x):
+    rate = rates.rate
+    return x * rate if x > 2 else x
+
+
 def acting(x):
     return x * len(os.listdir(HERE)) if x > 2 else x
 
@@ -158,6 +178,12 @@ PROGRAMS = [
         counting,
     ),
     (
+        entering,
+        "a block under this test runs {name!r}, which is not looked into and may be there for its effect. "
+        "Use it before the test",
+        entering_before,
+    ),
+    (
         acting,
         "a block under this test calls {name!r}, which may act on other things than its arguments. "
         "Call it before the test",
@@ -171,18 +197,119 @@ PROGRAMS = [
 ]
 
 
-def test_a_block_that_is_never_reached_does_nothing(tmp_path):
+class Removing:
+    """All that it does removes a file."""
+
+    def __init__(self, path, at_once=False):
+        self.path = path
+        if at_once:
+            self.removed()
+
+    def removed(self):
+        os.remove(self.path)
+        return 1.0
+
+    @property
+    def half(self):
+        return self.removed() / 2
+
+    def __getitem__(self, i):
+        return self.removed()
+
+    def __add__(self, x):
+        return self.removed() + x
+
+    def __call__(self):
+        return self.removed()
+
+    def __iter__(self):
+        yield self.removed()
+
+
+def removed(path):
+    os.remove(path)
+    return 1.0
+
+
+def removing_parts(path):
+    yield removed(path)
+
+
+ACTS = {
+    "a method of a library": lambda path: path.unlink(),
+    "a function of a library": lambda path: os.remove(path),
+    "open": lambda path: open(path, "w").close(),
+    "numpy.save": lambda path: np.save(path, np.ones(2)),
+    "a method of an array": lambda path: np.ones(2).tofile(path),
+    "a function": lambda path: removed(path),
+    "a function in a comprehension": lambda path: [removed(path) for path in [path]],
+    "a function given to another": lambda path: list(map(removed, [path])),
+    "a generator": lambda path: sum(removing_parts(path)),
+    "a constructor": lambda path: Removing(path, True),
+    "a method": lambda path: Removing(path).removed(),
+    "code without source": lambda path: eval("removed")(path),
+    "a custom rule": lambda path: RULED(path),
+}
+OF_OBJECTS = {
+    "an attribute": lambda x: x.half,
+    "an item": lambda x: x[0],
+    "an operator": lambda x: x + 1.0,
+    "a call": lambda x: x(),
+    "an iterator": lambda x: list(x),
+}
+RULED = custom_jvp(removed)
+
+
+@pytest.mark.parametrize("name", [*ACTS, *OF_OBJECTS])
+def test_a_block_that_is_never_reached_does_nothing(name, tmp_path):
     path = tmp_path / "kept"
-    path.write_text("kept")
+    path.write_bytes(b"kept")
+    act, x = (ACTS[name], path) if name in ACTS else (OF_OBJECTS[name], Removing(path))
+
+    def choice(y):
+        return y if (act(x) if y > 100.0 else None) is None else 0.0
+
+    def branch(y):
+        if y > 100.0:
+            act(x)
+        return y
+
+    def loop(y):
+        while y > 100.0:
+            y = y - 1.0 if act(x) else y
+        return y
+
+    for f in (choice, branch, loop):
+        g = staged(f)
+        for y in (1.0, 2.0, 3.0):
+            assert written(f, y)[0] == y
+            assert g(y) == y
+    assert path.read_bytes() == b"kept"
+
+
+def test_a_tracer_goes_on(tmp_path):
+    """A block is watched by a trace function; that of a debugger is called, too, and is there afterwards."""
+    entered = []
+
+    def tracer(frame, event, arg):
+        entered.append(frame.f_code.co_name)
 
     def f(x):
-        gone = path.unlink() if x > 100.0 else None
-        size = os.remove(path) if x > 200.0 else 0.0
-        return x if gone is None and size is not None else 0.0
+        return helper(x) if x > 1.0 else x
 
-    for x in (1.0, 2.0, 3.0):
-        assert written(f, x)[0] == x
-    assert path.read_text() == "kept"
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        answer, session, _ = written(f, 1.5)
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert (answer, session.refusals) == (3.0, {})
+    assert "helper" in entered
+
+
+def helper(x):
+    return x * 2.0
 
 
 @pytest.mark.parametrize(("wrong", "said", "right"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -19,6 +20,7 @@ from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
 from shiftreset_ad.staging.front.source import Place, parameters
 
 Cells: TypeAlias = Mapping[str, CellType]
+LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 ITEM = "_sr_item"  # the parameter of the round of a `for` loop
 
 
@@ -39,13 +41,28 @@ class Code:
         self._objects[name] = x
         return ast.Constant(name)
 
-    def with_objects(self, code: CodeType) -> CodeType:
-        """Code with the objects in place of the strings."""
+    def with_objects(self, code: CodeType, is_rewritten: bool = True) -> CodeType:
+        """Code with the objects in place of the strings. Rewritten code has `running` among them, as its mark."""
+        is_rewritten = is_rewritten and not is_of_a_class(code) and not is_of_a_generator(code)
         constants = tuple(
-            self.with_objects(x) if isinstance(x, CodeType) else self._objects.get(x, x) if type(x) is str else x
+            self.with_objects(x, is_rewritten)
+            if isinstance(x, CodeType)
+            else self._objects.get(x, x)
+            if type(x) is str
+            else x
             for x in code.co_consts
         )
-        return code.replace(co_consts=constants)
+        return code.replace(co_consts=(*constants, self.running) if is_rewritten else constants)
+
+
+def is_of_a_class(code: CodeType) -> bool:
+    """Whether this is the body of a class, whose methods are rewritten when they are called."""
+    return not code.co_flags & CO_OPTIMIZED
+
+
+def is_of_a_generator(code: CodeType) -> bool:
+    """Whether this is a generator or a coroutine, which is left alone, and not a generator expression."""
+    return bool(code.co_flags & LATER) and code.co_name != "<genexpr>"
 
 
 class Block:

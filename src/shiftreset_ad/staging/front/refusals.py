@@ -40,4 +40,8 @@ CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Retur
 MAY_ACT = (
     "a block under this test calls {name!r}, which may act on other things than its arguments. Call it before the test"
 )
+ENTERS = (
+    "a block under this test runs {name!r}, which is not looked into and may be there for its effect. "
+    "Use it before the test"
+)
 SEES_TOO_MUCH = "a block under this test sees too many objects to watch them all. Give it what it needs as arguments"

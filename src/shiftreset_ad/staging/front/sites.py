@@ -13,6 +13,7 @@ from typing import Any
 
 from shiftreset_ad.staging.front.blocks import Block, Code
 from shiftreset_ad.staging.front.effects import Effects
+from shiftreset_ad.staging.front.entries import only_rewritten
 from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, Frame
 from shiftreset_ad.staging.front.refusals import (
@@ -73,7 +74,8 @@ class Site:
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
             try:
-                yield
+                with only_rewritten(self.code.running, session.control, partial(session.refuse, self)):
+                    yield
             except BaseException:
                 frame.fill(before)
                 effects.taken_back()

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import builtins
-import os
 import sys
-import sysconfig
+from collections.abc import Hashable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
-from shiftreset_ad.control.frames import LIBRARIES, PACKAGE
-
-_INSTALLED = tuple(
-    {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {PACKAGE, "<frozen "}
-)
-
+from shiftreset_ad.control.frames import LIBRARIES, is_installed
+from shiftreset_ad.staging.steps.functions import TO_FILES
 
 COMPUTING = {
-    *(
-        "numpy",
-        "scipy",
-        "shiftreset_ad",
-        "torch",
-        "array_api_compat",
-        "array_api_strict",
-        "abc",
-        "array",
-        "bisect",
-        "builtins",
-        "cmath",
-        "collections",
-        "copy",
-        "dataclasses",
-        "decimal",
-        "enum",
-    ),
-    *("fractions", "functools", "heapq", "itertools", "math", "numbers", "operator", "statistics", "string", "types"),
-    *("typing", "_operator", "_functools", "_collections", "_bisect", "_heapq"),
+    *("numpy", "scipy", "shiftreset_ad", "torch", "array_api_compat", "array_api_strict", "abc", "array", "bisect"),
+    *("builtins", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools", "heapq"),
+    *("itertools", "math", "numbers", "operator", "statistics", "string", "types", "typing"),
+    *("_operator", "_functools", "_collections", "_bisect", "_heapq"),
 }
-ACTING = {builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval, builtins.__import__}
+ACTING = TO_FILES | {builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval, builtins.__import__}
+ACTING_METHODS = {"dump", "tofile"}  # of arrays
 
 
 def may_act(f: Any) -> bool:
@@ -47,8 +26,9 @@ def may_act(f: Any) -> bool:
 
     Functions of the user's are looked into when they are called.
     """
-    if isinstance(f, BuiltinFunctionType) and not isinstance(f.__self__, ModuleType | NoneType):
-        module = type(f.__self__).__module__  # a method of an object
+    is_method = isinstance(f, BuiltinFunctionType) and not isinstance(f.__self__, ModuleType | NoneType)
+    if is_method:
+        module = type(f.__self__).__module__
     elif isinstance(f, type | FunctionType | BuiltinFunctionType | MethodType):
         module = getattr(f, "__module__", None) or "builtins"
     else:
@@ -57,7 +37,7 @@ def may_act(f: Any) -> bool:
         return False
     if module.partition(".")[0] not in COMPUTING:
         return not (sys.modules.get(module) is not None and is_of_the_user(module))
-    return isinstance(f, BuiltinFunctionType) and f in ACTING
+    return f.__name__ in ACTING_METHODS if is_method else isinstance(f, Hashable) and f in ACTING
 
 
 def is_of_the_user(module: Any, filename: str | None = None) -> bool:
@@ -66,4 +46,4 @@ def is_of_the_user(module: Any, filename: str | None = None) -> bool:
         return False
     if filename is None:
         filename = getattr(sys.modules.get(module), "__file__", None)
-    return filename is None or not filename.startswith(_INSTALLED)
+    return filename is None or not is_installed(filename)

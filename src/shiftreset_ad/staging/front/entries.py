@@ -1,0 +1,45 @@
+"""A block runs rewritten code alone: no other code of the user's, as nobody sees what this code calls.
+
+Such code is a constructor, a property, an operator of a class, a generator, or a function without source. It could act,
+delete a file for example, although the program may never reach the block.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType, ModuleType
+from typing import Any, NoReturn
+
+from shiftreset_ad.staging.front.refusals import ENTERS
+from shiftreset_ad.staging.front.users import is_of_the_user
+
+
+@contextmanager
+def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], NoReturn]) -> Iterator[None]:
+    """Refuse when other code of the user's is entered inside the block, and not that of `control`.
+
+    A debugger's trace function goes on.
+    """
+    outer: Any = sys.gettrace()
+    of_control = type(control).__module__
+
+    def entered(frame: FrameType, event: str, arg: Any) -> Any:
+        code, module = frame.f_code, frame.f_globals.get("__name__")
+        is_rewritten = any(x is running for x in code.co_consts)
+        if not is_rewritten and module != of_control and _is_of_the_user(module, code):
+            refuse(ENTERS.format(name=code.co_name))
+        return None if outer is None else outer(frame, event, arg)
+
+    sys.settrace(entered)
+    try:
+        yield
+    finally:
+        sys.settrace(outer)
+
+
+def _is_of_the_user(module: Any, code: CodeType) -> bool:
+    if code.co_filename == "<string>" and (code.co_name.startswith("__") or str(module).startswith("namedtuple_")):
+        return False  # a method that Python has made, of a dataclass or of a named tuple
+    return is_of_the_user(module, code.co_filename)
