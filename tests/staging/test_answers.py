@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import jacobian, staged
+from shiftreset_ad import grad, hvp, jacobian, jvp, linearize, staged, vjp
 from tests.staging.in_turns import is_refused, stays_staged
 
 X = np.array([1.0, 2.0, 3.0])
@@ -114,6 +114,29 @@ def test_what_a_dataclass_computes_from_its_fields():
 @pytest.mark.parametrize("x", [X, np.ones((2, 3)), np.asfortranarray(np.ones((2, 3)))], ids=lambda x: str(x.strides))
 def test_the_layout_of_a_jacobian_of_zeros(f, x):
     stays_staged(jacobian(f), *[(x,)] * 4)
+
+
+TURNED = {
+    "a constant cotangent": lambda x: np.sum(np.transpose(x) * 2.0),
+    "of numbers": lambda x: np.sum(np.sin(np.transpose(x)) ** 2),
+    "columns": lambda x: np.sum(np.swapaxes(x, 0, 1)[1:] ** 3),
+    "in the order of Fortran": lambda x: np.sum(np.copy(x, order="F") ** 2),
+}
+
+
+@pytest.mark.parametrize("f", TURNED.values(), ids=TURNED)
+@pytest.mark.parametrize("x", [np.ones((2, 3)), np.asfortranarray(np.ones((2, 3)))], ids=lambda x: str(x.strides))
+def test_derivatives_lie_in_the_order_of_c(f, x):
+    def turned(x):
+        return np.transpose(np.sin(x))
+
+    calls = [(x * k,) for k in (1.0, 2.0, 3.0, 4.0)]
+    v = np.asfortranarray(np.full((2, 3), 0.5))
+    stays_staged(grad(f), *calls)
+    stays_staged(lambda x: hvp(f, (x,), (v,)), *calls)
+    stays_staged(lambda x: jvp(turned, (x,), (v,)), *calls)
+    stays_staged(lambda x: vjp(turned, x)[1](v.T), *calls)
+    stays_staged(lambda x: linearize(turned, x)[1](v), *calls)
 
 
 @pytest.mark.parametrize("f", [lambda x: x[1:], lambda x: np.broadcast_to(x[:1], (3,)), lambda x: (x, x * 2)])

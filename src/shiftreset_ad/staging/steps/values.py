@@ -148,13 +148,13 @@ class Staged(Wrapped, StagedValue):
         """The value converted to the type of x, for the user to keep: the derivative of a constant, for example."""
         kind = type(x)
         if kind is ndarray:
-            return np.copy(self) if type(self.inside) is ndarray else call(np.array, (self,))
+            return np.copy(self, order="C") if type(self.inside) is ndarray else call(np.array, (self,))
         return self if self._is_surely(kind) else call(kind, (self,))
 
     def own(self, derivative: Any) -> Any:
         kind = type(self.inside)
         if kind is ndarray:
-            return np.zeros(self.shape, self.dtype) if derivative is None else np.copy(derivative)
+            return np.zeros(self.shape, self.dtype) if derivative is None else np.copy(derivative, order="C")
         if type(derivative) is Staged:
             return derivative if derivative._is_surely(kind) else call(kind, (derivative,))
         if derivative is None or isinstance(derivative, (*SCALARS, ndarray)):
