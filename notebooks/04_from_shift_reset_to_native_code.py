@@ -79,8 +79,6 @@ assert gradient(lambda x: x * x, 3.0) == 6.0
 class Rep:
     """A value that the written program will have when it runs."""
 
-    code: list[str] = []
-
     def __init__(self, name):
         self.name = name
 
@@ -99,17 +97,20 @@ class Rep:
     __rmul__ = __mul__
 
 
+code = []
+
+
 def written(expression):
-    name = f"v{len(Rep.code)}"
-    Rep.code.append(f"{name} = {expression}")
+    name = f"v{len(code)}"
+    code.append(f"{name} = {expression}")
     return Rep(name)
 
 
 answer = gradient(lambda x: x * x, Rep("x"))
-print("\n".join(Rep.code), f"return {answer}", sep="\n")
+print("\n".join(code), f"return {answer}", sep="\n")
 
 # %%
-assert Rep.code == ["v0 = x * x", "v1 = x * 1.0", "v2 = 0.0 + v1", "v3 = x * 1.0", "v4 = v2 + v3"]
+assert code == ["v0 = x * x", "v1 = x * 1.0", "v2 = 0.0 + v1", "v3 = x * 1.0", "v4 = v2 + v3"]
 
 # %% [markdown]
 # The numbers and the continuations are gone. They did their work while the code was written. What is left is

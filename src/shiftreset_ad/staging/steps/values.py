@@ -148,13 +148,13 @@ class Staged(Wrapped, StagedValue):
         """The value converted to the type of x, for the user to keep: the derivative of a constant, for example."""
         kind = type(x)
         if kind is ndarray:
-            return np.copy(self, order="C") if type(self.inside) is ndarray else call(np.array, (self,))
+            return in_the_order_of_c(self) if type(self.inside) is ndarray else call(np.array, (self,))
         return self if self._is_surely(kind) else call(kind, (self,))
 
     def own(self, derivative: Any) -> Any:
         kind = type(self.inside)
         if kind is ndarray:
-            return np.zeros(self.shape, self.dtype) if derivative is None else np.copy(derivative, order="C")
+            return np.zeros(self.shape, self.dtype) if derivative is None else in_the_order_of_c(derivative)
         if type(derivative) is Staged:
             return derivative if derivative._is_surely(kind) else call(kind, (derivative,))
         if derivative is None or isinstance(derivative, (*SCALARS, ndarray)):
@@ -191,6 +191,12 @@ class Staged(Wrapped, StagedValue):
 def is_operator(frame: FrameType) -> bool:
     """Whether a frame is at an operator, such as `x ** y`, and not at a call."""
     return frame.f_code.co_code[frame.f_lasti] == BINARY_OP
+
+
+def in_the_order_of_c(x: Any) -> Any:
+    """A copy in the order of C. A copy without a stated order can be left out where nothing else uses `x`."""
+    plain = unstaged(x)
+    return np.copy(x) if type(plain) is ndarray and plain.flags.c_contiguous else np.copy(x, order="C")
 
 
 def read_only(x: Any) -> Any:
