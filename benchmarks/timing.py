@@ -18,6 +18,7 @@ def best_of(rounds: int, programs: dict[str, Callable[[], Any]], clock: Clock = 
     for name, program in programs.items():
         program()  # the first call may import, stage or compile, and does not tell how often to repeat
         repeats[name] = math.ceil(SECONDS_A_ROUND / duration(program, 1, clock))
+    gc.freeze()  # a program whose garbage is cyclic must not pay for all that the other libraries have imported
     times = dict.fromkeys(programs, float("inf"))
     for _ in range(rounds):
         for name, program in programs.items():
