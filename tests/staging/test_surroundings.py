@@ -439,8 +439,8 @@ def test_the_package_of_the_function_although_it_is_installed(tmp_path):
     (package / "loss.py").write_text("K = 1.0\ndef loss(x): return x * x * K\n")
     script = f"""
 import sys
-from shiftreset_ad.staging.seen import surroundings
-surroundings._INSTALLED += ({str(tmp_path / "site-packages")!r},)
+from shiftreset_ad.control import frames
+frames._INSTALLED += ({str(tmp_path / "site-packages")!r},)
 sys.path.insert(0, {str(tmp_path / "site-packages")!r})
 from installed_model import loss
 from shiftreset_ad import grad
