@@ -459,6 +459,14 @@ def test_values_that_are_scattered_apart():
     np.testing.assert_array_equal(take([V[:2], V[2]])[0], V)
 
 
+def test_indices_that_meet_in_a_later_call_only():
+    slope = sr.grad(lambda u, i, j: abs(u[i]) + 10.0 * u[j])
+    at_both = staged(slope)
+    for i, j in [(0, 1), (2, 1), (1, 1), (0, 2), (2, 2)]:
+        np.testing.assert_array_equal(at_both(V, i, j), slope(V, i, j))
+    assert len(at_both.sources) == 1
+
+
 def test_the_network_of_the_readme_takes_little_time():
     def network(p):
         w, b = np.reshape(p[:8], (4, 2)), p[8:]

@@ -51,7 +51,7 @@ def lowered(step: Step, trace: Trace) -> Call:
     function, args, kwargs = call = without_dispatch(step.function), step.args, step.kwargs
     if step.is_question or not args or any(option is np._NoValue for option in kwargs.values()):
         return call
-    if function is SCATTER and _can_be_assigned(*unstaged(args)):
+    if function is SCATTER and not is_staged(args[1]) and _can_be_assigned(*unstaged(args)):
         return scattered, args, kwargs
     if function is np.stack and not kwargs and len(args) == 1 and _are_doubles(args[0]):
         return np.array, args, kwargs
@@ -86,8 +86,8 @@ def _are_doubles(parts: Any) -> bool:
 
 
 def _can_be_assigned(values: list[Any], indices: Any, shape: tuple[int, ...], dtype: Any) -> bool:
-    """Whether it is known that no two of these values are added at the same position."""
-    if dtype.kind not in "fc" or is_staged(indices):
+    """Whether no two of these values are added at the same position. The indices must be the same in each call."""
+    if dtype.kind not in "fc":
         return False
     counts = np.zeros(shape, np.int8)
     for index, value in zip(indices, values, strict=True):
