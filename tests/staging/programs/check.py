@@ -1,0 +1,161 @@
+"""A program and its staged form take turns at several points: their answers and their errors must be the same."""
+
+from __future__ import annotations
+
+import linecache
+import random
+import re
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad import StagingWarning, staged
+from tests.staging.programs.routes import ROUTES
+
+CALLS = (0, 0, 1, 1, 2, 0, 3, None, 0, 4, 1, 5, 5, 6, 7, 7)  # the points in turns; None is for a change of the world
+POINTS = 8
+SECONDS = 30
+RELATIVE = 1e-8
+_numbers = count()
+
+
+class Wrong(Exception):  # noqa: N818 (it is what is looked for)
+    """What is wrong with a staged program."""
+
+    def __init__(self, route: str, kind: str, call: int, point: Any, found: Any, wanted: Any, sources: str) -> None:
+        super().__init__(route, kind)
+        self.route, self.kind, self.call, self.point = route, kind, call, point
+        self.found, self.wanted, self.sources = found, wanted, sources
+
+    def __str__(self) -> str:
+        return (
+            f"{self.route}: another {self.kind} in call {self.call}, at {self.point}\n"
+            f"found  {self.found!r}\nwanted {self.wanted!r}"
+        )
+
+
+class Unsuitable(Exception):  # noqa: N818 (no error)
+    """A program that takes too long."""
+
+
+def loaded(text: str) -> dict[str, Any]:
+    """The globals of a program, whose text is the source that is found for it."""
+    filename = f"<program {next(_numbers)}>"
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    names: dict[str, Any] = {"__name__": "random_program"}
+    exec(compile(text, filename, "exec"), names)
+    return names
+
+
+def points(seed: int) -> list[tuple[float, Any, int]]:
+    """Points at which a program goes different ways."""
+    rng = random.Random(seed)
+    size = rng.randint(1, 4)
+    found = []
+    for i in range(POINTS):
+        x = rng.choice((rng.gauss(0.0, 1.0), rng.uniform(-3.0, 3.0), rng.choice((0.0, 1.0, -1.0, 0.5, 4.0))))
+        u = np.array([rng.choice((rng.gauss(0.0, 1.0), rng.choice((0.0, 0.5, 1.0)))) for _ in range(size)])
+        found.append((x, u, rng.randrange(5) if i else 2))
+    return found
+
+
+def outcome(f: Callable[..., Any], point: Any) -> tuple[Any, list[str]]:
+    """The answer or the error, and why it is not staged."""
+    x, u, n = point
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = f(x, u.copy(), n)
+        except Exception as error:
+            answer = type(error), str(error)
+    return answer, [str(warning.message) for warning in caught if warning.category is StagingWarning]
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """A block that must not take long."""
+
+    def stop(*_: Any) -> None:
+        raise Unsuitable
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def check(text: str, seed: int, route: str, counts: Counter[str], calls: Sequence[int | None] = CALLS) -> None:
+    """Raise Wrong if the staged form of a program differs from the program."""
+    with limited():
+        program, plain = loaded(text), loaded(text)
+        make = ROUTES[route]
+        f, g = make(plain["f"]), staged(make(program["f"]))
+        at, refused = points(seed), False
+        for i, place in enumerate(calls):
+            if place is None:
+                program["change"]()
+                plain["change"]()
+                continue
+            wanted, _ = outcome(f, at[place])
+            answer, reasons = outcome(g, at[place])
+            for reason in reasons:
+                counts[f"refused: {shortened(reason)}"] += 1
+                refused = True
+            kind = difference(answer, wanted, has_control(g.sources))
+            if kind is not None:
+                raise Wrong(route, kind, i, at[place], answer, wanted, "\n".join(g.sources))
+        counts["checks"] += 1
+        counts["refused"] += refused
+        counts["records"] += len(g.sources)
+        ways = [way for signature in g._signatures.values() for way in signature.ways]
+        for reason in {shortened(reason) for way in ways for reason in way.not_written}:
+            counts[f"asks: {reason}"] += 1
+
+
+def has_control(sources: list[str]) -> bool:
+    return any(re.search(r"^\s*(while|if|for) ", source, re.MULTILINE) for source in sources)
+
+
+def shortened(reason: str) -> str:
+    """A reason without what is of this program alone."""
+    reason = re.sub(r"\(?<program.*", "", reason.partition("from here on, as ")[2] or reason)
+    return re.sub(r"'\w+'", "...", re.sub(r"\d+", "#", reason.splitlines()[0]))[:110]
+
+
+def difference(x: Any, y: Any, has_control: bool) -> str | None:
+    """In what two answers differ: an error, a type, a layout or a value; None if they are the same to rounding.
+
+    With control, a float may be Python's or NumPy's, and an integer that becomes a float is one from the beginning.
+    """
+    if is_error(x) or is_error(y):
+        return None if x == y else "error"
+    if isinstance(x, tuple | list) or isinstance(y, tuple | list):
+        if type(x) is not type(y) or len(x) != len(y):
+            return "structure"
+        found = [difference(one, other, has_control) for one, other in zip(x, y, strict=True)]
+        return next((kind for kind in ("value", "structure", "shape", "type") if kind in found), None)
+    if x is None or y is None:
+        return None if x is y else "structure"
+    if np.shape(x) != np.shape(y):
+        return "shape"
+    scale = RELATIVE * (1.0 + np.max(np.abs(np.asarray(y, float)), initial=0.0))
+    with np.errstate(all="ignore"):
+        if not np.allclose(np.asarray(x, float), np.asarray(y, float), RELATIVE, scale, equal_nan=True):
+            return "value"
+    kinds = {type(x), type(y)}
+    if len(kinds) > 1 and not (has_control and kinds <= {float, np.float64, int}):
+        return "type"
+    return None
+
+
+def is_error(x: Any) -> bool:
+    return isinstance(x, tuple) and isinstance(x[0], type)

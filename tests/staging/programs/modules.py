@@ -1,0 +1,100 @@
+"""What is around the function of a random program: globals, a class, functions, and what changes the globals."""
+
+HEAD = """\
+import math
+
+import numpy as np
+from shiftreset_ad import zeros
+
+RATE = {rate}
+TABLE = [{table}]
+
+
+class Settings:
+    limit = {limit}
+
+    def __init__(self):
+        self.gain = {gain}
+
+
+SETTINGS = Settings()
+
+
+class Cell:
+    def __init__(self, value):
+        self.value = value
+        self.steps = 0
+
+    def move(self, by):
+        if by > self.value:
+            self.value = self.value + 0.5 * by
+            self.steps += 1
+        else:
+            self.value = self.value - {part} * by
+        return self.value
+
+    def best(self, other):
+        return self.value if self.value > other else other
+
+    @property
+    def half(self):
+        if self.value > 0.5:
+            return 0.5 * self.value
+        return self.value - 0.1
+
+    def __call__(self, by, *more, sign=1.0):
+        total = self.value * by
+        for part in more:
+            if part < total:
+                total = total - sign * part
+        return total
+
+    def __add__(self, other):
+        return Cell(self.value + other)
+
+    def __gt__(self, other):
+        return self.value > other
+
+
+def pieces(items, most):
+    for item in items:
+        if item > most:
+            return
+        yield item * 0.5
+
+
+def sorted_out(*items, least=0.1, **named):
+    kept = []
+    for item in items:
+        if item < least:
+            break
+        kept = kept + [item]
+    else:
+        return sum(kept) + sum(named.values())
+    return len(kept) * 0.5 + sum(named.values())
+
+"""
+AROUND = """
+
+def around():
+    scale = {scale}
+
+    def set_scale(value):
+        nonlocal scale
+        scale = value
+
+"""
+END = """
+    return f, set_scale
+
+
+f, set_scale = around()
+
+
+def change():
+    global RATE
+    RATE = RATE + 0.25
+    TABLE[1] = TABLE[1] - 0.5
+    SETTINGS.gain = SETTINGS.gain * 1.5
+    set_scale(0.3)
+"""
