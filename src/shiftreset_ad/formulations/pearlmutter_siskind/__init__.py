@@ -52,9 +52,10 @@ from shiftreset_ad.formulations.pearlmutter_siskind.values import (
     J_inverse,
     derivative,
     plus,
+    require_number,
     zero,
 )
-from shiftreset_ad.formulations.structures import Structure, scalar
+from shiftreset_ad.formulations.structures import scalar
 
 __all__ = [
     "BASIS",
@@ -111,7 +112,7 @@ class Gradient:
         return call(GRADIENT, self._f)  # type: ignore[no-any-return]
 
     def __call__(self, x: Any) -> Any:
-        Structure(x)  # raises TypeError if there is no number to differentiate by
+        require_number(x)
         y, y_back = call(J(self._f), J(x))
         scalar(y)
         with np.errstate(all="ignore"):  # a slope that nobody asks for, by the 2 in x**2, may be NaN

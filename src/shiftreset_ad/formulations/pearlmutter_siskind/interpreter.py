@@ -29,7 +29,7 @@ from shiftreset_ad.formulations.language.terms import (
 from shiftreset_ad.formulations.language.values import Left, Right, answer, require_pair, require_sum
 from shiftreset_ad.formulations.pearlmutter_siskind.primitives import BASIS
 from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Binding, Procedure, procedure
-from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure
+from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure, Couple
 
 
 def run(term: Term, environment: Mapping[str, Any] | None = None, counts: Counter[str] | None = None) -> Any:
@@ -96,7 +96,7 @@ class Activation:
                         return Activation(called, self.value(argument))
                     value = called.function(self.value(argument))
                 case Pair(first, second):
-                    value = self.value(first), self.value(second)
+                    value = Couple((self.value(first), self.value(second)))
                 case Fst(pair):
                     value = require_pair(self.value(pair), "fst")[0]
                 case Snd(pair):

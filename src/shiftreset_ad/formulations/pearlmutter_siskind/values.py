@@ -13,8 +13,12 @@ of `zero`, and holds no function, so `J` leaves it as it is. `plus` adds two sen
 code of a transformed closure remembers its `origin`. (In the paper zero is a bold 0, plus is a plus sign in a circle,
 and J has an arrow to the left over it.)
 
-All four operations are iterative, as the backpropagators of a recursion hold one another, as deep as the recursion. A
-closure remembers its answers, as values share their parts.
+All four operations are iterative, as the backpropagators of a recursion hold one another, as deep as the recursion.
+They keep the sharing of parts, and a closure or a pair remembers their answers. For with
+
+    x1 = (1.0, 1.0);  x2 = (x1, x1);  ...  xn = (x(n-1), x(n-1))
+
+a program builds 2**n numbers in n steps, and each operation must take n steps, too.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ class Closure:
 
     procedure: Procedure
     values: tuple[Any, ...] = ()
-    known: dict[str, Any] = field(default_factory=dict)  # the answers of operations to this closure
+    known: dict[Any, Any] = field(default_factory=dict)  # the answers of operations to this closure
 
     def __repr__(self) -> str:
         return self.procedure.name or f"<fun {self.procedure.parameter}>"
@@ -64,6 +68,15 @@ class Basic:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Couple(tuple[Any, ...]):
+    """A pair of a program, which remembers the answers of operations to it; a pair from outside is any tuple of two."""
+
+    @property
+    def known(self) -> dict[Any, Any]:
+        """The answers, which are its attributes: no pair needs room for them before an operation asks."""
+        return vars(self)
 
 
 class Zero(tuple[Any, ...]):
@@ -112,11 +125,13 @@ def _image(value: Any, images: list[Any]) -> Any:
     match value:
         case Closure(procedure):
             image = Closure(procedure.image, tuple(images))
-            image.known["J_inverse"] = value
-            return image
         case Basic():
             return value.image
-    return _with_parts(value, images)
+        case _:
+            image = _with_parts(value, images)
+    if isinstance(value, REMEMBERING):  # not a pair from outside, as it would forget
+        image.known["J_inverse"] = value
+    return image
 
 
 def J_inverse(value: Any) -> Any:  # noqa: N802
@@ -131,11 +146,13 @@ def _preimage(value: Any, preimages: list[Any]) -> Any:
     match value:
         case Closure(Procedure(origin=Procedure() as origin)):
             preimage = Closure(origin, tuple(preimages))
-            preimage.known["J"] = value
-            return preimage
         case Closure() | Basic():
             raise TypeError(f"J_inverse: {value} is not a function that J has transformed")
-    return _with_parts(value, preimages)
+        case _:
+            preimage = _with_parts(value, preimages)
+    if isinstance(value, REMEMBERING):
+        preimage.known["J"] = value
+    return preimage
 
 
 def plus(a: Any, b: Any) -> Any:
@@ -146,12 +163,16 @@ def plus(a: Any, b: Any) -> Any:
     >>> plus((1.0, ()), (2.0, ()))
     (np.float64(3.0), ())
     """
-    return fold((a, b), _summands, _sum)
+    return fold((a, b), _summands, _sum, _identities)
+
+
+def _identities(both: tuple[Any, Any]) -> tuple[int, int]:
+    return id(both[0]), id(both[1])
 
 
 def _summands(both: tuple[Any, Any]) -> list[tuple[Any, Any]]:
     a, b = both
-    if _is_zero(a) or _is_zero(b):
+    if _is_zero(a) or _is_zero(b) or (isinstance(a, Couple) and id(b) in a.known):
         return []
     if isinstance(a, STRUCTURED) or isinstance(b, STRUCTURED):
         if type(a) is not type(b) or isinstance(a, (Closure, Basic)) or len(parts_of(a)) != len(parts_of(b)):
@@ -164,7 +185,13 @@ def _sum(both: tuple[Any, Any], sums: list[Any]) -> Any:
     a, b = both
     if _is_zero(a) or _is_zero(b):
         return b if _is_zero(a) else a
-    return _with_parts(a, sums) if isinstance(a, STRUCTURED) else np.add(a, b)
+    if not isinstance(a, STRUCTURED):
+        return np.add(a, b)
+    if not isinstance(a, Couple):
+        return _with_parts(a, sums)
+    if id(b) not in a.known:
+        a.known[id(b)] = _with_parts(a, sums), b  # b is kept, as another value could get its id
+    return a.known[id(b)][0]
 
 
 def _is_zero(sensitivity: Any) -> bool:
@@ -174,7 +201,7 @@ def _is_zero(sensitivity: Any) -> bool:
 
 def derivative(x: Any, x_sens: Any) -> Any:
     """The sensitivity of an argument, with None in the place of everything that is not a real number."""
-    return fold((x, x_sens), _corresponding, _part_of_derivative)
+    return fold((x, x_sens), _corresponding, _part_of_derivative, _identities)
 
 
 def _corresponding(both: tuple[Any, Any]) -> Iterator[tuple[Any, Any]]:
@@ -188,10 +215,17 @@ def _part_of_derivative(both: tuple[Any, Any], parts: list[Any]) -> Any:
     return x_sens if isinstance(x, NUMBERS) else None
 
 
+def require_number(x: Any) -> None:
+    """Raise TypeError if an argument has no number in it to differentiate by."""
+    if not fold(x, parts_of, lambda part, found: isinstance(part, NUMBERS) or any(found)):
+        raise TypeError(f"grad: the argument {x!r:.60} has no floating-point number in it; write 3.0 for 3")
+
+
 # Traversals
 
 
 STRUCTURED = (tuple, Left, Right, Closure, Basic)
+REMEMBERING = (Closure, Couple)
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
@@ -216,24 +250,28 @@ def parts_of(value: Any) -> tuple[Any, ...]:
 
 
 def _with_parts(value: Any, parts: list[Any]) -> Any:
-    """A pair or a sum with other parts; a number stays as it is."""
-    if isinstance(value, tuple):
-        return type(value)(parts)
-    return type(value)(*parts) if parts else value
+    """A pair or a sum with these parts; the value itself if they are its own."""
+    if isinstance(value, tuple) and parts:
+        return value if isinstance(value, Couple) and _same(value, parts) else Couple(parts)
+    return type(value)(*parts) if parts and not _same((value.value,), parts) else value
+
+
+def _same(parts: tuple[Any, ...], others: list[Any]) -> bool:
+    return all(part is other for part, other in zip(parts, others, strict=True))
 
 
 def _remembered(operation: str, combine: Callable[[Any, list[Any]], Any], value: Any) -> Any:
-    """Fold a value, but ask each closure only once, and do not look into zeros, which `combine` would not change."""
+    """Fold a value, but ask each closure and pair only once, and look into no zeros, which stay as they are."""
 
     def parts(value: Any) -> tuple[Any, ...]:
-        if type(value) is Zero or (isinstance(value, Closure) and operation in value.known):
+        if type(value) is Zero or (isinstance(value, REMEMBERING) and operation in value.known):
             return ()
         return parts_of(value)
 
     def answer(value: Any, answers: list[Any]) -> Any:
         if type(value) is Zero:
             return value
-        if not isinstance(value, Closure):
+        if not isinstance(value, REMEMBERING):
             return combine(value, answers)
         if operation not in value.known:
             value.known[operation] = combine(value, answers)
