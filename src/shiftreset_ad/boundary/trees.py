@@ -23,7 +23,7 @@ from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import innermost_tag
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.building import gathered, is_of_objects
+from shiftreset_ad.rules.building import OBJECT, gathered, is_of_objects
 from shiftreset_ad.rules.numpy.shapes import in_precision
 
 NAMESPACE = "shiftreset_ad"
@@ -43,7 +43,8 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     """
     leaves, spec = _flatten(tree)
     for i, leaf in enumerate(leaves):
-        if type(leaf) is not float and (is_of_objects(leaf) or is_foreign(leaf)):
+        kind = type(leaf)
+        if kind is not float and (leaf.dtype is OBJECT if kind is np.ndarray else is_foreign(leaf)):
             leaves[i] = _as_number(leaf)
     return leaves, spec
 

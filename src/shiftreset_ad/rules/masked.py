@@ -16,12 +16,13 @@ from numpy import ndarray
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
-from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import LinearMap
 
 BOOL, INT8, INT64 = np.dtype(bool), np.dtype(np.int8), np.dtype(np.int64)
 FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
+OF_NUMPY = (ndarray, np.bool_, StagedValue)
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -95,7 +96,7 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
 
 def is_of_numpy(x: Any) -> bool:
     """Whether a comparison of `x` gives a mask of NumPy's, and no array of another library."""
-    return isinstance(x, ndarray | np.bool_) or is_staged(x)
+    return issubclass(type(x), OF_NUMPY)
 
 
 class Choice:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Concatenate, Literal, overload
 
 import numpy as np
@@ -134,13 +135,27 @@ def differentiate(
     operator: str, f: Callable[..., Any], arguments: Arguments, has_aux: bool, holomorphic: bool, kwargs: Any
 ) -> tuple[Primal, Cotangent, Any]:
     """The value of `f`, its gradient, and the `aux` that `f` returned."""
-    numbers = arguments.numbers
     if holomorphic:
-        require_complex(operator, numbers)
+        require_complex(operator, arguments.numbers)
+    value, derivatives, aux = derivatives_at(
+        arguments.numbers, operator, f, arguments, has_aux=has_aux, holomorphic=holomorphic, kwargs=kwargs
+    )
+    return value, arguments.derivative(derivatives), aux
+
+
+def derivatives_at(
+    numbers: list[Primal],
+    operator: str,
+    f: Callable[..., Any],
+    arguments: Arguments,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    kwargs: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Primal, list[Cotangent], Any]:
+    """The value of `f` with these numbers in its arguments, the derivative by each of them, and the `aux`."""
 
     def program(xs: list[NumR]) -> Callable[[], Any]:
         return partial(returned, partial(f, *arguments.with_numbers(xs), **kwargs))
 
     scalar = partial(scalar_and_aux, operator, has_aux, holomorphic)
-    value, derivatives, aux = with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
-    return value, arguments.derivative(derivatives), aux
+    return with_relaxed_collector(partial(there_and_back, program, numbers, scalar))

@@ -12,15 +12,15 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments, all_of
 from shiftreset_ad.boundary.checks import named, require_complex, require_derivative, require_real, require_shape
 from shiftreset_ad.boundary.derived import Derived
-from shiftreset_ad.boundary.results import tangent_of
+from shiftreset_ad.boundary.results import own
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.modes.forward.push import push
+from shiftreset_ad.modes.forward.push import push, push_numbers
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.annotations import Argnums, Aux, Cotangent, P, Primal, Scalar, Tangent, Tangents, X, Xs, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import along_units, at_once, count, from_columns, from_rows
-from shiftreset_ad.transforms.gradient import differentiate
+from shiftreset_ad.transforms.gradient import derivatives_at
 from shiftreset_ad.transforms.products import transpose
 
 MIXED_AT_MOST = 4096  # up to this many elements, any two of them are told apart
@@ -220,11 +220,12 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     name = named("hvp", f)
     arguments = all_of(name, primals)
 
-    def gradient(*xs: Primal) -> Cotangent:
-        return differentiate(name, f, all_of(name, xs), has_aux=False, holomorphic=False, kwargs={})[1]
+    def gradient(xs: list[Primal]) -> list[Cotangent]:
+        return derivatives_at(xs, name, f, arguments)[1]
 
-    value, y_dots, _ = push(name, gradient, arguments, arguments.derivatives_in(tangents, name, "tangents"))
-    products = tangent_of(value, y_dots)
+    x_dots = arguments.derivatives_in(tangents, name, "tangents")
+    ys, y_dots = push_numbers(gradient, arguments.numbers, x_dots)
+    products = arguments.derivative(list(map(own, y_dots, ys)))
     return products[0] if len(products) == 1 else products
 
 

@@ -1,4 +1,4 @@
-"""One pass of forward mode."""
+"""One pass of forward mode: of a function with structures, or of a function from numbers to numbers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,7 @@ def push(
 
     `tangents` belong to the numbers in the arguments. A tangent None, given or returned, is zero.
     """
-    levels = (x.tag.level for x in (*arguments.numbers, *tangents) if isinstance(x, Number))
-    tag = Tag.around(levels, partial(constant, tangents))
-    for x in arguments.numbers:
-        protect(tag, x, "is an argument")
-    xs = [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(arguments.numbers, tangents, strict=True)]
+    tag, xs = _begun(arguments.numbers, tangents)
     program = partial(f, *arguments.with_numbers(xs), **kwargs)
     try:
         value, aux = value_and_aux(operator, trees.returned(program), has_aux)
@@ -44,3 +40,28 @@ def push(
         tag.finish()
     y_dots = [y.tangent if type(y) is NumF and y.tag is tag else None for y in ys]
     return without_level(value, tag), y_dots, without_level(aux, tag) if has_aux else None
+
+
+def push_numbers(
+    program: Callable[[list[Primal]], list[Primal]], numbers: list[Primal], tangents: list[Tangent]
+) -> tuple[list[Primal], list[Tangent]]:
+    """The numbers that `program(numbers)` returns, and their tangents. A tangent None, given or returned, is zero."""
+    tag, xs = _begun(numbers, tangents)
+    try:
+        ys = program(xs)
+    finally:
+        tag.finish()
+    is_active = [type(y) is NumF and y.tag is tag for y in ys]
+    return (
+        [y.primal if active else y for y, active in zip(ys, is_active, strict=True)],
+        [y.tangent if active else None for y, active in zip(ys, is_active, strict=True)],
+    )
+
+
+def _begun(numbers: list[Primal], tangents: list[Tangent]) -> tuple[Tag, list[Primal]]:
+    """The tag of a pass that begins, and the numbers with their tangents. The program may not write to the numbers."""
+    levels = [x.tag.level for x in (*numbers, *tangents) if issubclass(type(x), Number)]
+    tag = Tag.around(levels, partial(constant, tangents))
+    for x in numbers:
+        protect(tag, x, "is an argument")
+    return tag, [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(numbers, tangents, strict=True)]

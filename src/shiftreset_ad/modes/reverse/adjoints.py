@@ -297,7 +297,7 @@ def finished(x: Accumulator) -> Cotangent:
             return adjoint.of_type_of(primal)
         like: Any = type(primal)
         return like(adjoint) if issubclass(type(adjoint), PLAIN) else adjoint
-    if isinstance(primal, Wrapped):
+    if issubclass(type(primal), Wrapped):
         return as_the_users(primal, None if adjoint is ZERO else adjoint)
     # The input is a number of an outer derivative. So is its adjoint, unless the adjoint is constant.
     shape = shape_of(primal)

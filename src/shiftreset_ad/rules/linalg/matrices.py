@@ -22,7 +22,7 @@ OF_PYTHON = (list, tuple, int, float, complex)
 
 def array_of(x: Any) -> Any:
     """A list or a Python number as an array; anything else is returned as it is."""
-    return array(x) if isinstance(x, OF_PYTHON) else x
+    return array(x) if issubclass(type(x), OF_PYTHON) else x
 
 
 def transposed(x: Any) -> Any:

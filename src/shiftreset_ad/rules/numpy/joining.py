@@ -20,7 +20,7 @@ normalize_axis = np.lib.array_utils.normalize_axis_index
 
 def as_array(part: Any) -> Any:
     """An argument as one array: a list, nested or not, becomes an array."""
-    return array(part) if isinstance(part, list | tuple) else part
+    return array(part) if issubclass(type(part), (list, tuple)) else part
 
 
 @structured(np.concatenate, linear=True)
