@@ -62,7 +62,9 @@ def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:
 
 def reshaped(x: Any, shape: Any, order: Any = "C") -> Any:
     """`np.reshape`. For a plain array, call the method inside it."""
-    return x.reshape(shape, order=order) if type(x) is ndarray else np.reshape(x, shape, order)
+    if type(x) is ndarray:
+        return x.reshape(shape) if order == "C" else x.reshape(shape, order=order)
+    return np.reshape(x, shape, order)
 
 
 def transposed(x: Any) -> Any:

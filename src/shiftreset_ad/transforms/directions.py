@@ -17,8 +17,8 @@ from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules.annotations import Array, Cotangent, Direction, Primal, Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.annotations import Cotangent, Direction, Primal, Tangent
+from shiftreset_ad.rules.broadcasting import dtype_of, reshaped, shape_of
 from shiftreset_ad.rules.layouts import in_order
 
 AT_MOST = 1 << 22  # elements of the directions that are worked on at once
@@ -40,21 +40,19 @@ def along_units(numbers: list[Primal], linear: Linear) -> list[Direction]:
     if total == 0:
         return [None] * len(linear([None] * len(numbers)))
     at_once = max(1, AT_MOST // total)
-    parts = [
-        _along(numbers, linear, np.arange(start, min(start + at_once, total)), total)
-        for start in range(0, total, at_once)
-    ]
+    parts = [_along(numbers, linear, start, min(at_once, total - start), total) for start in range(0, total, at_once)]
     return parts[0] if len(parts) == 1 else [_joined(rows) for rows in zip(*parts, strict=True)]
 
 
-def _along(numbers: list[Primal], linear: Linear, places: Array, total: int) -> list[Direction]:
-    units = np.zeros((len(places), total))
-    units[np.arange(len(places)), places] = 1.0
+def _along(numbers: list[Primal], linear: Linear, first: int, rows: int, total: int) -> list[Direction]:
+    """The answers for so many unit directions, from the `first` on."""
+    units = np.zeros((rows, total))
+    units.reshape(-1)[first :: total + 1] = 1.0
     directions = [
-        in_library_of(x, np.reshape(units[:, start:stop], (len(places), *shape_of(x))).astype(dtype_of(x)))
+        in_library_of(x, units[:, start:stop].reshape(rows, *shape_of(x)).astype(dtype_of(x)))
         for x, (start, stop) in zip(numbers, _spans(numbers), strict=True)
     ]
-    if len(places) == 1:  # an ordinary derivative
+    if rows == 1:  # an ordinary derivative
         answers = linear([direction[0] for direction in directions])
         return [None if answer is None else np.reshape(answer, (1, *shape_of(answer))) for answer in answers]
     return at_once(linear, directions, [x.tag.level for x in numbers if isinstance(x, Number)])
@@ -91,11 +89,16 @@ def from_columns(columns: list[Tangent], xs: list[Primal], ys: list[Primal]) -> 
     """The blocks dy/dx: for each y a list with a block for each x, from the columns for each y."""
     return [
         [
-            _block(None if column is None else np.moveaxis(column[start:stop], 0, -1), y, x)
+            _block(None if column is None else _as_columns(column[start:stop]), y, x)
             for x, (start, stop) in zip(xs, _spans(xs), strict=True)
         ]
         for y, column in zip(ys, columns, strict=True)
     ]
+
+
+def _as_columns(rows: Direction) -> Direction:
+    """Rows, which lie along the first axis, along the last axis."""
+    return rows if len(shape_of(rows)) == 1 else np.moveaxis(rows, 0, -1)
 
 
 def _block(block: Any, y: Primal, x: Primal) -> Any:
@@ -103,7 +106,11 @@ def _block(block: Any, y: Primal, x: Primal) -> Any:
     shape = shape_of(y) + shape_of(x)
     if block is None:
         return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])
-    in_shape = np.reshape(block, shape)
+    in_shape = reshaped(block, shape)
     if isinstance(in_shape, Number):
         return in_library_of(y, in_order(in_shape, "C"))
-    return in_library_of(y, in_shape if isinstance(in_shape, Standard) else np.copy(in_shape, order="C")[()])
+    if type(in_shape) is np.ndarray:  # the usual case, for speed
+        in_shape = in_shape.copy()[()]
+    elif not isinstance(in_shape, Standard):
+        in_shape = np.copy(in_shape, order="C")[()]
+    return in_library_of(y, in_shape)

@@ -33,13 +33,14 @@ def push(
     program = partial(f, *arguments.with_numbers(xs), **kwargs)
     try:
         value, aux = value_and_aux(operator, trees.returned(program), has_aux)
-        trees.require_known(value, operator)
-        ys = trees.Parts(value).numbers
-        require_all_usable(operator, ys, tag)
+        answers = trees.Parts(value)
+        if answers.has_others or not answers.numbers:
+            trees.require_known(value, operator)
+        require_all_usable(operator, answers.numbers, tag)
     finally:
         tag.finish()
-    y_dots = [y.tangent if type(y) is NumF and y.tag is tag else None for y in ys]
-    return without_level(value, tag), y_dots, without_level(aux, tag) if has_aux else None
+    ys, y_dots = _ended(answers.numbers, tag)
+    return answers.with_numbers(ys), y_dots, without_level(aux, tag) if has_aux else None
 
 
 def push_numbers(
@@ -51,11 +52,7 @@ def push_numbers(
         ys = program(xs)
     finally:
         tag.finish()
-    is_active = [type(y) is NumF and y.tag is tag for y in ys]
-    return (
-        [y.primal if active else y for y, active in zip(ys, is_active, strict=True)],
-        [y.tangent if active else None for y, active in zip(ys, is_active, strict=True)],
-    )
+    return _ended(ys, tag)
 
 
 def _begun(numbers: list[Primal], tangents: list[Tangent]) -> tuple[Tag, list[Primal]]:
@@ -65,3 +62,13 @@ def _begun(numbers: list[Primal], tangents: list[Tangent]) -> tuple[Tag, list[Pr
     for x in numbers:
         protect(tag, x, "is an argument")
     return tag, [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(numbers, tangents, strict=True)]
+
+
+def _ended(ys: list[Primal], tag: Tag) -> tuple[list[Primal], list[Tangent]]:
+    """What a pass that has ended returned: the numbers one level below, and their tangents."""
+    values, tangents = [], []
+    for y in ys:
+        is_active = type(y) is NumF and y.tag is tag
+        values.append(y.primal if is_active else y)
+        tangents.append(y.tangent if is_active else None)
+    return values, tangents
