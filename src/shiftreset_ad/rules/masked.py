@@ -120,7 +120,7 @@ class Choice:
         """The tangent of the chosen elements."""
         shares = self.shares
         if shape_of(shares):
-            return np.where(self.mask, self.of_shares(x_dot), 0.0)
+            return selected(self.mask, self.of_shares(x_dot))
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
     def chosen(self, y_bar: Cotangent) -> Cotangent:

@@ -19,23 +19,19 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 
 @structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return np.where(condition, x, y), (
-        LinearMap(
-            lambda x_dot: chosen_beside(condition, x_dot, y),
-            lambda z_bar: where_chosen(condition, z_bar),
-            moves=True,
-        ),
-        LinearMap(
-            lambda y_dot: chosen_beside(np.logical_not(condition), y_dot, x),
-            lambda z_bar: where_chosen(np.logical_not(condition), z_bar),
-            moves=True,
-        ),
-    )
+    def choosing(operand: int) -> LinearMap:
+        chosen, other = (np.logical_not(condition), x) if operand else (condition, y)
+        return LinearMap(
+            lambda x_dot: chosen_beside(chosen, x_dot, other), lambda z_bar: where_chosen(chosen, z_bar), moves=True
+        )
+
+    return np.where(condition, x, y), choosing
 
 
 def chosen_beside(condition: Any, x_dot: Tangent, y: Any) -> Any:
     """The tangent where the condition holds, and zero where `y`, a constant, is chosen."""
-    if shape_of(y) in ((), shape_of(condition)):
+    shape = shape_of(y)
+    if not shape or shape == shape_of(condition):
         return selected(condition, x_dot)
     return np.where(condition, x_dot, np.zeros(shape_of(y), dtype_of(x_dot)))
 

@@ -127,8 +127,13 @@ def mean_of(a: Any, count: int, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+# The ufuncs in `max` and `min`: for a small array, the outer call is most of the time.
+IN_EXTREMES: dict[Any, Any] = {np.max: np.maximum.reduce, np.min: np.minimum.reduce}
+
+
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     """The rule of `max` and `min`: elements, and `initial`, that tie for the extreme share the derivative equally."""
+    reduce = IN_EXTREMES.get(function)
 
     def differentiate(
         a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
@@ -137,7 +142,10 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         shape = shape_of(a)
         axes = reduced_axes(axis, shape)
         where = mask_of(where)
-        y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
+        if reduce is not None and type(a) is ndarray and initial is NOT_GIVEN and where is True:
+            y = reduce(a, axis, None, None, keepdims)
+        else:
+            y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
 
         def shares() -> Choice:
             extreme = lined_up(y, shape, axes)
@@ -153,7 +161,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return y, (
             LinearMap(
-                lambda x_dot: np.sum(shares() * x_dot, axis=axis, keepdims=keepdims),
+                lambda x_dot: total(shares() * x_dot, axis, keepdims=keepdims),
                 lambda y_bar: shares().chosen(lined_up(y_bar, shape, axes)),
             ),
         )
