@@ -41,15 +41,16 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
         for place in sequences:
             if not SCALARS.issuperset(map(type, args[place])):
                 return None
-        if not numbers:
+        if first is None:
             return newest_in_list(args[0])
-        number = args[numbers[0]]
-        for place in numbers[1:]:
+        number = args[first]
+        for place in others:
             if args[place].tag.serial > number.tag.serial:
                 number = args[place]
         return number
 
-    return itemgetter(*numbers) if len(numbers) == 1 and not arrays and not sequences else newest
+    first, *others = numbers or [None]
+    return newest if others or arrays or sequences or first is None else itemgetter(first)
 
 
 def newest_in_list(parts: Sequence[Any]) -> Any:

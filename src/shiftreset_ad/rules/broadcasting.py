@@ -36,7 +36,8 @@ def dtype_of(x: Any) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether a float, an array or a number is complex."""
-    return type(x) is not float and dtype_of(x).kind == "c"
+    kind = type(x)
+    return kind is not float and (x.dtype if kind is ndarray else dtype_of(x)).kind == "c"
 
 
 def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:

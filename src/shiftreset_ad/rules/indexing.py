@@ -30,15 +30,19 @@ def frozen_index(index: Any) -> Any:
     kind = type(index)
     if kind is int or kind is slice:
         return index
+    if kind is np.ndarray:
+        return index.copy()
     if kind is tuple:
         return tuple(frozen_index(part) for part in index)
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
-    return index if isinstance(index, BASIC) else copy.deepcopy(index)  # an array, of any library
+    return index if isinstance(index, BASIC) else copy.deepcopy(index)  # an array of another library
 
 
 def names_each_position_once(index: Any) -> bool:
     """Whether `index` is a slice or a mask, so that no position can be in this part twice."""
+    if type(index) is np.ndarray:  # the usual case, for speed
+        return bool(index.dtype == bool)
     if isinstance(index, BASIC):
         return True
     if type(index) is tuple:

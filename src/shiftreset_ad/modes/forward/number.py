@@ -28,7 +28,7 @@ from shiftreset_ad.numbers.number import (
     zeros_alike,
 )
 from shiftreset_ad.numbers.operands import is_inexact
-from shiftreset_ad.numbers.tags import Tag, attended
+from shiftreset_ad.numbers.tags import Tag, attended, nothing_to_capture
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal, Pushforward, Tangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
@@ -63,8 +63,10 @@ class NumF(ArrayNumber):
         if len(active) == 1 and (type(answer) is ndarray or not issubclass(type(answer), SEQUENCES)):
             ((x, linear_map),) = active
             if (type(answer) is not ndarray or answer.base is not None) and is_view(answer, x.primal):
-                return attended(view(x, answer, linear_map.pushforward), tag)
-            return attended(number(answer, linear_map.pushforward(x.tangent), tag, x.tangent), tag)
+                y = view(x, answer, linear_map.pushforward)
+            else:
+                y = number(answer, linear_map.pushforward(x.tangent), tag, x.tangent)
+            return y if tag.capture is nothing_to_capture else attended(y, tag)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
         if issubclass(type(answer), SEQUENCES):
             numbers = [number(y, reduce(add, terms), tag) for y, *terms in zip(answer, *y_dots, strict=True)]

@@ -149,7 +149,10 @@ def summed(x: Accumulator) -> Cotangent:
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
     if type(adjoint) not in UNSETTLED:
         return ZERO if type(adjoint) in PLACES else adjoint
-    mask, values = adjoint.counted(x), adjoint.settle(x)
+    if type(adjoint) is Partial:
+        mask, values = adjoint.mask, adjoint.values
+    else:
+        mask, values = adjoint.counted(x), adjoint.settle(x)
     if mask is None:
         return values
     if type(mask) is not ndarray and is_staged(mask):  # each replay of the steps has another mask

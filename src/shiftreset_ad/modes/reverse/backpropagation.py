@@ -53,8 +53,8 @@ from shiftreset_ad.rules.broadcasting import FLOAT64
 def operation(tag: Tag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    if type(answer) is ndarray and answer.dtype is FLOAT64 and answer.base is None:  # the usual case, for speed
-        y = NumR(answer, ZERO, tag)
+    if type(answer) is ndarray and answer.dtype is FLOAT64:  # the usual case, for speed
+        y = NumR(answer, ZERO if answer.base is None else initial_adjoint(answer, active), tag)
     elif is_inexact(answer):
         y = NumR(answer, initial_adjoint(answer, active), tag)
     else:

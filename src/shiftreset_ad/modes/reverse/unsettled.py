@@ -1,6 +1,6 @@
 """Adjoints that are not settled: only a part of them counts, or contributions to parts wait to be summed.
 
-Both classes have the same methods. Each method gets the number `x` whose adjoint this is.
+Each method gets the number `x` whose adjoint this is.
 """
 
 from __future__ import annotations
@@ -54,10 +54,6 @@ class Partial:
         else:
             scatter_into(adjoint.values, index, y_bar)
             adjoint.mask = marked(adjoint.mask, index, mask)
-
-    def counted(self, x: Accumulator) -> Any:
-        """Where the adjoint counts; None means everywhere."""
-        return self.mask
 
     def settle(self, x: Accumulator) -> Cotangent:
         """The sum of all contributions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import string
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -15,6 +16,8 @@ from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, tra
 from shiftreset_ad.rules.numpy.shapes import inverse_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, restated, structured
 
+OF_NUMPY = frozenset((np.ndarray,))
+EINSUM: Any = sys.modules["numpy._core.multiarray"].c_einsum  # what `np.einsum` of plain arrays calls
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
@@ -274,7 +277,7 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
             sides = (output, *inputs[:place], *inputs[place + 1 :])
             found = _found(labels, sides)
             others = operands[:place] + operands[place + 1 :]
-            x_bar = np.einsum(_joined(sides, found), y_bar, *others, optimize=optimize)
+            x_bar = _einsum_of(_joined(sides, found), [y_bar, *others], optimize)
             if shape_of(x_bar) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
@@ -284,11 +287,18 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
         def pushforward(x_dot: Tangent) -> Tangent:
-            return np.einsum(subscripts, *operands[:place], x_dot, *operands[place + 1 :], optimize=optimize)
+            return _einsum_of(subscripts, [*operands[:place], x_dot, *operands[place + 1 :]], optimize)
 
         return LinearMap(pushforward, pullback)
 
-    return np.einsum(subscripts, *operands, optimize=optimize), (part,)
+    return _einsum_of(subscripts, operands, optimize), (part,)
+
+
+def _einsum_of(subscripts: str, operands: list[Any], optimize: Any) -> Any:
+    """`np.einsum`. For plain arrays, call the function in C inside it."""
+    if optimize is False and OF_NUMPY.issuperset(map(type, operands)):
+        return EINSUM(subscripts, *operands)
+    return np.einsum(subscripts, *operands, optimize=optimize)
 
 
 @lru_cache(256)
