@@ -82,6 +82,13 @@ def plain_value(x: Any) -> Primal:
     return x
 
 
+def single_value(x: Any) -> Any:
+    """The plain value of a number, or the stack that it holds, as a stack has many values."""
+    while issubclass(type(x), Number) and x.has_one_value:
+        x = x.primal
+    return x
+
+
 def is_double(x: Any) -> bool:
     """Whether `x` is a scalar in double precision, or a number whose value is one."""
     kind = type(x)

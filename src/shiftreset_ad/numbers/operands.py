@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api.libraries import is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.number import Number, has_number, plain_value
+from shiftreset_ad.numbers.number import Number, has_number, innermost, plain_value
 from shiftreset_ad.numbers.refusals import refuse
 from shiftreset_ad.numbers.remedies import OF_MODULES
 from shiftreset_ad.numbers.sparse import elementwise
@@ -80,6 +80,7 @@ def is_inexact(answer: Any) -> bool:
 
     False for integers, and for a list of answers. Raises TypeError for anything else.
     """
+    answer = innermost(answer)
     kind = type(answer)
     if kind is np.float64 or kind is float:
         return True
@@ -88,8 +89,7 @@ def is_inexact(answer: Any) -> bool:
     else:
         if issubclass(kind, SEQUENCES):
             return False
-        if not issubclass(kind, Number):
-            require_plain(answer)
+        require_plain(answer)
         kind = dtype_of(answer).kind
     if kind == "O":
         raise TypeError(

@@ -33,7 +33,7 @@ from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.modes.reverse.unsettled import UNSETTLED, Accumulator, Partial, hold, set_masked
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.number import ZERO, Number, innermost, plain_value, rows_of
+from shiftreset_ad.numbers.number import ZERO, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
@@ -80,18 +80,19 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
-    primal, adjoint = x.primal, x.adjoint
+    adjoint = x.adjoint
+    plain = x.primal if type(x.primal) is ndarray else single_value(x.primal)
     if (
         type(x_bar) is not ndarray
-        or type(primal) is not ndarray
-        or x_bar.dtype is not primal.dtype
-        or x_bar.shape != primal.shape
+        or type(plain) is not ndarray
+        or x_bar.dtype is not plain.dtype
+        or x_bar.shape != plain.shape
     ):
         if type(x_bar) is Masked:
             accumulate_masked(x, x_bar)
             return
-        if not conforms(x_bar, primal):
-            conformed = conform(x_bar, primal)
+        if not conforms(x_bar, plain):
+            conformed = conform(x_bar, x.primal)
             owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
             x_bar = conformed
     if adjoint is ZERO:
@@ -117,11 +118,12 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
+    plain = primal if type(primal) is ndarray else single_value(primal)
     if (
         adjoint is ZERO
-        and type(values) is type(primal) is type(mask) is ndarray
-        and values.dtype is primal.dtype
-        and values.shape == primal.shape == mask.shape != ()
+        and type(values) is type(plain) is type(mask) is ndarray
+        and values.dtype is plain.dtype
+        and values.shape == plain.shape == mask.shape != ()
     ):
         x.adjoint, x.owns = Partial(values, mask), False  # the usual case, for speed
         return
@@ -189,22 +191,18 @@ def given_up(x: Accumulator) -> Cotangent:
     return x.adjoint
 
 
-def conforms(x_bar: Cotangent, primal: Primal) -> bool:
-    """Whether `conform` surely has nothing to do. It looks at plain values, as shapes of numbers take longer."""
-    if type(x_bar) is type(primal) is float64:
-        return True
-    while isinstance(x_bar, Number) and x_bar.has_one_value:
-        x_bar = x_bar.primal
-    try:
-        primal = plain_value(primal)
-    except TypeError:  # a stack has no single value
-        return False
-    kind, kind_of_primal = type(x_bar), type(primal)
+def conforms(x_bar: Cotangent, plain: Any) -> bool:
+    """Whether `conform` surely has nothing to do, for an operand with this plain value; shapes of numbers take longer.
+
+    The adjoint of a stack is none of the usual cases.
+    """
+    x_bar = single_value(x_bar)
+    kind, kind_of_plain = type(x_bar), type(plain)
     if kind is ndarray:
-        return kind_of_primal is ndarray and x_bar.dtype is primal.dtype and x_bar.shape == primal.shape != ()
+        return kind_of_plain is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape != ()
     if (rows := rows_of(x_bar)) is not None:
-        return kind_of_primal is ndarray and rows.dtype is primal.dtype and rows.shape[1:] == primal.shape != ()
-    return (kind is float64 or kind is float) and (kind_of_primal is float64 or kind_of_primal is float)
+        return kind_of_plain is ndarray and rows.dtype is plain.dtype and rows.shape[1:] == plain.shape != ()
+    return (kind is float64 or kind is float) and (kind_of_plain is float64 or kind_of_plain is float)
 
 
 def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
@@ -225,14 +223,15 @@ def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
 
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
-    primal, adjoint = x.primal, x.adjoint
+    adjoint = x.adjoint
+    plain = x.primal if type(x.primal) is ndarray else single_value(x.primal)
     if type(adjoint) in PLACES:
         if has_been_written(x):
             add_at(x, index, y_bar, mask)
             return
         x.adjoint = adjoint = ZERO
     if (
-        type(primal) is not ndarray
+        type(plain) is not ndarray
         or not issubclass(type(y_bar), PLAIN)
         or (type(index) is not int and staged_part(index) is not None)
     ):
@@ -244,8 +243,8 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
             x.adjoint = adjoint = adjoint.copy()
             x.owns = True
         scatter_into(adjoint, index, y_bar)
-    elif adjoint is ZERO and primal.shape:
-        values, counted = np.zeros(primal.shape, primal.dtype), np.zeros(primal.shape, bool)
+    elif adjoint is ZERO and plain.shape:
+        values, counted = np.zeros(plain.shape, plain.dtype), np.zeros(plain.shape, bool)
         if type(index) is slice:
             values[index] = y_bar
         else:
