@@ -68,7 +68,12 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     """`by_linear_maps`, where the operands are in a list, which is the first argument."""
     tag, (parts, *rest) = number.tag, args
     is_kept = 0 in rule.kept_places
-    values = [part if type(part) is ndarray and not is_kept else lowered(part, number, is_kept) for part in parts]
+    values = list(parts)
+    for place, part in enumerate(parts):
+        if type(part) is not ndarray:
+            values[place] = lowered(part, number, is_kept)
+        elif is_kept:
+            values[place] = number.frozen(part, tag)
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)

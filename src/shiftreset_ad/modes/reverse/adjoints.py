@@ -33,7 +33,7 @@ from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
 from shiftreset_ad.modes.reverse.unsettled import UNSETTLED, Accumulator, Partial, hold, set_masked
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.number import ZERO, innermost, rows_of, single_value
+from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
@@ -81,7 +81,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint = x.adjoint
-    plain = x.primal if type(x.primal) is ndarray else single_value(x.primal)
+    plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
     if (
         type(x_bar) is not ndarray
         or type(plain) is not ndarray
@@ -118,7 +118,7 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
-    plain = primal if type(primal) is ndarray else single_value(primal)
+    plain = single_value(primal) if issubclass(type(primal), Number) else primal
     if (
         adjoint is ZERO
         and type(values) is type(plain) is type(mask) is ndarray
@@ -196,7 +196,8 @@ def conforms(x_bar: Cotangent, plain: Any) -> bool:
 
     The adjoint of a stack is none of the usual cases.
     """
-    x_bar = single_value(x_bar)
+    if issubclass(type(x_bar), Number):
+        x_bar = single_value(x_bar)
     kind, kind_of_plain = type(x_bar), type(plain)
     if kind is ndarray:
         return kind_of_plain is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape != ()
@@ -224,7 +225,7 @@ def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
     adjoint = x.adjoint
-    plain = x.primal if type(x.primal) is ndarray else single_value(x.primal)
+    plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
     if type(adjoint) in PLACES:
         if has_been_written(x):
             add_at(x, index, y_bar, mask)
