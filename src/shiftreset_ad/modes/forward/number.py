@@ -62,7 +62,9 @@ class NumF(ArrayNumber):
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         if len(active) == 1 and (type(answer) is ndarray or not issubclass(type(answer), SEQUENCES)):
             ((x, linear_map),) = active
-            if (type(answer) is not ndarray or answer.base is not None) and is_view(answer, x.primal):
+            kind = type(answer)
+            is_new = kind is float64 or (kind is ndarray and answer.base is None)
+            if not is_new and is_view(answer, x.primal):
                 y = view(x, answer, linear_map.pushforward)
             else:
                 y = number(answer, linear_map.pushforward(x.tangent), tag, x.tangent)
@@ -127,6 +129,8 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
 
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
+    if type(y) is type(y_dot) is float64:  # the usual case, for speed
+        return NumF(y, y_dot, tag)
     array, shape = y_dot, None
     if type(y_dot) is ndarray:
         shape = y_dot.shape

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import Operation, run
@@ -53,8 +53,10 @@ from shiftreset_ad.rules.broadcasting import FLOAT64
 def operation(tag: Tag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    if type(answer) is ndarray and answer.dtype is FLOAT64:  # the usual case, for speed
+    if type(answer) is ndarray and answer.dtype is FLOAT64:  # the usual cases, for speed
         y = NumR(answer, ZERO if answer.base is None else initial_adjoint(answer, active), tag)
+    elif type(answer) is float64:
+        y = NumR(answer, ZERO, tag)
     elif is_inexact(answer):
         y = NumR(answer, initial_adjoint(answer, active), tag)
     else:
@@ -67,7 +69,8 @@ def pull(operation: Operation) -> None:
     """Accumulate (4): each active operand gets its share of the adjoint of `y`."""
     _, y, active, site = operation
     y_bar = y.adjoint
-    if type(y_bar) is ndarray or (y_bar := cotangent(y, site)) is not None:  # something that counts used y
+    kind = type(y_bar)
+    if kind is ndarray or kind is float64 or (y_bar := cotangent(y, site)) is not None:  # something that counts used y
         contribute(active, y_bar)
 
 

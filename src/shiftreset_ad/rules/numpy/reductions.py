@@ -47,8 +47,7 @@ def count_along(axes: tuple[int, ...], shape: tuple[int, ...]) -> int:
 
 def spread(y_bar: Cotangent, shape: tuple[int, ...], axis: Any) -> Cotangent:
     """The transpose of a sum over `axis`: it broadcasts the cotangent, with or without `keepdims`, to `shape`."""
-    axes = reduced_axes(axis, shape) if shape_of(y_bar) else ()
-    return broadcast(lined_up(y_bar, shape, axes), shape)
+    return broadcast(lined_up(y_bar, shape, reduced_axes(axis, shape)) if shape_of(y_bar) else y_bar, shape)
 
 
 def lined_up(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
