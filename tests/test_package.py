@@ -8,6 +8,7 @@ import pytest
 import shiftreset_ad
 
 LATE = (
+    "optimize",
     "staging",
     "debugging",
     "scipy",

@@ -17,6 +17,7 @@ from shiftreset_ad.transforms.constants import is_differentiable, lift, stop_gra
 from shiftreset_ad.transforms.gradient import grad, value_and_grad
 
 if TYPE_CHECKING:
+    from shiftreset_ad import optimize
     from shiftreset_ad.debugging.watching import debug
     from shiftreset_ad.modes.forward.number import NumF
     from shiftreset_ad.staging.control.combinators import cond, fori_loop, scan, while_loop
@@ -72,6 +73,7 @@ __all__ = [
     "jvp",
     "lift",
     "linearize",
+    "optimize",
     "reset",
     "scan",
     "shift",
@@ -103,11 +105,14 @@ _LATE = {
     "shiftreset_ad.transforms.products": ("jvp", "linearize", "vjp"),
     "shiftreset_ad.transforms.taylor": ("derivative", "taylor"),
 }
+_PACKAGES = ("optimize",)
 _MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     """A public name whose module has not been imported yet."""
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)

@@ -1,0 +1,82 @@
+"""Constraints as projections: functions from a structure to the nearest structure that is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.linalg.matrices import array_of
+from shiftreset_ad.rules.plain import plain
+
+
+@dataclass(frozen=True)
+class Box:
+    """Bounds: every number lies between `lower` and `upper`.
+
+    A bound is a number or an array for all variables, or a structure like the variables. Use -np.inf and np.inf where
+    there is no bound. A minimum has derivatives in the bounds. Where a variable is at its bound, and its slope is zero
+    as well, the minimum has a kink. Raises ValueError if the structure is another one.
+
+    >>> Box(0.0, 1.0)(np.array([-3.0, 0.5]))
+    array([0. , 0.5])
+    """
+
+    lower: Any = -np.inf
+    upper: Any = np.inf
+
+    def __call__(self, x: Any) -> Any:
+        """The nearest structure within the bounds."""
+        parts = trees.Parts(x)
+        bounds = zip(parts.numbers, self.of(self.lower, x), self.of(self.upper, x), strict=True)
+        return parts.with_numbers([np.minimum(np.maximum(number, low), high) for number, low, high in bounds])
+
+    def of(self, bound: Any, x: Any) -> list[Any]:
+        """The bound of each number of a structure."""
+        numbers, bounds = trees.Parts(x).numbers, trees.Parts(_as_floats(bound)).numbers
+        if len(bounds) == len(numbers):
+            return bounds
+        if len(bounds) == 1 and not shape_of(bounds[0]):
+            return bounds * len(numbers)
+        raise ValueError(
+            f"Box: a bound has {len(bounds)} numbers, and the variables have {len(numbers)}; give one number, or a "
+            "structure like the variables"
+        )
+
+
+def _as_floats(bound: Any) -> Any:
+    return trees.map_leaves(lambda leaf: float(leaf) if isinstance(leaf, int) else leaf, bound)
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """Weights: all numbers of the variables together are not negative, and their sum is `total`.
+
+    A minimum has derivatives in `total`. The algorithm is that of Held, Wolfe and Crowder 1974.
+
+    >>> Simplex()(np.array([0.5, 1.5, -1.0]))
+    array([0., 1., 0.])
+    """
+
+    total: Any = 1.0
+
+    def __call__(self, x: Any) -> Any:
+        """The nearest structure of weights."""
+        parts = trees.Parts(x)
+        rows = [np.reshape(array_of(number), (-1,)) for number in parts.numbers]
+        vector = np.concatenate(rows)
+        plainly = np.sort(plain(vector))[::-1]
+        surplus = (np.cumsum(plainly) - float(plain(self.total))) / np.arange(1, plainly.size + 1)
+        is_used = plain(vector) > surplus[np.nonzero(plainly > surplus)[0][-1]]
+        shift = (np.sum(vector[is_used]) - self.total) / int(np.sum(is_used))
+        weights = np.where(is_used, vector - shift, 0.0)
+        numbers, begin = [], 0
+        for number in parts.numbers:
+            shape = shape_of(number)
+            end = begin + int(np.prod(shape))
+            numbers.append(np.reshape(weights[begin:end], shape) if shape else weights[begin])
+            begin = end
+        return parts.with_numbers(numbers)

@@ -1,0 +1,93 @@
+"""Searches along a line: how far to go in a given direction.
+
+Steps are plain numbers: a search makes them of constants, by comparisons. So a derivative through a solver goes through
+the points alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.optimize.objectives import Objective, is_finite
+from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.vectors import norm
+from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.rules.plain import plain
+
+GOLDEN = 1.61803399  # to the digits of Press et al.
+FARTHEST = 1e50  # where the search for a bracket gives up
+DECREASE = 1e-4  # of the decrease that the slope promises, the part that is enough
+FLATTER = 0.9  # of the slope, the part that may remain
+NOISE = 1e-15  # the rounding of a value, relative to it
+TRIALS = 200  # enough to come to the farthest step
+
+Line = Callable[[float], Any]  # the value at a step
+
+
+def bracket(f: Line, a: float, b: float) -> tuple[float, float, float] | None:
+    """Steps a, b, c in order, with f(b) below f(a) and f(c): downhill in growing steps, `mnbrak` of Press et al. 1992.
+
+    None if the function does not rise again.
+    """
+    f_a, f_b = f(a), f(b)
+    if f_b > f_a:
+        a, b, f_b = b, a, f_a
+    while True:
+        c = b + GOLDEN * (b - a)
+        if abs(c) > FARTHEST:
+            return None
+        f_c = f(c)
+        if f_b < f_c:
+            return a, b, c
+        a, b, f_b = b, c, f_c
+
+
+def golden_section(f: Line, a: float, b: float, c: float, tolerance: float) -> float:
+    """Where f is least between a and c, given that f(b) is below f(a) and f(c): `golden` of Press et al. 1992."""
+    long = GOLDEN - 1.0
+    short = 1.0 - long
+    if abs(c - b) > abs(b - a):
+        left, right = b, b + short * (c - b)
+    else:
+        left, right = b - short * (b - a), b
+    f_left, f_right = f(left), f(right)
+    while abs(c - a) > tolerance * (abs(left) + abs(right)):
+        if f_right < f_left:
+            a, left, f_left, right = left, right, f_right, long * right + short * c
+            f_right = f(right)
+        else:
+            c, right, f_right, left = right, left, f_left, long * left + short * a
+            f_left = f(left)
+    return left if f_left < f_right else right
+
+
+def downhill(objective: Objective, start: Iterate, direction: Primal, first: float) -> Iterate | str:
+    """A point along a direction by the rules of Wolfe, by halving (Lewis and Overton 2013), or why there is none.
+
+    A point whose value is lower within rounding, and whose slope is flat enough, counts too (Hager and Zhang 2005):
+    near a minimum, slopes still tell where to go when values do not.
+    """
+    x, value, gradient = start
+    base, slope = float(plain(value)), float(plain(gradient) @ plain(direction))
+    low, high, step = 0.0, float("inf"), first
+    for _ in range(TRIALS):
+        there = at(objective, x + step * direction)
+        found, flatter = float(plain(there.value)), float(plain(there.residual) @ plain(direction))
+        lower = found <= base + DECREASE * step * slope
+        as_low = found <= base + NOISE * abs(base) and flatter <= (2 * DECREASE - 1) * slope
+        if not (lower or as_low) or not is_finite(there.residual):
+            high = step
+        elif flatter < FLATTER * slope:
+            low = step
+        else:
+            return there
+        step = 0.5 * (low + high) if high < float("inf") else 2.0 * low
+        if step > FARTHEST:
+            return "the function falls without end"
+    return f"no step finds a lower value, and the gradient is {norm(gradient):.1e} long"
+
+
+def at(objective: Objective, x: Primal) -> Iterate:
+    """The point with its value and its gradient."""
+    return Iterate(x, *objective.value_and_gradient(x))
