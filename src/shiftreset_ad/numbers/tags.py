@@ -64,13 +64,14 @@ class Tag(Prompt):
     *   `is_undone`: the way back has put the old elements back into the written arrays;
     *   `visible`: the older tags that this run may see, if the function is one operation; None means all;
     *   `is_hidden`: a rule of the user is running that may not see this tag, as the rule runs below its level;
+    *   `is_watched`: `debug()` looks at the operations, and at their operands on the way back;
     *   `copies_all`: operations keep copies of all older arrays, so the program may write to these;
     *   `site`: the call of the structured operation that is being carried out.
     """
 
     __slots__ = (
-        *("_lift", "copies", "copies_all", "is_hidden", "is_undone", "level", "protected", "recorded", "serial"),
-        *("shown", "site", "thread", "visible", "written"),
+        *("_lift", "copies", "copies_all", "is_hidden", "is_undone", "is_watched", "level", "protected"),
+        *("recorded", "serial", "shown", "site", "thread", "visible", "written"),
     )
 
     def __init__(self) -> None:
@@ -88,7 +89,7 @@ class Tag(Prompt):
         self.protected: dict[int, tuple[Any, str]] = {}
         self.written: dict[int, weakref.ref[Any]] = {}
         self.shown: dict[int, Any] = {}
-        self.is_undone = self.is_hidden = self.copies_all = False
+        self.is_undone = self.is_hidden = self.is_watched = self.copies_all = False
         super().__init__(closed=partial(_refuse_escaped, self.level))
 
     @classmethod
@@ -110,6 +111,7 @@ class Tag(Prompt):
 
     def open(self, capture: Callable[[Any, Any], Any]) -> None:
         watch = watcher.get()
+        self.is_watched = watch is not None
         self.capture = capture if watch is None else watch.capturing(self, capture)
 
     def finish(self) -> None:

@@ -85,6 +85,11 @@ class Structured:
         return frozenset(place for place, name in enumerate(self.parameters) if name in self.kept)
 
     @cached_property
+    def reads_operands(self) -> bool:
+        """Whether the maps may read elements of the operands, or of the answer."""
+        return not self.linear or not set(self.kept).isdisjoint(self.operands)
+
+    @cached_property
     def has_one_operand(self) -> bool:
         """Whether the first parameter is the only operand."""
         return self.places == (0,)

@@ -6,6 +6,7 @@
 *   `adjoints`: where contributions are added up; `unsettled`: adjoints of which only a part counts;
 *   `choices`: maximum and its kin;
 *   `writing`: `x[i] = v`, and its undoing; `memory`: adjoints of numbers that share memory;
+*   `shells`: what operations hold of large numbers; `sparing`: which elements an elementwise operation holds;
 *   `kept`: constants that the way back needs; `recording`: a way back that runs any number of times;
 *   `collector`: Python's collector, while many operations wait.
 

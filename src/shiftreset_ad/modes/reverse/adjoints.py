@@ -18,6 +18,7 @@ NaN. Such elements do not count. So an adjoint is one of these:
 | `Held` | contributions that are summed when the adjoint is needed |
 | `Viewed`, `Window` | nothing has been added, and the number has views, or is a view |
 | `Memory`, or a `Window` of one | the program has written: the `Memory` has the sum |
+| `Shell` | the shell of the number has the adjoint, and operations hold the shell (`shells.py`) |
 """
 
 from __future__ import annotations

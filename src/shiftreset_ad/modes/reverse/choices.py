@@ -12,30 +12,43 @@ from shiftreset_ad.rules.masked import Choice
 
 def pulls_of_choice(
     partial_a: Callable[..., Choice], partial_b: Callable[..., Choice]
-) -> tuple[Callable[..., None], ...]:
+) -> tuple[tuple[Callable[..., None], Callable[..., None], Callable[..., None]], ...]:
     """The ways back through y = maximum(a, b), say, for both operands active, for `a` alone, and for `b` alone.
 
-    They serve values of all kinds. A scalar that was not chosen must get no adjoint at all.
+    Each is for scalars, for scalars that are numbers, and for arrays. A scalar that was not chosen must get no adjoint
+    at all.
     """
 
     def pull_both(operation: Operation) -> None:
         _, y, a, b = operation
-        y_bar = summed(y)
-        if y_bar is not ZERO:
-            p, q, r = a.primal, b.primal, y.primal
-            accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
-            accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
+        pull_both_arrays((*operation, y.primal, a.primal, b.primal))
 
     def pull_a(operation: Operation) -> None:
         _, y, a, b = operation
-        y_bar = summed(y)
-        if y_bar is not ZERO:
-            accumulate(a, partial_a(y.primal, a.primal, b).chosen(y_bar), True)
+        pull_a_array((*operation, y.primal, a.primal, b))
 
     def pull_b(operation: Operation) -> None:
         _, y, a, b = operation
+        pull_b_array((*operation, y.primal, a, b.primal))
+
+    def pull_both_arrays(operation: Operation) -> None:
+        _, y, a, b, r, p, q = operation
         y_bar = summed(y)
         if y_bar is not ZERO:
-            accumulate(b, partial_b(y.primal, a, b.primal).chosen(y_bar), True)
+            accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
+            accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
 
-    return pull_both, pull_a, pull_b
+    def pull_a_array(operation: Operation) -> None:
+        _, y, a, _, r, p, q = operation
+        y_bar = summed(y)
+        if y_bar is not ZERO:
+            accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
+
+    def pull_b_array(operation: Operation) -> None:
+        _, y, _, b, r, p, q = operation
+        y_bar = summed(y)
+        if y_bar is not ZERO:
+            accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
+
+    both = pull_both, pull_both, pull_both_arrays
+    return both, (pull_a, pull_a, pull_a_array), (pull_b, pull_b, pull_b_array)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy import float64, multiply, ndarray
@@ -21,11 +21,13 @@ from numpy import float64, multiply, ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import GreenletError, Operation, here
+from shiftreset_ad.modes.reverse import sparing
 from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, summed
 from shiftreset_ad.modes.reverse.choices import pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import frozen
-from shiftreset_ad.modes.reverse.memory import window
+from shiftreset_ad.modes.reverse.memory import waiting, window
 from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import ZERO, Number, copied_part, is_double, plain_value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
@@ -38,11 +40,16 @@ from shiftreset_ad.rules.building import OBJECT
 from shiftreset_ad.rules.indexing import frozen_index
 from shiftreset_ad.rules.masked import Masked
 from shiftreset_ad.rules.numpy.elementwise import CHOICES
+from shiftreset_ad.rules.reads import values_read
 from shiftreset_ad.rules.table import require_order
 
 FLOAT64 = np.dtype(float64)
 LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 new = object.__new__
+
+Pull: TypeAlias = Callable[[Operation], None]
+ThreePulls: TypeAlias = tuple[Pull, Pull, Pull]  # for scalars, for scalars that are numbers, and for arrays
+Pulls: TypeAlias = tuple[Pull, Pull, Pull, tuple[bool, ...]]  # and whether these read the answer, and each operand
 
 
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
@@ -106,11 +113,10 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             b.adjoint = b.adjoint + times_b(y_bar, y.primal, a, b.primal)
 
     def pull_both_arrays(operation: Operation) -> None:
-        _, y, a, b = operation
+        _, y, a, b, r, p, q = operation
         y_bar = y.adjoint
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
-        p, q, r = a.primal, b.primal, y.primal
         try:
             factor_a, factor_b = partial_a(r, p, q), partial_b(r, p, q)
         except ArithmeticError:
@@ -125,76 +131,86 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         accumulate_last(b, factor_b, y, y_bar, sums_b)
 
     def pull_a_array(operation: Operation) -> None:
-        _, y, a, b = operation
+        _, y, a, _, r, p, q = operation
         y_bar = y.adjoint
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         try:
-            factor = partial_a(y.primal, a.primal, b)
+            factor = partial_a(r, p, q)
         except ArithmeticError:
-            factor = ieee(partial_a, y.primal, a.primal, b)
+            factor = ieee(partial_a, r, p, q)
         accumulate_last(a, factor, y, y_bar, sums_a)
 
     def pull_b_array(operation: Operation) -> None:
-        _, y, a, b = operation
+        _, y, _, b, r, p, q = operation
         y_bar = y.adjoint
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         try:
-            factor = partial_b(y.primal, a, b.primal)
+            factor = partial_b(r, p, q)
         except ArithmeticError:
-            factor = ieee(partial_b, y.primal, a, b.primal)
+            factor = ieee(partial_b, r, p, q)
         accumulate_last(b, factor, y, y_bar, sums_b)
 
-    both = pull_both, pull_both_nested, pull_both_arrays
-    only_a = pull_a, pull_a_nested, pull_a_array
-    only_b = pull_b, pull_b_nested, pull_b_array
+    pulls_of_both: ThreePulls = (pull_both, pull_both_nested, pull_both_arrays)
+    pulls_of_a: ThreePulls = (pull_a, pull_a_nested, pull_a_array)
+    pulls_of_b: ThreePulls = (pull_b, pull_b_nested, pull_b_array)
     if function in CHOICES:
-        both, only_a, only_b = ((pull,) * 3 for pull in pulls_of_choice(*partials))
-    FUNCTION_OF.update(dict.fromkeys((*both, *only_a, *only_b), function))
+        pulls_of_both, pulls_of_a, pulls_of_b = pulls_of_choice(*partials)
+    FUNCTION_OF.update(dict.fromkeys((*pulls_of_both, *pulls_of_a, *pulls_of_b), function))
+    both: Pulls = (*pulls_of_both, values_read(partials, 2))
+    only_a: Pulls = (*pulls_of_a, values_read(partials[:1], 2))
+    only_b: Pulls = (*pulls_of_b, values_read(partials[1:], 2))
 
     def operate(a: Any, b: Any) -> Any:
         if type(a) is NumR:
             tag = a.tag
             if type(b) is NumR:
                 if b.tag is tag:
-                    primal, pulls = function(a.primal, b.primal), both
+                    primal, pulls = function(p := a.primal, q := b.primal), both
                 elif b.tag.serial < tag.serial:
                     if type(b.primal) is not float:
                         b = frozen(b, tag)
-                    primal, pulls = function(a.primal, b), only_a
+                    primal, pulls = function(p := a.primal, q := b), only_a
                 else:
                     tag = b.tag
                     if type(a.primal) is not float:
                         a = frozen(a, tag)
-                    primal, pulls = function(a, b.primal), only_b
+                    primal, pulls = function(p := a, q := b.primal), only_b
             else:
                 if type(b) is not float and type(b) is not int:
                     given, b = b, as_constant(b, a, function, needed=callable(partials[0]))
                     if b is NotImplemented:
                         return with_parts_gathered(function, a, given)
-                primal, pulls = function(a.primal, b), only_a
+                primal, pulls = function(p := a.primal, q := b), only_a
         else:
             tag = b.tag
             if type(a) is not float and type(a) is not int:
                 given, a = a, as_constant(a, b, function, needed=callable(partials[1]))
                 if a is NotImplemented:
                     return with_parts_gathered(function, given, b)
-            primal, pulls = function(a, b.primal), only_b
-        kind = type(primal)
-        if kind is float or kind is float64:
-            pull = pulls[0]
-        elif kind is ndarray and primal.dtype is FLOAT64:
-            pull = pulls[2]
-        elif issubclass(kind, Number) and is_double(primal):
-            pull = pulls[1]
-        else:
-            pull = pulls[2]
-            require_differentiable(function, primal)
+            primal, pulls = function(p := a, q := b.primal), only_b
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
+        kind = type(primal)
+        if kind is float or kind is float64:
+            operation: Operation = (pulls[0], y, a, b)
+        elif kind is ndarray and primal.dtype is FLOAT64:
+            if 0 < primal.size <= SMALL:
+                operation = (pulls[2], y, a, b, primal, p, q)
+            else:
+                operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
+        elif issubclass(kind, Number) and is_double(primal):
+            operation = (pulls[1], y, a, b)
+        else:
+            require_differentiable(function, primal)
+            array = primal if kind is ndarray else getattr(primal, "inside", None)
+            if type(array) is ndarray and 0 < array.size <= SMALL:
+                operation = (pulls[2], y, a, b, primal, p, q)
+            else:
+                operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
         try:
-            if tag.capture(here(), (pull, y, a, b)):
+            if tag.capture(here(), operation):
                 raise tag.misplaced()
         except GreenletError:
             raise tag.misplaced() from None
@@ -225,34 +241,42 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             x.adjoint = x.adjoint + times_x(y_bar, y.primal, x.primal)
 
     def pull_array(operation: Operation) -> None:
-        _, y, x = operation
+        _, y, x, r, p = operation
         y_bar = y.adjoint
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             try:
-                factor = partial_x(y.primal, x.primal)
+                factor = partial_x(r, p)
             except ArithmeticError:
-                factor = ieee(partial_x, y.primal, x.primal)
+                factor = ieee(partial_x, r, p)
             accumulate_last(x, factor, y, y_bar, sums)
 
-    FUNCTION_OF.update(dict.fromkeys((pull_scalar, pull_nested, pull_array), function))
+    pulls: Pulls = (pull_scalar, pull_nested, pull_array, values_read(partials, 1))
+    FUNCTION_OF.update(dict.fromkeys(pulls[:3], function))
 
     def operate(x: Any) -> Any:
         tag = x.tag
         primal = function(x.primal)
-        kind = type(primal)
-        if kind is float or kind is float64:
-            pull = pull_scalar
-        elif kind is ndarray and primal.dtype is FLOAT64:
-            pull = pull_array
-        elif issubclass(kind, Number) and is_double(primal):
-            pull = pull_nested
-        else:
-            pull = pull_array
-            require_differentiable(function, primal)
         y = new(NumR)  # and not NumR(primal, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = primal, ZERO, tag
+        kind = type(primal)
+        if kind is float or kind is float64:
+            operation: Operation = (pull_scalar, y, x)
+        elif kind is ndarray and primal.dtype is FLOAT64:
+            if 0 < primal.size <= SMALL:
+                operation = (pull_array, y, x, primal, x.primal)
+            else:
+                operation = sparing.unary(pull_array, pulls[3], y, x)
+        elif issubclass(kind, Number) and is_double(primal):
+            operation = (pull_nested, y, x)
+        else:
+            require_differentiable(function, primal)
+            array = primal if kind is ndarray else getattr(primal, "inside", None)
+            if type(array) is ndarray and 0 < array.size <= SMALL:
+                operation = (pull_array, y, x, primal, x.primal)
+            else:
+                operation = sparing.unary(pull_array, pulls[3], y, x)
         try:
-            if tag.capture(here(), (pull, y, x)):
+            if tag.capture(here(), operation):
                 raise tag.misplaced()
         except GreenletError:
             raise tag.misplaced() from None
@@ -320,14 +344,17 @@ def getitem(x: NumR, index: Any) -> Any:
         index = frozen_index(index)
     is_copy = part.base is None if type(part) is ndarray else type(part) is float64
     y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
-    capture(x.tag, (pull_item, y, x, index))
+    place = x.adjoint
+    array = part if type(part) is ndarray else getattr(part, "inside", None)
+    held = with_shell(y) if is_copy and type(array) is ndarray and array.size > SMALL else y
+    capture(x.tag, (pull_item, held, place if type(place) is Shell else x, index))
     return y
 
 
 def taken_item(x: NumR, index: Any) -> NumR:
     """A copy of x[index]."""
     y = NumR(copied_part(x.primal, index), ZERO, x.tag)
-    capture(x.tag, (pull_item, y, x, frozen_index(index)))
+    capture(x.tag, (pull_item, with_shell(y), waiting(x, False), frozen_index(index)))
     return y
 
 

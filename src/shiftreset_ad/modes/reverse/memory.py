@@ -27,6 +27,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.modes.reverse.shells import Shell
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO, Number, copied_part, in_memory, is_view, put, with_levels_of, zeros_alike
@@ -132,14 +133,14 @@ class Window:
 
 
 PLACES = frozenset((Viewed, Memory, Window))
-WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window))
+WITHOUT_ADJOINT = frozenset((float, Viewed, Memory, Window, Shell))
 
 
 def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> Window | None:
     """The window for an answer with the value `y`, if `y` is a view of the value of the number `of`."""
     # An input that goes on with an adjoint from before can never be written to.
     if type(of.adjoint) in WITHOUT_ADJOINT and is_view(y, of.primal):
-        return Window(of, index, linear_map)
+        return Window(with_elements(of) if type(of.adjoint) is Shell else of, index, linear_map)
     return None
 
 
@@ -156,8 +157,36 @@ def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
 
 
 def root_of(x: Any) -> Any:
-    """The number that owns the memory of `x`."""
-    return x.adjoint.root if type(x.adjoint) is Window else x
+    """The number that owns the memory of `x`, or the shell of this number."""
+    place = x.adjoint
+    return place.root if type(place) is Window else place if type(place) is Shell else x
+
+
+# What operations hold
+
+
+def waiting(x: Any, is_read: bool = True) -> Any:
+    """What an operation holds of its operand `x`: the shell of `x`, if `x` has one, or `x`.
+
+    `is_read`: the operation reads the elements of `x` on the way back.
+    """
+    place = x.adjoint
+    if type(place) is Shell:
+        if is_read:
+            place.is_read = True
+        return place
+    if is_read and type(place) is Window and type(place.root) is Shell:
+        place.root.is_read = True
+    return x
+
+
+def with_elements(x: Any) -> Any:
+    """What an operation holds of `x` if the memory of `x` is viewed, or written to: a shell has the elements, too."""
+    shell = x.adjoint
+    if type(shell) is not Shell:
+        return x
+    shell.primal = x.primal
+    return shell
 
 
 def is_selected(x: Any) -> bool:
@@ -172,14 +201,20 @@ def is_selected(x: Any) -> bool:
 
 def has_been_written(x: Any) -> bool:
     """Whether the program has written to the memory of `x`."""
-    adjoint = x.adjoint
-    return type((adjoint.root if type(adjoint) is Window else x).adjoint) is Memory
+    place = x.adjoint
+    if type(place) is Window:
+        place = place.root.adjoint
+    elif type(place) is Shell:
+        place = place.adjoint
+    return type(place) is Memory
 
 
 def has_views(x: Any) -> bool:
     """Whether the array of `x` is a view, or there are views of it."""
-    adjoint = x.adjoint
-    return adjoint.viewed if type(adjoint) is Memory else type(adjoint) in (Window, Viewed)
+    if type(x.adjoint) is Window:
+        return True
+    adjoint = root_of(x).adjoint
+    return adjoint.viewed if type(adjoint) is Memory else type(adjoint) is Viewed
 
 
 def note_write(x: Any) -> None:
@@ -187,8 +222,8 @@ def note_write(x: Any) -> None:
     root = root_of(x)
     if type(root.adjoint) is not Memory:
         root.adjoint = Memory(type(root.adjoint) is Viewed)
-        block = block_of(root)
-        root.tag.written[id(block)] = weakref.ref(block)
+        block = block_of(x)
+        x.tag.written[id(block)] = weakref.ref(block)
 
 
 # Plain arrays that the program has from `value`
@@ -196,13 +231,13 @@ def note_write(x: Any) -> None:
 
 def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
     """Go back, without warnings. Then put the last elements back into the plain arrays that the program has."""
-    last = [(root, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
+    last = [(root.primal, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
     try:
         without_warnings(go_back)
     finally:
         tag.is_undone = bool(tag.written)
-        for root, elements in last:
-            put(root.primal, ..., elements)
+        for array, elements in last:
+            put(array, ..., elements)
 
 
 # Writing
@@ -262,7 +297,7 @@ def add_at(x: Any, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
 
     The program has written to the memory of `x`.
     """
-    if not x.is_selected():
+    if not is_selected(x):
         if index is not ...:
             shape = shape_of(x.primal)
             y_bar, part_mask, mask = scatter([y_bar], [index], shape, dtype_of(x.primal)), mask, np.zeros(shape, bool)

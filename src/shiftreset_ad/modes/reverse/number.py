@@ -10,6 +10,7 @@ from shiftreset_ad.boundary.notes import site_of_structured
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import is_selected, root_of
+from shiftreset_ad.modes.reverse.shells import with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps
 from shiftreset_ad.numbers.memory import block_of
@@ -67,8 +68,9 @@ class ReverseTag(Tag):
 def of_constant(constant: Primal, tag: Tag) -> NumR:
     """A constant float or array as a number, which can be written to."""
     y = NumR(constant, ZERO, tag)
+    waiting = with_shell(y)
     if tag.recorded:  # each way back then clears the adjoint of y
-        capture(tag, (of_no_operand, y))
+        capture(tag, (of_no_operand, waiting))
     return y
 
 

@@ -24,8 +24,9 @@ from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.borders import arrived
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
-from shiftreset_ad.modes.reverse.memory import PLACES, going_back
+from shiftreset_ad.modes.reverse.memory import PLACES, going_back, waiting
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
+from shiftreset_ad.modes.reverse.shells import Shell
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
@@ -76,7 +77,7 @@ class Recording:
         trees.require_known(value, operator)
         ys = trees.Parts(value).numbers
         require_all_usable(operator, ys, tag)
-        self._ys = [y if type(y) is NumR and y.tag is tag else None for y in ys]
+        self._ys = [waiting(y) if type(y) is NumR and y.tag is tag else None for y in ys]
         self.value = _own(value, tag)
         self.aux = _own(aux, tag) if has_aux else None
         self.structure = trees.Parts(self.value)
@@ -163,7 +164,7 @@ def _copy(x: Any) -> Any:
 def forget(operation: Operation) -> None:
     """Clear the adjoints of the answers of an operation."""
     y = operation[1]
-    if type(y) is NumR:
+    if type(y) is NumR or type(y) is Shell:
         forget_adjoint(y)
     elif type(y) is list:
         for answer in y:
@@ -171,7 +172,7 @@ def forget(operation: Operation) -> None:
                 forget_adjoint(answer)
 
 
-def forget_adjoint(y: NumR) -> None:
+def forget_adjoint(y: NumR | Shell) -> None:
     """Clear the adjoint of `y`, unless the memory of `y` has it."""
     if type(y.adjoint) not in PLACES:
         y.adjoint = ZERO

@@ -8,6 +8,7 @@ from typing import Any
 from shiftreset_ad.boundary.notes import CallSite
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
+from shiftreset_ad.modes.reverse.memory import waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO
@@ -40,7 +41,7 @@ def jointly(
     """
     ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])
-    capture(tag, (pull_jointly, ys, operands, pullback, site))
+    capture(tag, (pull_jointly, ys, list(map(waiting, operands)), pullback, site))
     return ys
 
 

@@ -17,7 +17,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate
-from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint
+from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint, waiting, with_elements
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.memory import lacks_level
 from shiftreset_ad.numbers.number import copied_part, in_memory, put, with_levels_of
@@ -28,15 +28,17 @@ from shiftreset_ad.rules.stand_ins import is_staged
 def write(x: NumR, index: Any, item: Any) -> None:
     """x[index] = item, as an operation."""
     tag = x.tag
-    operand = item if type(item) is NumR and item.tag is tag else None
-    array = make_room_in_value(x, item if operand is None else operand.primal)
+    operand, value = None, item
+    if type(item) is NumR and item.tag is tag:
+        operand, value = waiting(item, is_read=False), item.primal
+    array = make_room_in_value(x, value)
     old = copied_part(array, index)
     note_write(x)
     # The mark `written[0]` changes last, so that an interrupt leaves the write made and marked, or neither.
     written = [False, None]
-    capture(tag, (undo, x, index, old, operand, written))
+    capture(tag, (undo, with_elements(x), index, old, operand, written))
     try:
-        put(array, index, item if operand is None else operand.primal)
+        put(array, index, value)
         if tag.recorded:  # another way back writes the elements again; a constant may have changed by then
             written[1] = copied_part(array, index)
         written[0] = True
@@ -53,9 +55,10 @@ def make_room_in_value(x: NumR, item: Any) -> Any:
     if array is not before:
         if has_views(x):
             raise lacks_level()
+        place = with_elements(x)
         if plain_array_of(array) is not plain_array_of(before):
-            capture(x.tag, (move_back, x, before, array))
-        x.primal = array
+            capture(x.tag, (move_back, place, before, array))
+        place.primal = x.primal = array
     return array
 
 

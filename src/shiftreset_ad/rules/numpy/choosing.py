@@ -19,21 +19,23 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 
 @structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
+    z = np.where(condition, x, y)
+    shape = z.shape  # the maps hold none of the operands
+
     def choosing(operand: int) -> LinearMap:
-        chosen, other = (np.logical_not(condition), x) if operand else (condition, y)
+        chosen = np.logical_not(condition) if operand else condition
         return LinearMap(
-            lambda x_dot: chosen_beside(chosen, x_dot, other), lambda z_bar: where_chosen(chosen, z_bar), moves=True
+            lambda x_dot: chosen_beside(chosen, x_dot, shape), lambda z_bar: where_chosen(chosen, z_bar), moves=True
         )
 
-    return np.where(condition, x, y), choosing
+    return z, choosing
 
 
-def chosen_beside(condition: Any, x_dot: Tangent, y: Any) -> Any:
-    """The tangent where the condition holds, and zero where `y`, a constant, is chosen."""
-    shape = shape_of(y)
-    if not shape or shape == shape_of(condition):
+def chosen_beside(condition: Any, x_dot: Tangent, shape: tuple[int, ...]) -> Any:
+    """The tangent of an answer of this shape: `x_dot` where the condition holds, and zero elsewhere."""
+    if shape == shape_of(condition):
         return selected(condition, x_dot)
-    return np.where(condition, x_dot, np.zeros(shape_of(y), dtype_of(x_dot)))
+    return np.where(condition, x_dot, np.zeros(shape, dtype_of(x_dot)))
 
 
 @dispatched
@@ -66,7 +68,7 @@ def _as_clipped(
     return None if lowest is None or highest is None or not shape_of(a) else (a, lowest, highest)
 
 
-@structured(clipped, kept=("lowest", "highest"), linear=True)
+@structured(clipped, kept=("a", "lowest", "highest"), linear=True)
 def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
     require_order(np.clip, a)
     y = clipped(a, lowest, highest)

@@ -21,6 +21,7 @@ from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
+from shiftreset_ad.rules.reads import reads
 from shiftreset_ad.rules.table import (
     CONSTANT,
     LinearMap,
@@ -38,6 +39,7 @@ LOG_10 = math.log(10)
 CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
+@reads("a", "b")  # of y only the type
 def power_base(y: Any, a: Any, b: Any) -> Any:
     """d(a**b)/da, which is 0 where b is 0, also at a = 0."""
     if isinstance(b, (int, float)):

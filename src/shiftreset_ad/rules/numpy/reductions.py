@@ -170,7 +170,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # `nanmax` and `nanmin` ignore NaNs. If there are only NaNs, nothing ties, and the shares are NaN, as the value is.
 for _name in ("max", "amax", "min", "amin", "nanmax", "nanmin"):
-    structured(getattr(np, _name), linear=True)(_extreme(getattr(np, _name)))
+    structured(getattr(np, _name), kept=("a",), linear=True)(_extreme(getattr(np, _name)))
 
 
 @composite(np.ptp)

@@ -21,7 +21,7 @@ from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.backpropagation import backward
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
-from shiftreset_ad.modes.reverse.memory import going_back
+from shiftreset_ad.modes.reverse.memory import going_back, waiting
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, plain_value
@@ -198,7 +198,7 @@ def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any]
     """Go back through the operations, and use them up, from the cotangents of the answers; None stands for zero."""
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
-            accumulate(y, y_bar)
+            accumulate(waiting(y), y_bar)
     going_back(tag, partial(seeing, tag.visible or (), backward, pending))  # rules on the way back see only these, too
 
 

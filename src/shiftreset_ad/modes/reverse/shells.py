@@ -1,0 +1,74 @@
+"""A waiting operation holds the shell of a large number, and not its elements.
+
+    y = np.tanh(x @ w + b)      # the way back needs y, and the elements of neither x @ w nor x @ w + b
+
+An operation waits with the numbers whose adjoints it will read and add to. It needs their elements only where its
+partial derivatives read them. So a large number has a `Shell`, which has the adjoint. The operations hold the shell,
+and beside it the arrays that they read. The program alone holds the number, and as soon as the program drops it, an
+array that nobody reads is freed. The shell of a small number would take as much memory as its elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import float64, ndarray
+
+from shiftreset_ad.numbers.number import ZERO, Number, innermost
+from shiftreset_ad.rules.annotations import Adjoint
+from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
+
+SMALL = 800  # elements
+
+
+class Shell(Number):
+    """What the operations hold of a large number: its adjoint, and a hollow array in place of its `primal`.
+
+    `is_read`: a waiting operation reads the elements of the array. A shell whose memory has views, or has been written
+    to, has the `primal` of the number after all.
+    """
+
+    __slots__ = ("adjoint", "is_read", "owns", "primal")
+    adjoint: Adjoint
+    is_read: bool
+    owns: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.primal)
+
+    @property
+    def dtype(self) -> Any:
+        return dtype_of(self.primal)
+
+
+def with_shell(y: Any) -> Any:
+    """What operations hold of the new number `y`: its shell if it is large, or else `y` itself."""
+    primal = y.primal
+    kind = type(primal)
+    if kind is float64 or kind is float or (kind is not ndarray and type(innermost(primal)) is not ndarray):
+        return y
+    if primal.size <= SMALL or y.adjoint is not ZERO or y.tag.is_watched:
+        return y
+    y.adjoint = shell = Shell()  # without an __init__, to spare the call
+    shell.adjoint = ZERO
+    shell.is_read = False
+    try:
+        shell.primal = DOUBLES[primal.shape] if primal.dtype is FLOAT64 else hollow(primal.shape, primal.dtype)
+    except KeyError:
+        shell.primal = hollow(primal.shape, primal.dtype)
+    return shell
+
+
+DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only
+
+
+def hollow(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array that has the shape and the type, and no memory for its elements: all are one NaN, so a use shows."""
+    array = np.broadcast_to(np.array(np.nan, dtype), shape)
+    if dtype is FLOAT64:
+        if len(DOUBLES) == 1000:
+            DOUBLES.clear()
+        DOUBLES[shape] = array
+    return array
