@@ -40,6 +40,10 @@ def test_a_callable_without_code_of_its_own_may_read_everything() -> None:
     assert places_read(np.cos, 2) == (True, True)
 
 
+def test_a_function_that_passes_its_arguments_on_may_read_everything() -> None:
+    assert places_read(lambda y, *xs: xs[0], 3) == (True, True, True)
+
+
 def test_a_variable_of_an_inner_function_is_read() -> None:
     def partial(y: Any, x: Any) -> Any:
         inner: Callable[[], Any] = lambda: x  # noqa: E731

@@ -39,7 +39,7 @@ def places_read(partial: Partial, arguments: int) -> tuple[bool, ...]:
     """Whether a partial derivative reads the argument, for each of so many arguments."""
     if not callable(partial):
         return (False,) * arguments
-    if not isinstance(partial, FunctionType):
+    if not isinstance(partial, FunctionType) or partial.__code__.co_argcount < arguments:  # such as `*operands`
         return (True,) * arguments
     code = partial.__code__
     read = _DECLARED.get(partial)

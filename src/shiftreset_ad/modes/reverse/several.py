@@ -39,6 +39,7 @@ def jointly(
     `pullback` takes the cotangent of each answer, None for a constant, and returns the cotangent of each operand, None
     for zero.
     """
+    tag.is_read_later = True
     ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])
     capture(tag, (pull_jointly, ys, list(map(waiting, operands)), pullback, site))

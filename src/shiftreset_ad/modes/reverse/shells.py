@@ -29,7 +29,7 @@ class Shell(Number):
     to, has the `primal` of the number after all.
     """
 
-    __slots__ = ("adjoint", "is_read", "owns", "primal")
+    __slots__ = ("adjoint", "is_read", "owns", "primal", "tag")
     adjoint: Adjoint
     is_read: bool
     owns: bool
@@ -54,6 +54,7 @@ def with_shell(y: Any) -> Any:
     y.adjoint = shell = Shell()  # without an __init__, to spare the call
     shell.adjoint = ZERO
     shell.is_read = False
+    shell.tag = y.tag
     try:
         shell.primal = DOUBLES[primal.shape] if primal.dtype is FLOAT64 else hollow(primal.shape, primal.dtype)
     except KeyError:

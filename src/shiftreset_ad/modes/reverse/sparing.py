@@ -46,12 +46,13 @@ def holding(y: NumR, is_read: bool) -> Any:
     """What the operation holds of its answer: all of it, if a partial derivative reads it."""
     if is_read:
         return y
-    primal = y.primal
-    if type(primal) is not ndarray or primal.dtype is not FLOAT64 or y.tag.is_watched:
+    primal, tag = y.primal, y.tag
+    if type(primal) is not ndarray or primal.dtype is not FLOAT64 or tag.is_watched:
         return with_shell(y)
     y.adjoint = shell = Shell()  # the steps of `with_shell` for the usual case
     shell.adjoint = ZERO
     shell.is_read = False
+    shell.tag = tag
     try:
         shell.primal = DOUBLES[primal.shape]
     except KeyError:

@@ -2,7 +2,8 @@
 
 A write keeps the elements that it overwrites, and the rest of the program runs. On the way back the elements are put
 back, so every earlier operation sees memory as it was at its own time. The value that was written gets the adjoint of
-this part. Then this part of the adjoint is zero, and does not count.
+this part. Then this part of the adjoint is zero, and does not count. If no earlier operation reads the memory, nothing
+is kept and put back.
 
 The memory belongs to a plain array, or to an outer number. The outer program records the writes to an outer number.
 """
@@ -19,6 +20,7 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint, waiting, with_elements
 from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.shells import Shell
 from shiftreset_ad.numbers.memory import lacks_level
 from shiftreset_ad.numbers.number import copied_part, in_memory, put, with_levels_of
 from shiftreset_ad.numbers.tags import capture
@@ -33,10 +35,11 @@ def write(x: NumR, index: Any, item: Any) -> None:
         operand, value = waiting(item, is_read=False), item.primal
     array = make_room_in_value(x, value)
     old = copied_part(array, index)
-    note_write(x)
+    root = note_write(x)
+    is_read = type(root) is not Shell or root.is_read or tag.is_read_later or type(array) is not ndarray
     # The mark `written[0]` changes last, so that an interrupt leaves the write made and marked, or neither.
     written = [False, None]
-    capture(tag, (undo, with_elements(x), index, old, operand, written))
+    capture(tag, (undo, with_elements(x), index, old if is_read else None, operand, written))
     try:
         put(array, index, value)
         if tag.recorded:  # another way back writes the elements again; a constant may have changed by then
@@ -82,7 +85,8 @@ def undo(operation: Operation) -> None:
     _, x, index, old, operand, (is_written, _) = operation
     if not is_written:
         return
-    put(x.primal, index, old)
+    if old is not None:
+        put(x.primal, index, old)
     x_bar = take_adjoint(x, index)
     if operand is not None and x_bar is not None:
         accumulate(operand, x_bar, owned=type(x_bar) is ndarray)

@@ -88,8 +88,9 @@ def hermitian_from(a: Any, triangle: Any) -> Any:
 
 @structured(hermitian_from, linear=True)
 def _hermitian_from(a: Any, triangle: Any) -> Any:
+    size = shape_of(a)[-1]
+
     def transpose(y_bar: Cotangent) -> Cotangent:
-        size = shape_of(a)[-1]
         given, diagonal = strictly(triangle, size), on_diagonal(size)
         return where_chosen(given | diagonal, np.where(diagonal, real_part_of(y_bar), y_bar + adjoint(y_bar)))
 

@@ -121,8 +121,8 @@ def _running_extreme(function: Callable[..., Any], ufunc: Callable[..., Any]) ->
     return differentiate
 
 
-structured(running_maximum, linear=True)(_running_extreme(running_maximum, np.maximum))
-structured(running_minimum, linear=True)(_running_extreme(running_minimum, np.minimum))
+structured(running_maximum, kept=("a",), linear=True)(_running_extreme(running_maximum, np.maximum))
+structured(running_minimum, kept=("a",), linear=True)(_running_extreme(running_minimum, np.minimum))
 
 
 def accumulated(running: Callable[[Any], Any], a: Any, axis: int | None, dtype: Any = None) -> Any:

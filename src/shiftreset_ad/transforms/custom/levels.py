@@ -151,6 +151,8 @@ def with_constants(tags: Collection[Tag], linear: Linear) -> Linear:
 
     On the way back from a call, the numbers that its rules close over have the values that they had in the call.
     """
+    for tag in tags:
+        tag.is_read_later = True
 
     def with_those(directions: list[Direction]) -> list[Direction]:
         before = [(tag, tag.capture) for tag in tags]
