@@ -20,6 +20,7 @@ from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.shapes import repeated
+from shiftreset_ad.rules.table import functions_of
 from tests.docs import examples_of_numpy
 from tests.writing_programs import random_program, total
 
@@ -267,7 +268,9 @@ def test_the_maps_of_linear_functions_hold_no_operand_and_no_answer(monkeypatch:
         return operation(tag, answer, active)
 
     monkeypatch.setattr(NumR, "linearized", staticmethod(looking))
-    for example in calls.EXAMPLES.values():
+    for name, example in calls.EXAMPLES.items():
+        if not functions_of(name.removeprefix("numpy.")):  # it has gone from this version of NumPy
+            continue
         vjp(lambda *xs, f=example: f(*[x * 1.0 for x in xs]), *[calls.POINTS[p] for p in calls.points_of(example)])
     for call in MORE_CALLS:
         vjp(lambda m, f=call: f(m * 1.0), np.eye(3))
