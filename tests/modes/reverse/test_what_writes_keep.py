@@ -102,6 +102,19 @@ def copying(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return f
 
 
+def test_a_structured_function_may_read_its_answer() -> None:
+    size = int(LARGE**0.5)
+    matrix = np.eye(size) * 3.0 + np.cos(np.arange(size * size)).reshape(size, size) / size
+
+    def f(m: Any) -> Any:
+        inverse = np.linalg.inv(m)
+        total = np.sum(inverse)
+        inverse[...] = 0.0
+        return total
+
+    np.testing.assert_allclose(grad(f)(matrix), grad(lambda m: np.sum(np.linalg.inv(m)))(matrix), rtol=1e-12)
+
+
 class Holder:
     """An object, in whose attributes nobody looks for numbers."""
 
