@@ -64,6 +64,7 @@ class Tag(Prompt):
     *   `is_undone`: the way back has put the old elements back into the written arrays;
     *   `visible`: the older tags that this run may see, if the function is one operation; None means all;
     *   `is_hidden`: a rule of the user is running that may not see this tag, as the rule runs below its level;
+    *   `has_shells`: some operation holds the shell of a large number, and not the elements;
     *   `is_read_later`: code of the user, such as a rule, runs on the way back, and may read any array;
     *   `is_watched`: `debug()` looks at the operations, and at their operands on the way back;
     *   `copies_all`: operations keep copies of all older arrays, so the program may write to these;
@@ -75,6 +76,7 @@ class Tag(Prompt):
             "_lift",
             "copies",
             "copies_all",
+            "has_shells",
             "is_hidden",
             "is_read_later",
             "is_undone",
@@ -100,7 +102,8 @@ class Tag(Prompt):
         self.protected: dict[int, tuple[Any, str]] = {}
         self.written: dict[int, weakref.ref[Any]] = {}
         self.shown: dict[int, Any] = {}
-        self.is_undone = self.is_hidden = self.is_watched = self.is_read_later = self.copies_all = False
+        self.is_undone = self.is_hidden = self.is_watched = self.copies_all = False
+        self.has_shells = self.is_read_later = False
         super().__init__(closed=partial(_refuse_escaped, self.level))
 
     @classmethod

@@ -54,6 +54,8 @@ def test_writes_after_an_operation_that_reads_the_memory_keep_their_elements() -
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "an elementwise function": lambda y: np.sum(np.sin(y)),
+    "a function of two, as its first operand": lambda y: np.sum(np.arctan2(y, W)),
+    "a function of two, as its second operand": lambda y: np.sum(np.arctan2(W, y)),
     "its own answer": lambda y: np.sum(np.exp(y)),
     "a small view": lambda y: np.sum(np.sin(y[:3])),
     "an element as a view": lambda y: np.sin(y[2:3].reshape(())),

@@ -35,16 +35,16 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import Operation, run
+from shiftreset_ad.modes.reverse import sparing
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
 from shiftreset_ad.modes.reverse.borders import arrived, departed, unchanged_inputs
-from shiftreset_ad.modes.reverse.memory import Window, going_back, initial_adjoint, waiting
+from shiftreset_ad.modes.reverse.memory import going_back, initial_adjoint
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
 from shiftreset_ad.modes.reverse.several import other_answers
-from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
+from shiftreset_ad.modes.reverse.shells import SMALL
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag, capture, watcher
-from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import FLOAT64
 
@@ -57,29 +57,20 @@ def operation(tag: Tag, answer: Primal, active: Active) -> Any:
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
     if type(answer) is ndarray and answer.dtype is FLOAT64:  # the usual cases, for speed
         y = NumR(answer, ZERO if answer.base is None else initial_adjoint(answer, active), tag)
+        is_large = answer.size > SMALL
     elif type(answer) is float64:
-        y = NumR(answer, ZERO, tag)
+        y, is_large = NumR(answer, ZERO, tag), False
     elif is_inexact(answer):
         y = NumR(answer, initial_adjoint(answer, active), tag)
+        array = answer if type(answer) is ndarray else getattr(answer, "inside", None)
+        is_large = type(array) is ndarray and array.size > SMALL
     else:
         return other_answers(tag, answer, active, site)
-    for x, _ in active:
-        place = x.adjoint
-        if type(place) is Shell or (type(place) is Window and type(place.root) is Shell):
-            is_read = reads_elements(site)
-            active = [(waiting(x, is_read), linear_map) for x, linear_map in active]
-            break
-    held: Any = y
-    array = answer if type(answer) is ndarray else getattr(answer, "inside", None)
-    if type(array) is ndarray and array.size > SMALL and (held := with_shell(y)) is not y:
-        held.is_read = reads_elements(site)
-    capture(tag, (pull, held, active, site))  # 2, 3
+    waiting: Operation = (pull, y, active, site)
+    if is_large or tag.has_shells:
+        waiting = sparing.structured(*waiting)  # without elements that the linear maps do not read
+    capture(tag, waiting)  # 2, 3
     return y
-
-
-def reads_elements(site: Any) -> bool:
-    """Whether the linear maps of this call read elements of the operands or of the answer on the way back."""
-    return not callable(site) or STRUCTURED[site].reads_operands
 
 
 def pull(operation: Operation) -> None:

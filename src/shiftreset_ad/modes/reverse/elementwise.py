@@ -345,7 +345,7 @@ def getitem(x: NumR, index: Any) -> Any:
     is_copy = part.base is None if type(part) is ndarray else type(part) is float64
     y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
     place = x.adjoint
-    held = with_shell(y) if is_copy and type(part) is ndarray and part.size > SMALL else y
+    held = with_shell(y) if is_copy and part.size > SMALL else y
     capture(x.tag, (pull_item, held, place if type(place) is Shell else x, index))
     return y
 

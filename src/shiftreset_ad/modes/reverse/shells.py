@@ -5,7 +5,8 @@
 An operation waits with the numbers whose adjoints it will read and add to. It needs their elements only where its
 partial derivatives read them. So a large number has a `Shell`, which has the adjoint. The operations hold the shell,
 and beside it the arrays that they read. The program alone holds the number, and as soon as the program drops it, an
-array that nobody reads is freed. The shell of a small number would take as much memory as its elements.
+array that nobody reads is freed. A small number has no shell: its elements take little memory, and to make the shell
+takes time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shiftreset_ad.numbers.number import ZERO, Number, innermost
 from shiftreset_ad.rules.annotations import Adjoint
 from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
 
-SMALL = 800  # elements
+SMALL = 1024  # elements
 
 
 class Shell(Number):
@@ -45,31 +46,37 @@ class Shell(Number):
 
 def with_shell(y: Any) -> Any:
     """What operations hold of the new number `y`: its shell if it is large, or else `y` itself."""
-    primal = y.primal
-    kind = type(primal)
-    if kind is float64 or kind is float or (kind is not ndarray and type(innermost(primal)) is not ndarray):
-        return y
-    if primal.size <= SMALL or y.adjoint is not ZERO or y.tag.is_watched:
+    primal, tag = y.primal, y.tag
+    if not is_large(primal) or y.adjoint is not ZERO or tag.is_watched:
         return y
     y.adjoint = shell = Shell()  # without an __init__, to spare the call
     shell.adjoint = ZERO
     shell.is_read = False
-    shell.tag = y.tag
-    try:
-        shell.primal = DOUBLES[primal.shape] if primal.dtype is FLOAT64 else hollow(primal.shape, primal.dtype)
-    except KeyError:
-        shell.primal = hollow(primal.shape, primal.dtype)
+    shell.tag = tag
+    shell.primal = hollow(primal.shape, primal.dtype)
+    tag.has_shells = True
     return shell
 
 
-DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only
+def is_large(primal: Any) -> bool:
+    """Whether this value is, or has in it, an array of more than `SMALL` elements."""
+    kind = type(primal)
+    if kind is float64 or kind is float or (kind is not ndarray and type(innermost(primal)) is not ndarray):
+        return False
+    size: int = primal.size
+    return size > SMALL
 
 
 def hollow(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array that has the shape and the type, and no memory for its elements: all are one NaN, so a use shows."""
+    if dtype is FLOAT64 and shape in DOUBLES:
+        return DOUBLES[shape]
     array = np.broadcast_to(np.array(np.nan, dtype), shape)
     if dtype is FLOAT64:
         if len(DOUBLES) == 1000:
             DOUBLES.clear()
         DOUBLES[shape] = array
     return array
+
+
+DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only

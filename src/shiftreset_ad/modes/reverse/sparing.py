@@ -1,19 +1,18 @@
-"""What an elementwise operation on arrays holds while it waits: no elements that its partial derivatives do not read.
-
-Each step is written out where it is taken, as this decides the speed.
-"""
+"""What an operation on large arrays holds while it waits: no elements that its derivatives do not read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
 
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.memory import waiting
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import Active, NumR
 from shiftreset_ad.modes.reverse.shells import DOUBLES, Shell, hollow, with_shell
 from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import FLOAT64
 
 
@@ -23,14 +22,22 @@ def binary(pull: Any, reads: tuple[bool, ...], y: NumR, a: Any, b: Any, p: Any, 
     """
     tag = y.tag
     is_y_read, is_a_read, is_b_read = reads
-    held = holding(y, is_y_read)
+    held = y if is_y_read else hollowed(y)
     if type(a) is not NumR or a.tag is not tag:
         a = None
-    elif a.adjoint is not ZERO:
+    elif type(place := a.adjoint) is Shell:  # the steps of `waiting` for the usual case, for speed
+        if is_a_read:
+            place.is_read = True
+        a = place
+    elif place is not ZERO:
         a = waiting(a, is_a_read)
     if type(b) is not NumR or b.tag is not tag:
         b = None
-    elif b.adjoint is not ZERO:
+    elif type(place := b.adjoint) is Shell:
+        if is_b_read:
+            place.is_read = True
+        b = place
+    elif place is not ZERO:
         b = waiting(b, is_b_read)
     return pull, held, a, b, held.primal, p if is_a_read else None, q if is_b_read else None
 
@@ -38,18 +45,16 @@ def binary(pull: Any, reads: tuple[bool, ...], y: NumR, a: Any, b: Any, p: Any, 
 def unary(pull: Any, reads: tuple[bool, ...], y: NumR, x: NumR) -> Operation:
     """The same for y = f(x)."""
     is_y_read, is_x_read = reads
-    held = holding(y, is_y_read)
+    held = y if is_y_read else hollowed(y)
     return pull, held, waiting(x, is_x_read), held.primal, x.primal if is_x_read else None
 
 
-def holding(y: NumR, is_read: bool) -> Any:
-    """What the operation holds of its answer: all of it, if a partial derivative reads it."""
-    if is_read:
-        return y
+def hollowed(y: NumR) -> Any:
+    """What the operation holds of its answer, whose elements it does not read."""
     primal, tag = y.primal, y.tag
     if type(primal) is not ndarray or primal.dtype is not FLOAT64 or tag.is_watched:
         return with_shell(y)
-    y.adjoint = shell = Shell()  # the steps of `with_shell` for the usual case
+    y.adjoint = shell = Shell()  # the steps of `with_shell` for the usual case, for speed
     shell.adjoint = ZERO
     shell.is_read = False
     shell.tag = tag
@@ -57,4 +62,14 @@ def holding(y: NumR, is_read: bool) -> Any:
         shell.primal = DOUBLES[primal.shape]
     except KeyError:
         shell.primal = hollow(primal.shape, FLOAT64)
+    tag.has_shells = True
     return shell
+
+
+def structured(pull: Callable[[Operation], None], y: NumR, active: Active, site: Any) -> Operation:
+    """The operation y = f(*xs) by its linear maps."""
+    is_read = not callable(site) or STRUCTURED[site].reads_operands
+    held = with_shell(y)
+    if held is not y:
+        held.is_read = is_read
+    return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site
