@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, value, vjp
-from shiftreset_ad.modes.reverse import backpropagation, elementwise, memory, shells
+from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
 from shiftreset_ad.numbers.sparse import times
@@ -31,7 +31,7 @@ W = np.linspace(-1.0, 1.0, LARGE)
 
 def shells_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each array of two elements and more be a large one."""
-    for module in (shells, elementwise, backpropagation, memory):
+    for module in (shells, elementwise, backpropagation):
         monkeypatch.setattr(module, "SMALL", 1)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.modes.reverse.shells import SMALL, Shell
+from shiftreset_ad.modes.reverse.shells import Shell, is_large
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO, Number, copied_part, in_memory, is_view, put, with_levels_of, zeros_alike
@@ -89,14 +89,14 @@ class Window:
 
     __slots__ = ("index", "linear_map", "of", "root")
 
-    def __init__(self, of: Any, index: Any, linear_map: LinearMap | None, is_small: bool) -> None:
+    def __init__(self, view: Any, of: Any, index: Any, linear_map: LinearMap | None) -> None:
         adjoint = of.adjoint
         self.of = of
         self.root: Any = adjoint.root if type(adjoint) is Window else of
         root = self.root
         self.index = index
         self.linear_map = linear_map
-        if type(root) is Shell and is_small:
+        if type(root) is Shell and not is_large(view):
             root.is_read = True  # operations on small arrays do not say what they read
         if type(root.adjoint) is Memory:
             root.adjoint.viewed = True
@@ -142,8 +142,7 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
     """The window for an answer with the value `y`, if `y` is a view of the value of the number `of`."""
     # An input that goes on with an adjoint from before can never be written to.
     if type(of.adjoint) in WITHOUT_ADJOINT and is_view(y, of.primal):
-        is_small = type(y) is not ndarray or y.size <= SMALL
-        return Window(with_elements(of) if type(of.adjoint) is Shell else of, index, linear_map, is_small)
+        return Window(y, with_elements(of) if type(of.adjoint) is Shell else of, index, linear_map)
     return None
 
 
