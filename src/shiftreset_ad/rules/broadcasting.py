@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy import float64, ndarray
 from shiftreset_ad.rules.annotations import Cotangent
 
 ADD: Any = np.add.reduce
+COUNT: Any = sys.modules["numpy._core.multiarray"].count_nonzero  # what `np.count_nonzero` of a plain array calls
 FLOAT64 = np.dtype(float64)
 
 

@@ -41,6 +41,13 @@ def test_clip_is_a_maximum_and_a_minimum(bounds, order):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_clip_between_lists_that_cross_in_one_place(kind):
+    """There the answer is the upper bound, whatever the operand."""
+    x, lowest, highest = np.array([0.2, 0.4]), kind([0.0, 0.5]), kind([1.0, 0.4])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.clip(x, lowest, highest)))(x), [1.0, 0.0])
+
+
 def test_clip_of_many_elements_along_all_directions():
     x = np.linspace(-1.0, 2.0, 300)
     expected = np.diag(np.where((x > 0) & (x < 1), 1.0, 0.0))

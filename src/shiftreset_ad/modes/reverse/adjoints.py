@@ -37,7 +37,7 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
@@ -160,7 +160,7 @@ def summed(x: Accumulator) -> Cotangent:
         return values
     if type(mask) is not ndarray and is_staged(mask):  # each replay of the steps has another mask
         return Masked(values, mask)
-    count = np.count_nonzero(mask)
+    count = COUNT(mask)
     if count == mask.size:
         return values
     if count == 0:

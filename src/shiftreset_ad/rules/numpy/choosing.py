@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, shape_of
+from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
 from shiftreset_ad.rules.masked import Choice, selected, where_chosen
@@ -53,6 +54,9 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
     return clipped if highest is None else np.minimum(clipped, highest)
 
 
+NO_BOUNDS = {type(None), *SEQUENCES}  # of `clipped`: lists are not compared element by element
+
+
 @restated(np.clip, clipped)
 def _as_clipped(
     a: Any,
@@ -65,7 +69,8 @@ def _as_clipped(
     """The arguments of `clipped` for an array between two bounds."""
     lowest = a_min if min is None else min
     highest = a_max if max is None else max
-    return None if lowest is None or highest is None or not shape_of(a) else (a, lowest, highest)
+    kinds = (type(lowest), type(highest))
+    return None if not NO_BOUNDS.isdisjoint(kinds) or not shape_of(a) else (a, lowest, highest)
 
 
 @structured(clipped, kept=("a", "lowest", "highest"), linear=True)
@@ -76,11 +81,11 @@ def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
     def shares() -> Choice:
         """As of `maximum` with one bound, times those of `minimum` with the other."""
         inside, at_bound = a == y, (a == lowest) | (a == highest)
-        if type(at_bound) is not np.ndarray or np.count_nonzero(lowest >= highest):
+        if type(at_bound) is not np.ndarray or COUNT(lowest >= highest):
             raised = np.maximum(a, lowest)
             of_lowest = np.where(a == lowest, 0.5, a == raised)
             return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
-        if not np.count_nonzero(at_bound):
+        if not COUNT(at_bound):
             return Choice(inside, inside)
         halved = inside.astype(float)
         np.putmask(halved, at_bound, 0.5)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
@@ -75,7 +75,7 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
         tie, mask = a == b, a == y
         if type(tie) is not np.ndarray:
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
-        if not np.count_nonzero(tie):
+        if not COUNT(tie):
             return Choice(mask, mask)
         shares = mask.astype(float)
         np.putmask(shares, tie, 0.5)

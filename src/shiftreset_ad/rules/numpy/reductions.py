@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, reshaped, shape_of, total
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
 from shiftreset_ad.rules.masked import Choice, where_chosen
 from shiftreset_ad.rules.numpy.shapes import broadcast
@@ -154,7 +154,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             count = total(tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
-            if type(tied) is ndarray and type(count) is ndarray and np.count_nonzero(count == 1) == count.size:
+            if type(tied) is ndarray and type(count) is ndarray and COUNT(count == 1) == count.size:
                 return Choice(tied, tied)
             return Choice(tied / count)
 
