@@ -49,7 +49,7 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
                 number = args[place]
         return number
 
-    first, *others = numbers or [None]
+    first, others = (numbers[0], numbers[1:]) if numbers else (None, ())
     return newest if others or arrays or sequences or first is None else itemgetter(first)
 
 

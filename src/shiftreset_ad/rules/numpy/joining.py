@@ -25,7 +25,7 @@ def as_array(part: Any) -> Any:
 
 @structured(np.concatenate, linear=True)
 def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    y = np.concatenate(arrays, axis, **options(dtype, casting))
+    y = np.concatenate(arrays, axis) if dtype is None else np.concatenate(arrays, axis, dtype=dtype, casting=casting)
     shape, place = shape_of(y), 0
     if axis is None:
         sizes = [math.prod(shape_of(a)) for a in arrays]
@@ -50,11 +50,6 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
     return y, (part,)
 
 
-def options(dtype: Any, casting: Any) -> dict[str, Any]:
-    """The options of a function that joins, if they mean something."""
-    return {} if dtype is None else {"dtype": dtype, "casting": casting}
-
-
 def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
     """`x_dot` in its place among zeros."""
     before, after = list(shape), list(shape)
@@ -65,7 +60,7 @@ def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slic
 
 @structured(np.stack, linear=True)
 def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    y = np.stack(arrays, axis, **options(dtype, casting))
+    y = np.stack(arrays, axis) if dtype is None else np.stack(arrays, axis, dtype=dtype, casting=casting)
     shape, dtype = shape_of(y), dtype_of(y)
     before = (slice(None),) * normalize_axis(axis, len(shape))
 
