@@ -13,9 +13,11 @@ from shiftreset_ad.optimize import (
     fixed_point,
     linear_solve,
     maximize,
+    minimax,
     minimize,
     root,
 )
+from shiftreset_ad.testing import check_grads
 from tests.optimize.problems import PROBLEMS, A, B
 
 WAYS = ("implicit", "unrolled")
@@ -172,10 +174,55 @@ def test_a_counter_in_the_function_counts():
     assert count > 2
 
 
+def test_a_list_of_the_points_that_were_tried():
+    history = []
+
+    def found(p):
+        def f(x):
+            history.append(x)
+            return np.sum((x - p**2) ** 2)
+
+        return argmin(f, np.zeros(2))
+
+    for p in (2.0, 3.0):
+        np.testing.assert_allclose(jacobian(found)(p), 2 * p)
+        assert grad(grad(lambda p: found(p)[0]))(p) == pytest.approx(2.0)
+    assert len(history) > 4
+
+
+def test_a_complex_parameter():
+    def found(p, way):
+        return argmin(lambda x: (x - (p * p).real) ** 2, 0.0, derivative=way)
+
+    for way in WAYS:
+        assert grad(lambda p, way=way: found(p, way))(1 + 2j) == pytest.approx(2 + 4j)
+
+
 def test_inside_a_checkpoint():
     found = checkpoint(lambda p: argmin(lambda x: (x - p**2) ** 2, 0.0))
     assert grad(found)(3.0) == pytest.approx(6.0)
     assert grad(grad(found))(3.0) == pytest.approx(2.0)
+
+
+CHECKED = {
+    "free": lambda p: argmin(lambda x: np.sum(x**4) / 4 + x @ x - p @ x, np.zeros(2), tolerance=1e-12),
+    "a box": lambda p: argmin(
+        lambda x: np.sum(x**4) / 4 + x @ x - p @ x + x[0] * x[1],
+        np.zeros(2),
+        tolerance=1e-12,
+        constraint=Box(-1.0, np.array([0.1, 9.0]) * p[1]),
+    ),
+    "a game": lambda p: (lambda saddle: (saddle.x, saddle.y, saddle.value))(
+        minimax(lambda x, y: x**4 / 4 + x**2 - p[0] * x + x * y * p[1] - y * y * 3, 0.0, 0.0, tolerance=1e-12)
+    ),
+    "a root": lambda p: root(lambda q: (q[0] + np.sin(q[1]) * p[0], q[1] ** 3 - q[0] * p[1] - 2), (0.0, 1.0)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKED)
+def test_all_mixes_of_modes_against_values(name):
+    check_grads(CHECKED[name], (np.array([1.0, 2.0]),), order=2)
 
 
 # What has no derivative says so
@@ -221,6 +268,17 @@ def test_a_minimum_that_is_not_isolated_has_no_derivative():
     np.testing.assert_allclose(jacobian(found)(3.0), [0.5, 0.5], atol=1e-6)  # the least change, as descent makes it
     with pytest.raises(np.linalg.LinAlgError, match=r"argmin.*not isolated.*1e-6"):
         grad(lambda p: argmin(lambda x: (x[0] - p) ** 2, np.zeros(2))[1])(1.0)
+
+
+def test_a_start_at_a_maximum_has_no_derivative_as_a_minimum():
+    def found(p, start):
+        return argmin(lambda x: np.cos(x - p), start)
+
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"argmin.*a minimum has no negative curvature, so give another start"
+    ):
+        grad(lambda p: found(p, 0.0))(0.0)
+    assert grad(lambda p: found(p, 0.1))(0.0) == pytest.approx(1.0)
 
 
 def test_linear_equations_without_a_solution():

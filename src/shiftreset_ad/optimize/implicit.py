@@ -121,6 +121,12 @@ def solved_by_products(operator: str, product: Product, b: Primal, is_definite: 
     rounds = 10 * len(plain(b)) + 10
     if is_definite:
         found = conjugate_gradients(product, b, EXACT, rounds)
+        if not found.is_definite:
+            raise np.linalg.LinAlgError(
+                f"{operator}: the map is not positive definite: its curvature is negative in some direction. Without "
+                "definite=True, linear_solve takes any map; and a minimum has no negative curvature, so give another "
+                "start if the function was to be minimised"
+            )
         if found.error <= 10 * EXACT:
             return found.x
     found = gmres(product, b, EXACT, rounds)

@@ -20,10 +20,14 @@ ENDED = 1e-14  # the part of a product outside the basis that is rounding
 
 
 class Found(NamedTuple):
-    """A vector, and the length of its residual relative to the right-hand side."""
+    """A vector, and the length of its residual relative to the right-hand side.
+
+    Conjugate gradients are told that the map is definite, and notice where it has a negative curvature.
+    """
 
     x: Primal
     error: float
+    is_definite: bool = True
 
 
 def conjugate_gradients(product: Product, b: Primal, tolerance: float, rounds: int) -> Found:
@@ -34,19 +38,21 @@ def conjugate_gradients(product: Product, b: Primal, tolerance: float, rounds: i
         return Found(x, 0.0)
     residual = direction = b
     square = residual @ residual
+    is_definite = True
     for _ in range(rounds):
         if norm(residual) <= tolerance * size:
             break
         image = product(direction)
         curvature = direction @ image
         if not float(plain(curvature)) > 0.0:
+            is_definite = float(plain(curvature)) >= -ENDED * norm(direction) * norm(image)
             break
         step = square / curvature
         x = x + step * direction
         residual = residual - step * image
         square, before = residual @ residual, square
         direction = residual + (square / before) * direction
-    return Found(x, norm(b - product(x)) / size if size else 0.0)
+    return Found(x, norm(b - product(x)) / size if size else 0.0, is_definite)
 
 
 def gmres(product: Product, b: Primal, tolerance: float, rounds: int) -> Found:
@@ -83,9 +89,13 @@ def _with_least_residual(product: Product, b: Primal, enough: float, columns: in
         height = np.sqrt(image @ image) if rest else 0.0
         images.append([*parts, height])  # type: ignore[misc]
         rows = len(basis) + 1
+        is_last = not rest > ENDED * size or len(basis) == columns
+        if not is_last and len(basis) % (1 + len(basis) // 10):  # looking at the residual takes time, too
+            basis.append(image / height)
+            continue
         matrix = np.stack([np.stack([*column, *[0.0] * (rows - len(column))]) for column in images], axis=1)
         target = length * np.eye(rows)[0]
         weights = np.linalg.lstsq(matrix, target, rcond=None)[0]
-        if not rest > ENDED * size or len(basis) == columns or norm(target - matrix @ weights) <= enough:
+        if is_last or norm(target - matrix @ weights) <= enough:
             return weights @ vectors
         basis.append(image / height)

@@ -12,14 +12,15 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
-from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.rules.annotations import Primal
 
 
 class Parameters:
     """What some functions hold: the `numbers` that are being differentiated, and the plain `arrays`.
 
-    The way back needs the arrays as they were at the call, so it gives them again.
+    Numbers of derivatives that have finished stay as they are: the user may have collected them in a list. The way back
+    needs the arrays as they were at the call, so it gives them again.
     """
 
     __slots__ = ("_array_places", "_environment", "_number_places", "_operator", "arrays", "numbers")
@@ -28,7 +29,7 @@ class Parameters:
         self._operator = operator
         self._environment = Environment(roots)
         leaves = self._environment.leaves
-        self._number_places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number)]
+        self._number_places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number) and is_open(leaf)]
         self._array_places = [i for i, leaf in enumerate(leaves) if type(leaf) is ndarray]
         self.numbers = [leaves[i] for i in self._number_places]
         self.arrays = [leaves[i] for i in self._array_places]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.numbers.plain_arrays import same
 from shiftreset_ad.optimize.implicit import solution
 from shiftreset_ad.optimize.parameters import Parameters
 from shiftreset_ad.optimize.results import NotConvergedError, Result, require_converged
@@ -74,8 +75,9 @@ class Solutions:
         self._found: tuple[Any, Outcome] | None = None
 
     def with_arrays(self, arrays: Sequence[Any]) -> Solutions:
-        """The same with other plain arrays."""
-        return Solutions(self._task, self.parameters, arrays)
+        """The same with plain arrays as they were at the call."""
+        pairs = zip(self.parameters.arrays, arrays, strict=True)
+        return Solutions(self._task, self.parameters, [x if same(x, before) else before for x, before in pairs])
 
     def outcome(self, numbers: Any) -> Outcome:
         """What the solver finds for plain parameters. It runs once, as long as they are the same."""

@@ -62,7 +62,8 @@ class Structure:
         if self.is_vector:
             return tree
         rows = [np.reshape(x, (-1,)) for x in trees.Parts(tree).numbers]
-        return astype(rows[0] if len(rows) == 1 else np.concatenate(rows), self.dtype)
+        vector = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        return vector if dtype_of(vector) == self.dtype else astype(vector, self.dtype)
 
     def start(self, tree: Any) -> Primal:
         """The vector of a start, in memory of its own."""
@@ -80,7 +81,9 @@ class Structure:
                 numbers.append(x if dtype == self.dtype else astype(x, dtype))
             else:
                 x = vector[begin]
-                numbers.append(float(x) if is_float and not isinstance(x, Number) else astype(x, dtype))
+                if dtype != self.dtype:
+                    x = astype(x, dtype)
+                numbers.append(float(x) if is_float and not isinstance(x, Number) else x)
             begin = end
         return self._parts.with_numbers(numbers)
 
