@@ -263,4 +263,5 @@ def test_each_room_is_in_the_table():
         for name in found
         if "\ndef grad(" in (package / Path(*name.split("."))).with_suffix(".py").read_text()
     }
-    assert rooms == {room.path for room in ROOMS}
+    # The `grad` of this one is for a program that writes another: its examples are in tests/formulations/wang/staged.
+    assert rooms == {room.path for room in ROOMS} | {"wang.staged.numbers"}

@@ -22,6 +22,10 @@ By transformation of terms of the core language:
     source_meta             Fig. 10          the same, with shift and reset in the translator
     source_cps              Fig. 11          the same, with the translator in continuation-passing style
 
+By generation of code:
+
+    staged                  4                reverse mode with control flow, as pseudo-code, C++ and Python
+
 In all reverse modes the adjoint of a result that nobody uses is 0.0, as in the paper. If such a result has an infinite
 slope, such as sqrt at 0, the gradient is NaN; `shiftreset_ad.grad` gives zero there.
 """
