@@ -7,6 +7,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, grad, hvp, staged
+from tests.staging.in_turns import in_turns, stays_staged
 from tests.writing_programs import edit_distance, heat, log_determinant, random_program, smoothed_rows, total
 
 DIRECTION = np.cos(np.arange(12.0)).reshape(3, 4)
@@ -361,3 +362,37 @@ def test_a_constant_direction_is_not_written_to_zeros():
         assert np.allclose(product(x), hvp(f, (x,), (direction,)))
     assert "setitem" not in product.sources[-1]
     assert "zeros_like" not in product.sources[-1]
+
+
+def test_a_write_at_an_integer_of_the_arguments_with_a_derivative():
+    def f(u, i):
+        w = u * 1.0
+        w[i % 3] = u[0]
+        w[0] *= 2.0
+        return np.sum(w * w)
+
+    stays_staged(sr.grad(f), *[(np.array([0.5, -1.5, 2.0]), i) for i in (1, 1, 0, 2, 3)], ways=1)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_an_array_that_a_branch_hands_on_is_the_one_outside(first):
+    """A derivative knows them as two numbers: a write to one would not be seen in the other."""
+
+    def branch(u, n):
+        a = b = u * 3.0
+        if n > 1:
+            b = b * 2.0
+        a[0] = 7.0
+        return np.sum(a) + np.sum(b)
+
+    def loop(u, n):
+        a = b = u * 3.0
+        while n > 1:
+            b, n = a, n - 1
+        a[0] = 7.0
+        return np.sum(a) + np.sum(b)
+
+    u = np.array([0.5, -1.5])
+    for f in (branch, loop):
+        for operator in (sr.grad, sr.jacfwd, lambda f: f):
+            in_turns(operator(f), *[(u, n) for n in (first, first, 1, 2, 3)])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.stand_ins import ask, is_staged, staged_among
 from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
@@ -47,11 +48,12 @@ def names_each_position_once(index: Any) -> bool:
         return True
     if type(index) is tuple:
         return all(isinstance(part, BASIC) or _is_staged_integer(part) for part in index)
-    return _is_staged_integer(index) or ((isinstance(index, np.ndarray) or is_staged(index)) and index.dtype == bool)
+    is_array = isinstance(index, np.ndarray) or is_staged(index)
+    return _is_staged_integer(index) or (is_array and dtype_of(index).kind == "b")
 
 
 def _is_staged_integer(part: Any) -> bool:
-    return is_staged(part) and part.dtype.kind in "iu" and not part.shape
+    return is_staged(part) and dtype_of(part).kind in "iu" and not shape_of(part)
 
 
 def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any]:

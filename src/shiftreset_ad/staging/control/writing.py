@@ -172,7 +172,11 @@ def rounds_written(way: Any, bodies: Sequence[Body], state: list[Any], step_of: 
 
 
 def answered(trace: Trace, step: Control) -> list[Staged]:
-    """Add a step with blocks to the steps, carry it out, and return its answers."""
+    """Add a step with blocks to the steps, carry it out, and return its answers.
+
+    An answer may be an array from outside that a branch hands on. A derivative knows them as two numbers, so a write to
+    one would not be seen in the other. Therefore nobody may write to what any of the blocks hands on.
+    """
     trace.has_control = True
     step.errors = trace.reactions()
     step.answers = [trace.keep(unstaged(x)) for x in step.results[-1]]
@@ -183,8 +187,8 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
         if type(value) is ndarray and not value.flags.writeable:  # a constant, of which the function gives a copy
             trace.values[place] = value.copy("K")
     answers = [Staged(trace, place) for place in step.answers]
-    for answer in answers:
-        trace.protect(answer.inside, "is the answer of a loop or a branch")
+    for answer in [*answers, *[result for results in step.results for result in results]]:
+        trace.protect(unstaged(answer), "is the answer of a loop or a branch")
     return answers
 
 
