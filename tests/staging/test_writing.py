@@ -396,3 +396,13 @@ def test_an_array_that_a_branch_hands_on_is_the_one_outside(first):
     for f in (branch, loop):
         for operator in (sr.grad, sr.jacfwd, lambda f: f):
             in_turns(operator(f), *[(u, n) for n in (first, first, 1, 2, 3)])
+
+
+def test_what_was_overwritten_is_kept_as_an_element():
+    def f(x, u):
+        w = u * 1.0
+        w[0] = x
+        return w[0]
+
+    u = np.array([0.5, -1.5])
+    stays_staged(lambda x, u: hvp(f, (x, u), (1.5, u)), (2.0, u), (3.0, u), (4.0, u), ways=1)

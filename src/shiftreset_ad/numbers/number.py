@@ -172,7 +172,7 @@ def copied_part(array: Any, index: Any) -> Any:
     part = array.taken(index) if isinstance(array, Number) else array[index]
     if type(part) is np.ndarray:
         return part.copy() if part.base is not None else part
-    return np.copy(part) if is_staged(part) else part
+    return np.copy(part) if is_staged(part) and type(part.inside) is np.ndarray else part
 
 
 def with_levels_of(array: Any, *xs: Any) -> Any:

@@ -6,11 +6,13 @@ import linecache
 import random
 import re
 import signal
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from shiftreset_ad import StagingWarning, staged
 from tests.staging.programs.routes import ROUTES
 
 CALLS = (0, 0, 1, 1, 2, 0, 3, None, 0, 4, 1, 5, 5, 6, 7, 7)  # the points in turns; None is for a change of the world
+MODULE = "random_program"
 POINTS = 8
 SECONDS = 30
 RELATIVE = 1e-8
@@ -48,9 +51,9 @@ def loaded(text: str) -> dict[str, Any]:
     """The globals of a program, whose text is the source that is found for it."""
     filename = f"<program {next(_numbers)}>"
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
-    names: dict[str, Any] = {"__name__": "random_program"}
-    exec(compile(text, filename, "exec"), names)
-    return names
+    module = sys.modules[MODULE] = ModuleType(MODULE)  # the classes of a module that is not there are not the user's
+    exec(compile(text, filename, "exec"), vars(module))
+    return vars(module)
 
 
 def points(seed: int) -> list[tuple[float, Any, int]]:
