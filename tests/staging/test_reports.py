@@ -7,6 +7,7 @@ import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.staging import StagingWarning
+from tests.staging.native.natively import needs_native
 
 
 def helper(x):
@@ -49,3 +50,12 @@ def test_why_a_function_runs_as_it_is():
     text = g.report()
     assert text.startswith("staged(refused) runs as it is, as it asks whether")
     assert text.endswith("in refused\n    return x * 2 if (x > 0) is True else x")
+
+
+@needs_native
+def test_what_carries_out_the_steps():
+    of_floats, of_others = staged(f), staged(lambda x: x // 2.0)
+    of_floats(1.0)
+    of_others(1.0)
+    assert "\nway 1, 5 steps, as native code:\n" in of_floats.report()
+    assert "\nway 1, 1 step, by NumPy, with no native code (x // y has no native form):\n" in of_others.report()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shiftreset_ad.boundary.places import line_text
+from shiftreset_ad.staging.native.compiled import NONE
 from shiftreset_ad.staging.ways import Way
 
 
@@ -23,13 +24,19 @@ def _of_way(way: Way, number: int) -> str:
     steps: Counter[str] = Counter()
     for line, count in way.lines.items():
         steps["  on the way back" if line is None else line_text(line)] += count
-    lines = [f"way {number}, {counted(steps.total(), 'step')}:"]
+    lines = [f"way {number}, {counted(steps.total(), 'step')}, {_by(way)}:"]
     for text, count in steps.items():
         place, newline, code = text.partition("\n")
         lines.append(f"{place}: {counted(count, 'step')}{newline}{code}")
     for site in dict.fromkeys(way.sites):
         lines += ["  It holds as long as the answer is the same at", site]
     return "\n".join(lines)
+
+
+def _by(way: Way) -> str:
+    """What carries out the steps."""
+    reason = way.llvm.removeprefix(NONE)
+    return "as native code" if reason == way.llvm else f"by NumPy, with no native code ({reason})"
 
 
 def counted(count: int, what: str) -> str:

@@ -122,7 +122,8 @@ class StagedFunction(Generic[P, Y]):
         """What runs in steps, by the lines of the program, and what as it is, and why.
 
         A step counts at the line that has made it; steps that a derivative makes after its function has returned are
-        on the way back. For each way there are the questions that it asks: if an answer differs, another way is taken.
+        on the way back. For each way it says whether the steps are native code, and if not, why. There are the
+        questions that it asks, too: if an answer differs, another way is taken.
         """
         ways = [way for signature in list(self._signatures.values()) for way in signature.ways]
         return report(self._name, ways, self._problem)

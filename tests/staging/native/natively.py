@@ -12,7 +12,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.native.compiled import Native
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.python.generation import generated, is_same
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -21,11 +21,16 @@ needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine
 
 def native(f: Any, *args: Any) -> Native:
     """The native code of a function, as it is for these arguments."""
+    return native_and_steps(f, *args)[0]
+
+
+def native_and_steps(f: Any, *args: Any) -> tuple[Native, Any]:
+    """The native code of a function, as it is for these arguments, and its steps by NumPy."""
     trace = Trace()
     with np.errstate(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs, _ = trees.flatten(f(*[Staged(trace, trace.place_for(arg)) for arg in args]))
-    return Native(trace, outputs, Eliminated(trace, outputs))
+    return Native(trace, outputs, Eliminated(trace, outputs)), generated(trace, outputs)[0]
 
 
 def eagerly(f: Any, *args: Any) -> list[Any] | None:
@@ -55,5 +60,26 @@ def check(f: Any, *points: tuple[Any, ...], leaves: int = 0) -> Native:
             assert expected is not None, (args, found)
             assert all(map(same, found, expected)), (args, found, expected)
             assert len(found) == len(expected)
+    assert left == leaves
+    return code
+
+
+def check_control(f: Any, *points: tuple[Any, ...], leaves: int = 0) -> Native:
+    """That native code, made at the first point, has the bits of the steps at all points; it leaves at some of them.
+
+    The derivative of a loop adds in another order than that of the function without the loop, so the function itself
+    may differ by a rounding.
+    """
+    code, steps = native_and_steps(f, *points[0])
+    entry = code.entry()
+    left = 0
+    for args in points:
+        found = entry(*args)
+        left += found is None
+        if found is not None:
+            by_numpy, expected = steps(list(args)), trees.flatten(f(*args))[0]
+            assert all(map(same, found, by_numpy)), (args, found, by_numpy)
+            assert len(found) == len(by_numpy) == len(expected)
+            np.testing.assert_allclose(found, expected, rtol=1e-11)
     assert left == leaves
     return code

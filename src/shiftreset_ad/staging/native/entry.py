@@ -2,7 +2,7 @@
 
 It checks the types of its arguments, has the steps run, and makes a list of the answers. It returns the number of a
 question that has another answer. It returns None if its arguments have other types, if Python would raise an error in a
-step, or if NumPy would warn: then the NumPy steps tell.
+step, or if NumPy would warn: then the NumPy steps tell. It raises the error of a user who has interrupted it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, LEAVE, function, refuse
+from shiftreset_ad.staging.native import frames
+from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, refuse
 from shiftreset_ad.staging.native.machine import (
     DATA,
     DTYPE,
@@ -58,6 +59,9 @@ FUNCTIONS = {
     "Py_DecRef": "void (ptr)",
     "PyMem_RawMalloc": "ptr (i64)",
     "PyMem_RawFree": "void (ptr)",
+    "PyErr_CheckSignals": "i32 ()",
+    "PyEval_SaveThread": "ptr ()",
+    "PyEval_RestoreThread": "void (ptr)",
 }
 
 
@@ -189,6 +193,9 @@ def _entry(program: Program) -> Iterator[str]:
     yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
     yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
     yield from _returned("%number", is_large)
+    if program.looks:
+        yield "interrupted:"
+        yield from _returned("null", is_large)
     yield "leave:"
     yield "  call void @Py_IncRef(ptr @none)"
     yield from _returned("@none", is_large)
@@ -260,6 +267,8 @@ def _layout_checked(i: int, example: ndarray[Any, Any]) -> Iterator[str]:
 
 def _run(program: Program) -> Iterator[str]:
     """The lines that have the steps run, and look at the flags."""
+    if program.has_frames:
+        yield from frames.BEGIN
     if program.flags:
         yield f"  %noted = getelementptr i64, ptr %frame, i64 {FLAGS}"
         yield "  store i64 0, ptr %noted"
@@ -269,10 +278,17 @@ def _run(program: Program) -> Iterator[str]:
         yield "  store i32 %cleared, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
     yield "  %status = call i64 @run(ptr %frame, ptr %memory)"
+    if program.has_frames:
+        yield from frames.END_OF_ALL
     if program.flags:
         yield "  call void @note_flags(ptr %frame)"
         yield "  store i32 %before, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
+    if program.looks:
+        yield f"  %is_interrupted = icmp eq i64 %status, {INTERRUPTED}"
+        yield "  br i1 %is_interrupted, label %interrupted, label %finished"
+        yield "finished:"
+    if program.flags:
         yield "  %flags = load i32, ptr %noted"
         yield f"  %raised = and i32 %flags, {program.flags}"
         yield "  %is_quiet = icmp eq i32 %raised, 0"

@@ -9,16 +9,18 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.steps.values import Staged
+from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 DOUBLE, INTEGER, TRUTH, ARRAY = "double", "i64", "i1", "ptr"
-DONE, LEAVE, FIRST_QUESTION = 0, 1, 2  # what a function says to its caller; the last one and above: a question differs
+# What a function says to its caller; FIRST_QUESTION and above: a question differs.
+INTERRUPTED, DONE, LEAVE, FIRST_QUESTION = -1, 0, 1, 2
+ZEROS = {DOUBLE: "0.0", INTEGER: "0", TRUTH: "false", ARRAY: "null"}
 EXACT = 2**53  # up to here, each integer is a double
 LARGEST = 2**16  # elements of an array; of larger ones, NumPy's own time is nearly all
 
@@ -77,17 +79,24 @@ def function(head: str, lines: Iterable[str], options: str = "internal") -> str:
 class Code(ABC):
     """The lines of a function, and the values that are `known` in it, by their places.
 
-    The function leaves where Python would raise an error.
+    The function leaves where Python would raise an error. Values that differ from round to round, or from branch to
+    branch, are in variables in memory, which LLVM turns into registers. `variables` are the lines that make them.
     """
 
-    __slots__ = ("known", "leaves", "lines", "names", "used")
+    __slots__ = ("exits", "known", "leaves", "lines", "names", "used", "variables")
 
     def __init__(self, names: Iterator[int] | None = None) -> None:
         self.names = names or count(1)  # the numbers of names that are free
         self.lines: list[str] = []
+        self.variables: list[str] = []
+        self.exits: set[int] = set()  # statuses that the function returns from inside a block
         self.used: dict[str, None] = {}  # declarations and functions that the lines need, in the order of their use
         self.leaves = ""  # the name of the truth value whether a step so far would raise an error
         self.known: dict[int, Value] = {}
+
+    def types(self, x: Any) -> frozenset[type]:
+        """The types of Python's that an argument may have. All of them have the same form."""
+        return frozenset((type(unstaged(x)),))
 
     @abstractmethod
     def place(self, x: Staged) -> int:
@@ -106,6 +115,12 @@ class Code(ABC):
     def fresh(self) -> str:
         """A new name."""
         return f"%t{next(self.names)}"
+
+    def variable(self, form: str) -> str:
+        """The address of a new variable, which is zero at first."""
+        name = self.fresh()
+        self.variables += [f"  {name} = alloca {form}", f"  store {form} {ZEROS[form]}, ptr {name}"]
+        return name
 
     def use(self, text: str) -> None:
         """Note a declaration or a function that the lines need."""
@@ -147,6 +162,18 @@ class Code(ABC):
         """Note that no answer of the function counts if the condition holds."""
         self.leaves = self.new(f"or i1 {self.leaves}, {condition}") if self.leaves else condition
 
+    def leave_now(self) -> None:
+        """Leave here if a step would have raised an error."""
+        if self.leaves:
+            self.exit_if(self.leaves, LEAVE)
+            self.leaves = ""
+
+    def exit_if(self, condition: str, status: int) -> None:
+        """Return a status here if the condition holds."""
+        on = self.fresh()[1:]
+        self.exits.add(status)
+        self.lines += [f"  br i1 {condition}, label %exit{status - INTERRUPTED}, label %{on}", f"{on}:"]
+
     def ask(self, number: int, same: str) -> None:
         """Go on if the answer to a question is the same, and otherwise return the number of the question."""
         other, on = f"other{number}", f"on{number}"
@@ -160,3 +187,8 @@ class Code(ABC):
             self.lines.append(f"  ret i64 {self.new(f'select i1 {self.leaves}, i64 {LEAVE}, i64 {status}')}")
         else:
             self.lines.append(f"  ret i64 {status}")
+
+    def whole(self) -> list[str]:
+        """All lines of the function, when it has ended."""
+        exits = [(f"exit{status - INTERRUPTED}:", f"  ret i64 {status}") for status in sorted(self.exits)]
+        return [*self.variables, *self.lines, *chain(*exits)]

@@ -44,6 +44,9 @@ class Round(Code):
     def place(self, x: Staged) -> int:
         return self._outside.place(x)
 
+    def types(self, x: Any) -> frozenset[type]:
+        return self._outside.types(x)
+
     def value(self, x: Any) -> Value:
         if isinstance(x, ndarray) and x.shape:
             return self.element(id(x))

@@ -30,6 +30,7 @@ from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
+PYTHONS = {float, int, bool}
 Emit = Callable[[Code, tuple[Any, ...], Any], str]  # of the code, the arguments, and the answer that was recorded
 
 
@@ -40,6 +41,8 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any) -> None:
         refuse(f"{name_in_program(function)} {'writes' if step.writes else 'has options'}")
     if form is None:
         refuse(f"{name_in_program(function)} gives {described(answer)}")
+    if form == INTEGER and any(np.bool in code.types(arg) for arg in args):
+        refuse("it computes with NumPy's integers or booleans")
     if function in OPERATIONS:
         text = OPERATIONS[function](code, args, answer)
     elif isinstance(function, np.ufunc) and form == DOUBLE:
@@ -84,13 +87,18 @@ def _checked(code: Code, instruction: str, x: str, y: str, answer: Any) -> str:
 def _division(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     x, y = args
     divisor = code.double(y)
-    if type(answer) is float:  # Python raises an error
+    if _may_be_pythons(code, args, answer):  # Python raises an error
         if type(y) is Staged or not y:
             code.leave_if(code.new(f"fcmp ueq double {divisor}, {double(0.0)}"))
         if all(type(unstaged(arg)) is int for arg in args):  # Python divides the integers themselves
             _require_exact(code, x)
             _require_exact(code, y)
     return code.new(f"fdiv double {code.double(x)}, {divisor}")
+
+
+def _may_be_pythons(code: Code, args: tuple[Any, ...], answer: Any) -> bool:
+    """Whether an operator may work on Python's numbers alone."""
+    return type(answer) in (float, np.float64) and not any(PYTHONS.isdisjoint(code.types(arg)) for arg in args)
 
 
 def _require_exact(code: Code, x: Any) -> None:
@@ -105,12 +113,12 @@ def _require_exact(code: Code, x: Any) -> None:
 
 def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     x, y = args
-    if form_of(answer) != DOUBLE or any(isinstance(unstaged(arg), ndarray) for arg in args):
+    if form_of(answer) != DOUBLE or any(ndarray in code.types(arg) for arg in args):
         refuse("x ** y of arrays or integers has no native form")
     if type(answer) is float and all(type(unstaged(arg)) is int for arg in args):
         refuse("x ** y of integers has no native form")
     power = call_of_power(code, code.double(x), code.double(y))
-    if type(answer) is float:  # Python raises an error, or gives a complex number
+    if _may_be_pythons(code, args, answer):  # Python raises an error, or gives a complex number
         code.leave_if(code.new(f"fcmp uge double {_size(code, power)}, {double(np.inf)}"))
     return power
 
@@ -131,6 +139,10 @@ def _size_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
         return SIZE(code, args, answer)
     x, negative = code.integer(args[0]), _negative(code, args, answer)
     return code.new(f"select i1 {code.new(f'icmp slt i64 {x}, 0')}, i64 {negative}, i64 {x}")
+
+
+def _whole(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    return code.integer(args[0])
 
 
 def _of_double(emit: Callable[[Code, str], str]) -> Emit:
@@ -179,6 +191,10 @@ def _not(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     return code.new(f"xor i1 {code.truth(args[0])}, true") if form_of(answer) == TRUTH else refuse("~x of an integer")
 
 
+def _inverse(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    return refuse("~x of an integer") if bool in code.types(args[0]) else _not(code, args, answer)
+
+
 def _where(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     if len(args) != 3 or form_of(answer) != DOUBLE:
         refuse("numpy.where gives no float")
@@ -204,6 +220,7 @@ OPERATIONS: dict[Any, Emit] = {
     **dict.fromkeys((operator.truediv, np.divide), _division),
     **dict.fromkeys((operator.neg, np.negative), _negative),
     **dict.fromkeys((operator.pos, np.positive, float, np.float64), AS_IT_IS),
+    int: _whole,
     **dict.fromkeys((operator.abs, np.absolute, np.fabs), _size_of),
     operator.pow: _power,
     np.sqrt: _of_double(_root),
@@ -218,7 +235,8 @@ OPERATIONS: dict[Any, Emit] = {
     **dict.fromkeys((operator.and_, np.logical_and, np.bitwise_and), AND),
     **dict.fromkeys((operator.or_, np.logical_or, np.bitwise_or), OR),
     **dict.fromkeys((operator.xor, np.logical_xor, np.bitwise_xor), XOR),
-    **dict.fromkeys((operator.invert, np.logical_not, np.invert), _not),
+    operator.invert: _inverse,
+    **dict.fromkeys((np.logical_not, np.invert), _not),
     np.where: _where,
     np.isnan: _test(lambda code, x: code.new(f"fcmp uno double {x}, {x}")),
     np.isinf: _test(lambda code, x: code.new(f"fcmp oeq double {_size(code, x)}, {double(np.inf)}")),

@@ -7,7 +7,6 @@ that later functions need have a slot in the frame. A slot is used again when it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,9 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.arrays import emit as emit_of_arrays
 from shiftreset_ad.staging.native.arrays import is_move
+from shiftreset_ad.staging.native.control import LOOK, ControlCode
+from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
+from shiftreset_ad.staging.native.frames import SLOTS as SLOTS_OF_FRAMES
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
@@ -23,7 +25,6 @@ from shiftreset_ad.staging.native.llvm import (
     DOUBLE,
     INTEGER,
     TRUTH,
-    Code,
     Value,
     described,
     form_of,
@@ -32,9 +33,12 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.native.operations import ask, emit
+from shiftreset_ad.staging.native.types import Types
+from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
-from shiftreset_ad.staging.steps.blocks import own_arguments
+from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Control, Gather, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
@@ -68,41 +72,47 @@ class Program:
     steps ask for it, and native code leaves.
     """
 
-    __slots__ = ("constants", "flags", "inputs", "memory", "outputs", "questions", "slots", "text")
+    __slots__ = (
+        *("constants", "flags", "has_frames", "inputs", "looks", "memory", "outputs", "questions", "slots"),
+        "text",
+    )
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
-        if trace.has_control:
-            refuse("it has loops or branches that are written down")
         self.flags = 0
         self.questions: list[Step] = []
-        slots = _Slots(trace, left, outputs)
-        memory = Memory(trace, left, outputs)
         self.constants: list[ndarray[Any, Any]] = []
+        whole = _Whole(trace, left, outputs, self)
+        slots, memory = whole.slots, whole.memory
         parts = []
         done = 0
         for number, steps in enumerate(_parts_of(left.steps)):
-            part = _Part(number, left, slots, memory, self.constants)
+            part = _Part(number, whole)
             for step in steps:
-                self.flags |= flags_of(step, trace)
-                answer = trace.values[step.place]
-                part.add(step, answer, len(self.questions), done)
+                part.number_of_step = done
+                part.add(step)
                 done += 1
-                if step.is_question or step.open_ended:
-                    self.questions.append(asked(step, step.expected if step.is_question else known_of(answer)))
             part.finish(done - 1)
             parts.append(part)
+        if trace.has_control:
+            parts.append(_Part(len(parts), whole))
+            parts[-1].leave_if_nan(outputs)
+            parts[-1].finish(done)
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
-        self.outputs = [_output(x, left, slots, memory) for x in outputs]
+        self.outputs = [_output(x, left, slots, memory, whole.types) for x in outputs]
         arrays = [memory.address(left.place(x)).root for x in outputs if form_of(unstaged(x)) == ARRAY]
         if len(set(arrays)) < len(arrays):
             refuse("it returns arrays that share memory")
         self.memory = memory.size
         self.slots = slots.count
         used = dict.fromkeys(text for part in parts for text in part.used)
+        self.looks = LOOK in used
+        self.has_frames = any("@new_frame(" in line for part in parts for line in part.lines)
+        if self.has_frames:
+            used[FUNCTIONS_OF_FRAMES] = None
         functions = [
-            function(f"i64 @part{part.number}(ptr noalias %frame, ptr noalias %memory) noinline", part.lines)
+            function(f"i64 @part{part.number}(ptr noalias %frame, ptr noalias %memory) noinline", part.whole())
             for part in parts
         ]
         self.text = "\n".join(
@@ -110,10 +120,10 @@ class Program:
         )
 
 
-def flags_of(step: Step, trace: Trace) -> int:
+def flags_of(step: Step, trace: Trace, types: Types) -> int:
     """The flags by which NumPy would react to the errors of a step."""
-    values = [*map(unstaged, own_arguments(step)), trace.values[step.place]]
-    if not isinstance(step.function, np.ufunc) and not any(isinstance(x, np.generic | ndarray) for x in values):
+    found = types.at(step.place).union(*map(types.of, own_arguments(step)))
+    if not isinstance(step.function, np.ufunc) and not any(issubclass(kind, np.generic | ndarray) for kind in found):
         return 0
     reactions: Any = step.errors or trace.errors
     if "raise" in reactions.values():
@@ -122,8 +132,15 @@ def flags_of(step: Step, trace: Trace) -> int:
 
 
 def _parts_of(steps: list[Step]) -> Iterator[list[Step]]:
-    waiting = iter(steps)
-    while part := list(islice(waiting, STEPS_OF_A_PART)):
+    part: list[Step] = []
+    length = 0
+    for step in steps:
+        part.append(step)
+        length += sum(1 for _ in all_steps([step]))
+        if length >= STEPS_OF_A_PART:
+            yield part
+            part, length = [], 0
+    if part:
         yield part
 
 
@@ -131,7 +148,7 @@ def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
 
 
-def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory) -> Leaf:
+def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory, types: Types) -> Leaf:
     value = unstaged(x)
     if type(x) is not Staged or x._place in left.fixed:
         return refuse("it returns a constant array") if isinstance(value, ndarray) else Leaf(None, None, value)
@@ -147,7 +164,10 @@ def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory) -> Leaf:
         return Leaf(ndarray, None, example=value, offset=memory.block(root) + offset)
     if form_of(value) is None or isinstance(value, ndarray):
         refuse(f"it returns {described(value)}")
-    return Leaf(type(value), slots.of[place])
+    kind, *others = types.at(place)
+    if others:
+        refuse("it returns a number that may be Python's or NumPy's")
+    return Leaf(kind, slots.of[place])
 
 
 def _calls(parts: int) -> Iterator[str]:
@@ -166,12 +186,12 @@ class _Slots:
     """The slots of the frame: which place has which, and which are free."""
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.count = FLAGS + 1
+        self.count = FLAGS + 1 + SLOTS_OF_FRAMES
         self.of: dict[int, int] = {}
         self.last: dict[int, int] = {}  # the last part that needs a place
         self._free: list[int] = []
         for number, steps in enumerate(_parts_of(left.steps)):
-            for step in steps:
+            for step in all_steps(steps):
                 self.last.update(dict.fromkeys(left.operands(step), number))
         # An argument that is an array has its address in a slot, for its views, too.
         self.kept = set(left.places_in(outputs))
@@ -198,39 +218,94 @@ class _Slots:
         self._free.append(self.of.pop(place))
 
 
-class _Part(Code):
+class _Whole:
+    """What the functions of a program share."""
+
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], program: Program) -> None:
+        self.trace = trace
+        self.left = left
+        self.program = program
+        self.slots = _Slots(trace, left, outputs)
+        self.memory = Memory(trace, left, outputs)
+        self.types = Types(trace, left)
+        self.uses = Uses(trace, left, outputs)
+
+
+class _Part(ControlCode):
     """Some of the steps, as the code of a function."""
 
-    __slots__ = ("_constants", "_fusion", "_left", "_loaded", "_memory", "_slots", "number")
+    __slots__ = ("_constants", "_fusion", "_left", "_loaded", "_memory", "_slots", "_whole", "number", "number_of_step")
 
-    def __init__(
-        self, number: int, left: Eliminated, slots: _Slots, memory: Memory, constants: list[ndarray[Any, Any]]
-    ) -> None:
-        super().__init__()
+    def __init__(self, number: int, whole: _Whole) -> None:
+        super().__init__(whole.uses)
         self.number = number
+        self.number_of_step = 0  # counted from the first step of all; that of a step with blocks counts in them, too
         self._fusion = Fusion()
-        self._memory = memory
-        self._constants = constants
-        self._left = left
-        self._slots = slots
+        self._memory = whole.memory
+        self._constants = whole.program.constants
+        self._left = whole.left
+        self._slots = whole.slots
+        self._whole = whole
         self._loaded: set[int] = set()
 
-    def add(self, step: Step, answer: Any, question: int, number: int) -> None:
-        """Write the step with this number, counted from the first of all; a question with its own number."""
+    def add(self, step: Step) -> None:
+        trace, program = self._whole.trace, self._whole.program
+        if isinstance(step, Gather):
+            refuse("it gathers the values of rounds")
+        if isinstance(step, Control):
+            self.control(step)
+            return
+        program.flags |= flags_of(step, trace, self._whole.types)
+        answer = trace.values[step.place]
         args = tuple([self.argument(arg) for arg in step.args])
         if step.is_question:
-            ask(self, step, args, question)
+            ask(self, step, args, len(program.questions))
+            program.questions.append(asked(step, step.expected))
             return
         if any(form_of(unstaged(x)) == ARRAY for x in (*staged_in(args), *args, answer)):
-            self.add_of_arrays(step, args, answer, number)
+            self.add_of_arrays(step, args, answer, self.number_of_step)
         else:
             emit(self, step, args, answer)
-        if form_of(answer) != ARRAY and self._slots.is_needed_after(step.place, self.number):
-            slot = self._slots.take(step.place)
-            text, form = self.known[step.place]
+        if step.open_ended:
+            if len(self._whole.types.at(step.place)) > 1:
+                refuse(f"{name_in_program(step.function)} may give another type in another round")
+            program.questions.append(asked(step, known_of(answer)))
+        if form_of(answer) != ARRAY:
+            self.keep(step.place)
+
+    def keep(self, place: int) -> None:
+        if place in self.uses.elsewhere and self.uses.is_of_branch(place):
+            self.keep_in_variable(place)
+        if self._slots.is_needed_after(place, self.number):
+            text, form = self.known[place]
+            slot = self.slot(self._slots.of.get(place) or self._slots.take(place))
             if form == TRUTH:
                 text, form = self.new(f"zext i1 {text} to i64"), INTEGER
-            self.lines.append(f"  store {form} {text}, ptr {self.slot(slot)}")
+            self.lines.append(f"  store {form} {text}, ptr {slot}")
+
+    def value_at(self, place: int) -> Value:
+        if place not in self.known:
+            self.known[place] = self.load_at(place)
+        return self.known[place]
+
+    def form_at(self, place: int) -> str:
+        value = self._whole.trace.values[place]
+        if type(value) is list:  # of frames
+            return ARRAY
+        form = form_of(value)
+        return refuse(f"it computes with {described(value)}") if form is None or form == ARRAY else form
+
+    def types(self, x: Any) -> frozenset[type]:
+        return self._whole.types.of(x)
+
+    def leave_if_nan(self, outputs: list[Any]) -> None:
+        """Leave if an answer is NaN, as the steps by NumPy do."""
+        for x in outputs:
+            if form_of(unstaged(x)) == ARRAY or (type(x) is not Staged and has_nan(x)):
+                refuse("it has loops or branches, and returns an array or NaN")
+            if type(x) is Staged and form_of(x.inside) == DOUBLE:
+                text = self.double(self.argument(x))
+                self.leave_if(self.new(f"fcmp uno double {text}, {text}"))
 
     # Arrays
 
@@ -297,13 +372,15 @@ class _Part(Code):
         return self._left.place(x)
 
     def load(self, x: Staged) -> Value:
-        """A value that Python, or another part, has left in the frame."""
-        form = form_of(x.inside)
-        if form is None or form == ARRAY:
-            refuse(f"it computes with {described(x.inside)}")
-        place = self.place(x)
+        """A value that Python, another part, or another branch has left."""
+        return self.load_at(self.place(x))
+
+    def load_at(self, place: int) -> Value:
+        if (kept := self.kept(place)) is not None:
+            return kept
+        form = self.form_at(place)
         self._loaded.add(place)
-        text = self.new(f"load {DOUBLE if form == DOUBLE else INTEGER}, ptr {self.slot(self._slots.of[place])}")
+        text = self.new(f"load {INTEGER if form == TRUTH else form}, ptr {self.slot(self._slots.of[place])}")
         return Value(self.new(f"trunc i64 {text} to i1") if form == TRUTH else text, form)
 
     def slot(self, number: int) -> str:

@@ -1,0 +1,104 @@
+"""The types that a value may have, as they may differ from round to round: a float of Python's, and one of NumPy's.
+
+The bits are the same. But Python's division raises an error where NumPy's warns, and an answer has a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.llvm import DOUBLE, TRUTH, form_of
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather
+from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
+
+SAMPLES: dict[Any, Any] = {float: 1.0, np.float64: np.float64(1.0), bool: True, np.bool: np.True_, int: 1}
+ALL: dict[Any, Any] = {DOUBLE: {float, np.float64, ndarray}, TRUTH: {bool, np.bool, ndarray}}
+
+
+class Types:
+    """The types of the values of a trace, after elimination. They grow until no round adds another one."""
+
+    __slots__ = ("_found", "_has_grown", "_left", "_trace")
+
+    def __init__(self, trace: Trace, left: Eliminated) -> None:
+        self._trace = trace
+        self._left = left
+        self._found: dict[int, frozenset[type]] = {}  # those that are not the type of the recorded value alone
+        self._has_grown = trace.has_control
+        while self._has_grown:
+            self._has_grown = False
+            self._walk(left.steps)
+
+    def of(self, x: Any) -> frozenset[type]:
+        """The types that an argument may have."""
+        if type(x) is Staged and x._place not in self._left.fixed:
+            return self.at(self._left.place(x))
+        return frozenset((type(unstaged(x)),))
+
+    def at(self, place: int) -> frozenset[type]:
+        """The types that the value at a place may have."""
+        return self._found.get(place) or frozenset((type(self._trace.values[place]),))
+
+    def _walk(self, steps: list[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Fork):
+                for block in step.blocks:
+                    self._walk(block.steps)
+                for answer, *results in zip(step.answers, *step.results, strict=True):
+                    self._add(answer, *map(self.of, results))
+            elif isinstance(step, Control):
+                carried = list(zip(step.params, step.answers, step.args, step.results[-1], strict=True))
+                for param, _, arg, _ in carried:
+                    self._add(param, self.of(arg))
+                for block in step.blocks:
+                    self._walk(block.steps)
+                for param, answer, _, result in carried:
+                    self._add(param, self.of(result))
+                    self._add(answer, self.at(param))
+            elif not isinstance(step, Gather):
+                self._add(step.place, self._of_answer(step))
+
+    def _add(self, place: int, *found: Iterable[type]) -> None:
+        known = self._found.get(place, frozenset())
+        types = known.union(*found)
+        if types != known:
+            self._found[place] = types
+            self._has_grown = True
+
+    def _of_answer(self, step: Step) -> frozenset[type]:
+        """The types of an answer: those that the function gives for samples of the types of its arguments."""
+        answer = self._trace.values[step.place]
+        recorded = frozenset((type(answer),))
+        if form_of(answer) not in ALL or step.is_question:
+            return recorded
+        args = [*step.args, *step.kwargs.values()]
+        if all(self.of(x) == {type(x.inside)} for x in staged_in(args)):
+            return recorded
+        if step.kwargs or any(type(x) in (list, tuple, slice) for x in args):
+            return frozenset(ALL[form_of(answer)])
+        found = set(recorded)
+        with np.errstate(all="ignore"):
+            for samples in product(*map(self._samples, args)):
+                try:
+                    found.add(type(step.function(*samples)))
+                except Exception:
+                    return frozenset(ALL[form_of(answer)])
+        return frozenset(found)
+
+    def _samples(self, x: Any) -> list[Any]:
+        value = unstaged(x)
+        if type(x) is not Staged or form_of(value) not in ALL:
+            return [value]
+        return [
+            np.asarray(SAMPLES[type(value)] if type(value) is not ndarray else value)
+            if kind is ndarray
+            else SAMPLES[kind]
+            for kind in self.of(x)
+        ]
