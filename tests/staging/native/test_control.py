@@ -121,6 +121,12 @@ def test_chunks_of_any_length(monkeypatch):
         check_control(grad(grad(f)), *POINTS)
 
 
+def test_the_derivative_of_a_size_in_a_loop():
+    f = lambda x: while_loop(lambda y: abs(y) < 5.0, lambda y: y * 2.0 - abs(y - x) - 0.5, x)  # noqa: E731
+    for kind in (float, np.float64):
+        check_control(grad(grad(lambda x: f(x) * x)), *[(kind(x),) for x in (-1.5, 0.25, -0.125)])
+
+
 # Where native code leaves
 
 
