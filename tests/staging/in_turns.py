@@ -55,6 +55,30 @@ def in_turns(f: Callable[..., Any], *calls: Any) -> tuple[StagedFunction[..., An
     return g, reasons
 
 
+def beside_a_test(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A program that calls `f`, and has a test beside the call that is written down."""
+
+    def program(*args: Any) -> Any:
+        scale = 1.0
+        if np.sum(args[0]) > 1.25:
+            scale = 2.0
+        return f(*args), scale
+
+    return program
+
+
+def under_a_test(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A program that calls `f` if its first argument is positive, and otherwise returns the next argument."""
+
+    def program(flag: float, *args: Any) -> Any:
+        answer = args[0]
+        if flag > 0.0:
+            answer = f(*args)
+        return answer
+
+    return program
+
+
 def stays_staged(f: Callable[..., Any], *calls: Any, ways: int | None = None) -> None:
     """Require the answers of `f`, by steps."""
     g, reasons = in_turns(f, *calls)

@@ -8,7 +8,7 @@ import numpy as np
 import optree
 import pytest
 
-from tests.staging.in_turns import is_refused, stays_staged
+from tests.staging.in_turns import beside_a_test, is_refused, stays_staged, under_a_test
 
 
 class Node:
@@ -41,7 +41,10 @@ def by_type(node):
     ],
 )  # fmt: skip
 def test_values_that_are_equal_and_not_the_same(f, one, other):
-    stays_staged(f, *[(one,)] * 3, *[(other,)] * 3, (one,), (other,), ways=2)
+    calls = [*[(one,)] * 3, *[(other,)] * 3, (one,), (other,)]
+    stays_staged(f, *calls, ways=2)
+    stays_staged(lambda x, y: beside_a_test(lambda _: f(y))(x), *[(1.0, *call) for call in calls], ways=2)
+    stays_staged(lambda flag, x, y: under_a_test(lambda _: f(y))(flag, x), *[(-1.0, 1.0, *call) for call in calls])
 
 
 def test_metadata_that_changes():

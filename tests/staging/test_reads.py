@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
-from tests.staging.in_turns import is_refused, stays_staged
+from tests.staging.in_turns import beside_a_test, is_refused, outcome, require_same, stays_staged, under_a_test
 
 SCALE = 1.0
 TABLE: dict[str, Any] = {"a": 1.0}
@@ -41,9 +41,30 @@ def _as_before():
 
 
 def follows(f, change, *args):
-    """The steps of `f` are replayed until something changes, and then again."""
+    """The steps of `f` are replayed until something changes, and then again.
+
+    Programs with a test follow the change, too, where `f` is called beside the test and where it is called under it.
+    """
     args = args or (2.0,)
-    stays_staged(f, args, args, args, change, args, args, args, ways=1)
+    one, beside, under = staged(f), staged(beside_a_test(f)), staged(under_a_test(f))
+    calls = [(one, args), (beside, args), (under, (-1.0, *args))]
+    for _ in range(3):
+        require_answers(calls)
+    change()
+    calls.append((under, (1.0, *args)))
+    for _ in range(3):
+        require_answers(calls)
+    assert len(one.sources) == 1
+    assert beside.sources
+    assert under.sources
+
+
+def require_answers(calls):
+    for g, args in calls:
+        answer, reasons = outcome(g, args)
+        assert not reasons, reasons[0].message
+        expected, _ = outcome(g.__wrapped__, args)
+        require_same(answer, expected)
 
 
 # Names that are computed, namespaces, imports

@@ -13,7 +13,7 @@ import pytest
 
 from shiftreset_ad import cond, staged, while_loop
 from shiftreset_ad.staging import StagingWarning
-from tests.staging.in_turns import in_turns, is_refused, stays_staged
+from tests.staging.in_turns import beside_a_test, in_turns, is_refused, stays_staged, under_a_test
 
 X, START = np.array([1.0, 2.0]), np.array([1.0, 3.0])
 
@@ -74,7 +74,10 @@ def matched(x, flag):
 )
 def test_the_type_of_a_value(f):
     for x in (1.0, X, np.float64(2.0)):
-        stays_staged(f, *[(x, -1.0)] * 3, *[(x, 1.0)] * 3, (x, -1.0))
+        calls = [*[(x, -1.0)] * 3, *[(x, 1.0)] * 3, (x, -1.0)]
+        stays_staged(f, *calls)
+        stays_staged(beside_a_test(f), *calls)
+        in_turns(under_a_test(f), *[(flag, *call) for flag in (-1.0, 1.0, -1.0) for call in calls])
 
 
 def matched_by_sequence(x, flag):
@@ -120,7 +123,22 @@ def matched_by_abstract_class(x, flag):
 )
 def test_questions_that_steps_cannot_answer(f, reason):
     one, other = 1.5, -1.5
-    is_refused(f, reason, *[(one, other)] * 3, (one, one), (one, 1.0))
+    calls = [*[(one, other)] * 3, (one, one), (one, 1.0)]
+    is_refused(f, reason, *calls)
+    is_refused(beside_a_test(f), reason, *calls)
+    is_refused(under_a_test(f), reason, *[(flag, *call) for flag in (-1.0, 1.0, -1.0) for call in calls])
+
+
+def test_a_question_under_a_test_that_the_first_run_has_not_reached():
+    def f(x, y):
+        if x > 100.0:
+            y = y * 2.0 if y is x else y * 3.0
+        return x + y
+
+    g, reasons = in_turns(f, *[(1.0, 2.0)] * 3)
+    assert not reasons
+    assert "It holds as long as the answer is the same" in g.report()
+    is_refused(f, "by `is`", *[(1.0, 2.0)] * 3, (200.0, 2.0), (200.0, 200.0))
 
 
 def test_an_array_that_is_one_from_outside():

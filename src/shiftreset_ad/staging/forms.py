@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from shiftreset_ad.staging.front.refusals import Refusal
-from shiftreset_ad.staging.front.running import rewritten
+from shiftreset_ad.staging.front.running import original, rewritten
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.recording import recorded
@@ -27,7 +27,7 @@ def recorded_in_a_form(
 ) -> tuple[Way | None, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
-    The rewritten form has paths that the run as it is has not taken. So all that can be reached is guarded for it.
+    The rewritten form has paths that the run as it is has not taken. What it reads there is guarded, too.
     """
     found = recorded(f, call, expected, surroundings)
     as_it_is, of_reads, reason = found
@@ -38,15 +38,16 @@ def recorded_in_a_form(
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
 
-    def opened(trace: Trace) -> AbstractContextManager[None]:
+    def opened(trace: Trace, read: Callable[[Any], None]) -> AbstractContextManager[None]:
         asked.clear()
-        return Session(Writing(trace), refusals, asked).opened()
+        return Session(Writing(trace, read), refusals, asked).opened()
 
     while True:
         known = len(refusals)
-        way, guards, _ = recorded(form, call, expected, surroundings, opened)
+        way, guards, _ = recorded(form, call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
+            way.lines = {}
             if as_it_is is not None and of_reads is not None:
                 way.lines = as_it_is.lines
                 guards.add(of_reads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -38,13 +38,15 @@ def recorded(
     call: StagedCall,
     expected: Any,
     surroundings: Surroundings,
-    around: Callable[[Trace], AbstractContextManager[Any]] | None = None,
+    original: Callable[[Any], Any] = lambda x: x,
+    around: Callable[[Trace, Callable[[Any], None]], AbstractContextManager[Any]] = lambda trace, read: nullcontext(),
 ) -> tuple[Way | None, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
-    The function runs in the context `around` the trace, if there is one. Otherwise the run is watched.
+    A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
+    trace, which is given a function that notes what the context itself reads.
     """
-    trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings)
+    trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings, original)
     watch = Watch(reads, surroundings.users, trace)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
@@ -58,7 +60,7 @@ def recorded(
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt = partial(adopted, trace)
     try:
-        with watch.on() if around is None else around(trace):
+        with watch.on(), around(trace, reads.use):
             returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, None, f"{trace.refusal}{_at(watch)}"
@@ -73,7 +75,7 @@ def recorded(
         if agree(answer, expected, trace.has_control) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
         ):
-            return way, reads.all_guards() if around is None else Guards().add(surroundings.guards), None
+            return way, reads.all_guards(), None
         return None, None, DIFFERS
     except UnstageableError as error:
         return None, None, f"{trace.refusal or error}{_at(watch)}"

@@ -25,11 +25,17 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], No
     outer: Any = sys.gettrace()
     of_control = type(control).__module__
 
+    known: dict[tuple[int, int], Any] = {}  # what may be entered, by ids: to hash a piece of code takes time
+
     def entered(frame: FrameType, event: str, arg: Any) -> Any:
-        code, module = frame.f_code, frame.f_globals.get("__name__")
-        is_rewritten = any(x is running for x in code.co_consts)
-        if not is_rewritten and module != of_control and _is_of_the_user(module, code):
-            refuse(ENTERS.format(name=code.co_name))
+        code = frame.f_code
+        key = id(code), id(frame.f_globals)
+        if key not in known:
+            module = frame.f_globals.get("__name__")
+            is_rewritten = any(x is running for x in code.co_consts)
+            if not is_rewritten and module != of_control and _is_of_the_user(module, code):
+                refuse(ENTERS.format(name=code.co_name))
+            known[key] = code, frame.f_globals
         return None if outer is None else outer(frame, event, arg)
 
     sys.settrace(entered)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
@@ -20,11 +21,13 @@ from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 
-__all__ = ["called", "called_for_its_effect", "counted", "is_staged", "negated", "refusal_of", "rewritten"]
+__all__ = ["called", "called_for_its_effect", "counted", "is_staged", "negated", "original", "refusal_of", "rewritten"]
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 
 _codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
+_original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
+_originals: WeakKeyDictionary[FunctionType, FunctionType] = WeakKeyDictionary()
 
 
 def rewritten(f: Any) -> Any:
@@ -33,6 +36,14 @@ def rewritten(f: Any) -> Any:
     A derivative becomes the derivative of the rewritten function.
     """
     return _with(f, _form_of)
+
+
+def original(x: Any) -> Any:
+    """The function of which this is the rewritten form, or its code if this is code; anything else is itself."""
+    if type(x) is CodeType:
+        _, code = _original_codes.get(id(x), (x, x))
+        return code
+    return _originals.get(x, x) if type(x) is FunctionType else x
 
 
 def refusal_of(f: FunctionType) -> str | None:
@@ -108,6 +119,7 @@ def _form_of(f: FunctionType) -> FunctionType:
     found = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
     found.__kwdefaults__, found.__dict__, found.__qualname__ = f.__kwdefaults__, f.__dict__, f.__qualname__
     found.__doc__, found.__module__, found.__annotations__ = f.__doc__, f.__module__, f.__annotations__
+    _originals[found] = f
     return found
 
 
@@ -127,6 +139,7 @@ def _code_of(f: FunctionType) -> CodeType | str:
         found: CodeType | str
         try:
             found = rewritten_code(f, this)
+            _original_codes[id(found)] = found, f.__code__
         except RefusedError as error:
             found = f"{error}"  # the error itself would keep the variables of its callers
         _codes[key] = f.__code__, f.__globals__, found  # the first two are kept, so that no others get their ids

@@ -25,8 +25,10 @@ class Writing:
 
     error: type[Exception] = UnstageableError
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, read: Callable[[Any], None]) -> None:
+        """`read` is told of each thing whose values become part of the record: it may come from outside."""
         self._trace = trace
+        self._read = read
 
     def is_staged(self, x: Any) -> bool:
         value = _value(x)
@@ -50,6 +52,7 @@ class Writing:
         return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
 
     def items(self, items: Any) -> Callable[[Any], Any] | None:
+        self._read(items)
         if isinstance(items, list | tuple):
             if not items or len({self._likeness(item) for item in items}) > 1 or self._likeness(items[0]) is UNLIKE:
                 return None
@@ -66,10 +69,21 @@ class Writing:
         return self.type_of(x), shape_of(x), dtype_of(x)
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
-        return cond(self.truth(pred), Unwatched(true_fun), Unwatched(false_fun))
+        return cond(self.truth(pred), self._block(true_fun), self._block(false_fun))
 
     def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
-        return while_loop(Unwatched(lambda state: self.truth(cond_fun(state))), Unwatched(body_fun), init)
+        self._read(init)
+        return while_loop(self._block(lambda state: self.truth(cond_fun(state))), self._block(body_fun), init)
+
+    def _block(self, function: Callable[..., Any]) -> Unwatched:
+        """A function whose answer becomes part of the record."""
+
+        def carried_out(*args: Any) -> Any:
+            answer = function(*args)
+            self._read(answer)
+            return answer
+
+        return Unwatched(carried_out)
 
 
 class Unwatched:

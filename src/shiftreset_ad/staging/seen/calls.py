@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -18,8 +19,8 @@ from types import (
 from typing import Any, NoReturn
 
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.staging.seen.parts import CONTAINERS, is_made_by_python
-from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads, is_key
+from shiftreset_ad.staging.seen.parts import CONTAINERS, is_key, is_made_by_python, is_of_the_front
+from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads
 from shiftreset_ad.staging.seen.stack import IS_BELOW, NOTHING, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -44,6 +45,10 @@ class Calls:
     def look_at(self, callee: Any, args: list[Any], frame: FrameType) -> Answer:
         """Look at a call. An argument may be unknown, and then it may be several."""
         kind = type(callee)
+        if kind is partial and type(callee.func) is FunctionType and is_of_the_front(callee.func):
+            return self._of_the_front(callee.func, [*callee.args, *args], frame)
+        if kind is FunctionType and is_of_the_front(callee):
+            return self._of_the_front(callee, args, frame)
         if kind is FunctionType:
             return self._of_function(callee, args)
         if kind is MethodType:
@@ -85,7 +90,7 @@ class Calls:
         return Unknown((), True)
 
     def _of_function(self, function: FunctionType, args: list[Any]) -> Answer:
-        code = function.__code__
+        code, function = function.__code__, self._reads.original(function)
         if function is os.getenv:
             self._reads.use(os.environ)
         if self._reads.is_users(function):
@@ -96,6 +101,26 @@ class Calls:
         if function.__module__ == "inspect" and function.__name__ in ("currentframe", "stack"):
             self._refuse("it looks at the frames of the program")
         return self._hands_over(args), code
+
+    def _of_the_front(self, function: FunctionType, args: list[Any], frame: FrameType) -> Answer:
+        """What rewritten code calls reads what the code as it was would read."""
+        name = function.__name__
+        if name in ("called", "called_for_its_effect", "counted"):
+            self._looks_up(args[0])
+        elif name == "_given_rewritten":
+            self.look_at(args[0], args[1:], frame)
+        elif name == "items":
+            self._reads.structure(args[1])
+            return Unknown([args[1]], True), None
+        return Unknown(args, True), function.__code__
+
+    def _looks_up(self, callee: Any) -> None:
+        """A function is looked up that is going to be called, and that stands for other functions."""
+        kind = type(callee)
+        if is_made_by_python(kind) and self._reads.is_users(kind):
+            self._reads.whole_class(kind)
+        elif not issubclass(kind, FunctionType | BuiltinFunctionType | MethodType | type):
+            self._reads.use(callee)
 
     def _of_class(self, kind: Any, args: list[Any], frame: FrameType) -> Answer:
         if kind is type and len(args) == 1:

@@ -18,8 +18,8 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.calls import Calls
-from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, is_made_by_python
-from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads, is_key
+from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, is_key, is_made_by_python
+from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads
 from shiftreset_ad.staging.seen.stack import NOTHING, Instruction, Stack, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 

@@ -12,6 +12,7 @@ from array import array as compact_array
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from enum import Enum
 from functools import cache
 from operator import attrgetter, itemgetter, methodcaller
 from types import (
@@ -35,6 +36,7 @@ NOT_THERE = object()
 CACHE = type(cache(lambda: None))
 PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
+KEYS = {str, int, bool, float, bytes, type(None), type}
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array, *VIEWS)
@@ -45,6 +47,7 @@ HARMLESS = (
     *(type(threading.Lock()), type(threading.RLock()), type(...), type(NotImplemented), type(np.sum)),
 )
 OURS = __name__.partition(".")[0]
+FRONT = f"{OURS}.staging.front."
 FOUNDATIONS = {OURS, "numpy", "scipy", "greenlet", "optree", *sys.stdlib_module_names} - {"__main__"}
 
 
@@ -68,6 +71,11 @@ def state_of(x: Any) -> Callable[[], Any] | None:
 def is_made_by_python(kind: type) -> bool:
     """Whether a class was made by a statement, so that an object may get another class of this kind."""
     return bool(kind.__flags__ & 1 << 9)
+
+
+def is_of_the_front(x: FunctionType | type) -> bool:
+    """Whether a function or a class is a part of the front end, which rewritten code calls."""
+    return isinstance(x.__module__, str) and x.__module__.startswith(FRONT)
 
 
 def makings_of(function: FunctionType) -> tuple[Any, ...]:
@@ -156,6 +164,18 @@ def item_of(holder: Any, key: Any) -> Any:
         return holder[key]
     except (KeyError, IndexError):
         return NOT_THERE
+
+
+def is_key(key: Any) -> bool:
+    """Whether a key of a dictionary is found without any code of the user's."""
+    kind = type(key)
+    return all(map(is_key, key)) if kind is tuple else kind in KEYS or isinstance(key, Enum | np.dtype)
+
+
+def is_place(key: Any, array: Any) -> bool:
+    """Whether an index selects one element of an array."""
+    parts = key if type(key) is tuple else (key,)
+    return len(parts) == array.ndim and all(type(part) is int for part in parts) and not array.dtype.hasobject
 
 
 def are_same_states(now: Any, before: Any) -> bool:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterator
-from enum import Enum
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
 from types import (
@@ -35,8 +34,11 @@ from shiftreset_ad.staging.seen.parts import (
     NOT_THERE,
     PLAIN,
     attributes_of,
+    is_key,
     is_made_by_python,
+    is_of_the_front,
     is_opaque,
+    is_place,
     parts_of,
     state_of,
 )
@@ -48,7 +50,6 @@ from shiftreset_ad.staging.steps.values import Staged
 WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
 MANY = 64  # elements
 WITH_PLACES = (list, tuple)
-KEYS = {str, int, bool, float, bytes, type(None), type}
 FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, type(np.sum))
 OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
 
@@ -56,8 +57,10 @@ OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
 class Reads:
     """What a run has read from outside, as `surroundings` has found it before the run."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, original: Callable[[Any], Any]) -> None:
+        """`original` gives the function of which a function is a rewritten form, and the same for its code."""
         self.guards = Guards()
+        self.original = original
         self.codes: set[CodeType] = set()  # the code of the user's functions that have run
         self._surroundings = surroundings
         self._is_of_users = surroundings.users.has
@@ -108,6 +111,7 @@ class Reads:
 
     def called(self, function: FunctionType) -> None:
         """A function of the user's is called: its code, its defaults, and what it closes over."""
+        function = self.original(function)
         if self.is_outside(function):
             self.guards.function(function)
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -140,6 +144,8 @@ class Reads:
             return Unknown((), x.may_be_staged), None
         if kind is Staged:
             return Unknown((), True), None
+        if is_of_the_front(kind):
+            return getattr(x, name), None
         if issubclass(kind, ModuleType):
             return self._of_module(x, name)
         if kind is FunctionType and name == "__globals__":
@@ -331,6 +337,7 @@ class Reads:
         self._use(x, set())
 
     def _use(self, x: Any, met: set[int]) -> None:
+        x = self.original(x)
         kind = type(x)
         if kind in PLAIN or kind is Staged or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:
             return
@@ -347,7 +354,7 @@ class Reads:
             self._handed[id(x)] = x, name
             if kind is CACHE:
                 self._handed[id(x.__wrapped__)] = x.__wrapped__, name
-        elif kind is not FunctionType or self._is_new(x):
+        elif not is_of_the_front(kind) and (kind is not FunctionType or self._is_new(x)):
             for part in _inside(x):
                 self._use(part, met)
 
@@ -373,18 +380,6 @@ def _inside(x: Any) -> Iterator[Any]:
     elif issubclass(kind, partial):
         yield from (x.func, x.args, x.keywords)
     yield from (attributes_of(x) or {}).values()
-
-
-def is_key(key: Any) -> bool:
-    """Whether a key of a dictionary is found without any code of the user's."""
-    kind = type(key)
-    return all(map(is_key, key)) if kind is tuple else kind in KEYS or isinstance(key, Enum | np.dtype)
-
-
-def is_place(key: Any, array: Any) -> bool:
-    """Whether an index selects one element of an array."""
-    parts = key if type(key) is tuple else (key,)
-    return len(parts) == array.ndim and all(type(part) is int for part in parts) and not array.dtype.hasobject
 
 
 def item_or(read: Any) -> Any:

@@ -98,10 +98,11 @@ def handlers_of(code: CodeType) -> list[Handler]:
 class Stack:
     """The stack of a frame before the instruction that comes next."""
 
-    __slots__ = ("_code", "_instruction", "_offset", "_pushed", "_returned", "_values", "raised")
+    __slots__ = ("_code", "_instruction", "_instructions", "_offset", "_pushed", "_returned", "_values", "raised")
 
     def __init__(self, code: CodeType) -> None:
         self._code = code
+        self._instructions = instructions_of(code)
         self._values: list[Any] = []
         self._instruction: Instruction | None = None
         self._offset = 0
@@ -111,12 +112,11 @@ class Stack:
 
     def at(self, offset: int) -> Instruction | None:
         """The instruction that comes next, with the stack as it is before it. None if it is known already."""
-        instructions = instructions_of(self._code)
-        instruction, before = instructions[offset], self._instruction
+        instruction, before = self._instructions[offset], self._instruction
         if before is instruction and offset > self._offset:
             return None  # the event of its prefix has come before
         if before is not None and not (self.raised and self._unwind(offset)):
-            self._carry_out(before, instruction, jumped=instruction is not instructions.get(before.following))
+            self._carry_out(before, instruction, jumped=instruction is not self._instructions.get(before.following))
         self.raised = False
         self._instruction, self._offset, self._pushed = instruction, offset, None
         self._returned = []
@@ -138,9 +138,9 @@ class Stack:
 
     def next_goes_to_call(self, count: int) -> bool:
         """Whether the first of the next `count` values goes to a call as it is, as the first argument."""
-        instructions, instruction = instructions_of(self._code), self._instruction
+        instruction = self._instruction
         while instruction is not None:
-            instruction = instructions.get(instruction.following)
+            instruction = self._instructions.get(instruction.following)
             if instruction is None or not instruction.name.startswith(TO_CALL):
                 return False
             if instruction.name == "CALL":

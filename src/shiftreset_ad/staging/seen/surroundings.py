@@ -37,6 +37,7 @@ from shiftreset_ad.staging.seen.parts import (
     CONTAINERS,
     FOUNDATIONS,
     NOT_THERE,
+    OURS,
     PLAIN,
     attributes_of,
     content_of_slot,
@@ -115,6 +116,8 @@ class Users:
         package = package_of(module)
         if package in self._packages:
             return True
+        if package == OURS:  # also a method that Python has made, of a dataclass, which has no file
+            return False
         known = sys.modules.get(module) if isinstance(module, str) else None
         if filename is None and isinstance(known, ModuleType):
             filename = vars(known).get("__file__")

@@ -69,7 +69,7 @@ class Watch:
             is_users = self._users.has(frame.f_globals.get("__name__"), code.co_filename)
             known = self._codes[id(code)] = code, is_users
             if is_users:
-                self._reads.codes.add(code)
+                self._reads.codes.add(self._reads.original(code))
             elif f"{frame.f_globals.get('__name__')}.{code.co_name}".startswith(WORKERS):
                 self._refuse("it computes in several threads or processes")
         if not known[1]:
