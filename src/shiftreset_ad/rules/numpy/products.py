@@ -17,7 +17,8 @@ from shiftreset_ad.rules.numpy.shapes import inverse_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, restated, structured
 
 OF_NUMPY = frozenset((np.ndarray,))
-EINSUM: Any = sys.modules["numpy._core.multiarray"].c_einsum  # what `np.einsum` of plain arrays calls
+# What `np.einsum` calls for plain arrays. It is private, so a NumPy without it has `np.einsum` itself.
+EINSUM: Any = getattr(sys.modules.get("numpy._core.multiarray"), "c_einsum", np.einsum)
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
