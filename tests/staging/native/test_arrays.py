@@ -9,7 +9,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, staged
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.indexing import scatter
-from shiftreset_ad.staging.native import memory, program
+from shiftreset_ad.staging.native import memory, slots
 from shiftreset_ad.staging.native.compiled import _is_same
 from shiftreset_ad.staging.native.llvm import LARGEST, NoNativeFormError
 from tests.staging.native.natively import native, needs_native
@@ -113,7 +113,7 @@ def test_other_steps(name):
 @pytest.mark.parametrize("name", [*ELEMENTWISE, *OTHERS])
 @pytest.mark.parametrize("length", [1, 2])
 def test_in_many_parts(monkeypatch, name, length):
-    monkeypatch.setattr(program, "STEPS_OF_A_PART", length)
+    monkeypatch.setattr(slots, "STEPS_OF_A_PART", length)
     check(*(ELEMENTWISE | OTHERS)[name])
 
 

@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from shiftreset_ad import cond, fori_loop, grad, hvp, jvp, staged, while_loop
-from shiftreset_ad.staging.native import control, frames
+from shiftreset_ad import cond, fori_loop, grad, hvp, jvp, staged, value_and_grad, while_loop
+from shiftreset_ad.staging.native import control, frames, slots
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
-from tests.staging.native.natively import check_control, eagerly, native, native_and_steps, needs_native
+from tests.staging.native.natively import check_control, native, native_and_steps, needs_native
 
 pytestmark = needs_native
 
@@ -50,10 +50,8 @@ def of_two_kinds(x):
 
 
 @pytest.mark.parametrize("f", [newton, bisection, nested, of_two_kinds])
-@pytest.mark.parametrize("operator", [lambda f: lambda x: f(x) * 1.0, grad, lambda f: grad(grad(f))])
+@pytest.mark.parametrize("operator", [lambda f: f, grad, lambda f: grad(grad(f))])
 def test_a_loop_has_the_bits_of_the_function(f, operator):
-    if f is of_two_kinds and operator is not grad:
-        f = lambda x: 1.0 * of_two_kinds(np.float64(1.0) * x)  # noqa: E731
     code = check_control(operator(f), *POINTS)
     assert "br i1" in code.text
 
@@ -70,19 +68,19 @@ def test_a_fork_in_every_derivative():
 
 def test_many_rounds_take_chunks_of_memory():
     f = grad(total)
-    code = check_control(f, (2.0, 10), (2.0, 0), (2.0, 1), (3.0, 1000), (2.5, 100_000))
+    code = check_control(f, (2.0, 10), (2.0, 0), (2.0, 1), (3.0, 1000), (2.5, 20_000))
     assert "call ptr @new_chunk" in code.text
 
 
 def test_memory_is_given_back():
     f = grad(total)
-    entry, bad = native(f, 2.0, 10).entry(), native(lambda x: grad(total)(x, 200_000) / x, 2.0).entry()
+    entry, bad = native(f, 2.0, 10).entry(), native(lambda x, n: grad(total)(x, n) / x, 2.0, 10).entry()
     resident()
 
     def use():
         for _ in range(20):
             entry(2.0, 200_000)
-            bad(0.0)
+            bad(0.0, 200_000)
 
     use()
     before = resident()
@@ -173,10 +171,32 @@ def test_integers_that_grow_too_long():
     check_control(f, (3.0, 5), (30.0, 7), (50.0, 1), (2.0, -3), leaves=1)
 
 
-def test_the_type_of_an_answer_must_be_known():
-    with pytest.raises(NoNativeFormError, match="may be Python's or NumPy's"):
-        native(lambda x: while_loop(lambda y: y > 1.0, np.sqrt, x), 2.0)
-    assert eagerly(of_two_kinds, 0.5) == [0.5]
+# Answers of Python's type or of NumPy's
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_two_kinds,
+        lambda x: value_and_grad(of_two_kinds)(x),
+        lambda x: jvp(of_two_kinds, (x,), (1.5,)),
+        lambda x: cond(x > 2.0, lambda: np.sqrt(x), lambda: -x) * 3,
+        lambda x: while_loop(lambda y: y > 1.0, lambda y: cond(y > 2.0, lambda: np.sqrt(y), lambda: y * 0.25), x),
+        lambda x: while_loop(lambda s: s[0] > 1.0, lambda s: (s[0] * 0.5, s[0] > np.tanh(s[0])), (x, True))[1],
+        lambda x: cond(x > 2.0, lambda: (x, np.sin(x)), lambda: (np.cos(x), x)),
+        lambda x: [while_loop(lambda y: y > x, np.sin, while_loop(lambda y: y > 1.0, lambda y: y - 1.0, x)), x],
+    ],
+)
+@pytest.mark.parametrize("length", [1, 250])
+def test_answers_have_the_type_of_the_rounds(monkeypatch, f, length):
+    monkeypatch.setattr(slots, "STEPS_OF_A_PART", length)
+    for kind in (float, np.float64):
+        check_control(f, *[(kind(x),) for x in (2.5, 0.5, 1.0, 17.0, 1.5)])
+
+
+def test_an_array_without_axes_is_no_answer():
+    with pytest.raises(NoNativeFormError, match="it returns an array"):
+        native(lambda x: while_loop(lambda y: y > 1.0, lambda y: np.where(y > 2.0, y * 0.5, 0.5), x), 2.5)
 
 
 def test_a_logical_not_of_a_boolean_of_two_kinds():

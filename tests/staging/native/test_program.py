@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import StagingWarning, grad, staged
-from shiftreset_ad.staging.native import program
+from shiftreset_ad.staging.native import slots
 from tests.staging.native.natively import check, native, needs_native
 
 pytestmark = needs_native
@@ -24,7 +24,7 @@ def logistic(rounds, rate=3.6):
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 1000])
 def test_parts_of_any_length(monkeypatch, length):
-    monkeypatch.setattr(program, "STEPS_OF_A_PART", length)
+    monkeypatch.setattr(slots, "STEPS_OF_A_PART", length)
 
     def f(x, n):
         y = np.sin(x) * x
@@ -41,10 +41,10 @@ def test_parts_of_any_length(monkeypatch, length):
 
 
 def test_slots_are_used_again(monkeypatch):
-    monkeypatch.setattr(program, "STEPS_OF_A_PART", 4)
+    monkeypatch.setattr(slots, "STEPS_OF_A_PART", 4)
     code = check(logistic(200), (0.3,), (0.2,))
-    slots = {line.split()[-1] for line in code.text.splitlines() if "getelementptr i64, ptr %frame" in line}
-    assert len(slots) < 10
+    used = {line.split()[-1] for line in code.text.splitlines() if "getelementptr i64, ptr %frame" in line}
+    assert len(used) < 10
 
 
 def test_time_is_in_proportion():

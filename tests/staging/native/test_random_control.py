@@ -16,7 +16,9 @@ from tests.staging.native.natively import native_and_steps, needs_native, same
 pytestmark = needs_native
 
 OPERATORS = {
-    "itself": lambda f: lambda x, n: f(x, n) * np.float64(1.0),
+    "itself": lambda f: f,
+    "value and grad": sr.value_and_grad,
+    "jvp": lambda f: lambda x, n: sr.jvp(lambda x: f(x, n), (x,), (0.5,)),
     "grad": sr.grad,
     "grad of grad": lambda f: sr.grad(sr.grad(f)),
     "hvp": lambda f: lambda x, n: sr.hvp(lambda x: f(x, n), (x,), (0.75,)),

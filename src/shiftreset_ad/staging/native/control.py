@@ -26,6 +26,7 @@ from shiftreset_ad.staging.native.llvm import (
     form_of,
     refuse,
 )
+from shiftreset_ad.staging.native.tags import Tag, is_numpys, tag_at
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
@@ -47,13 +48,13 @@ define internal i64 @look(ptr %frame) noinline cold {
 class ControlCode(Code):
     """The code of a function with loops and branches."""
 
-    __slots__ = ("_done", "_frames", "_kept", "uses")
+    __slots__ = ("_done", "_kept", "tagged", "uses")
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: Uses, tagged: set[int]) -> None:
         super().__init__()
         self.uses = uses
+        self.tagged = tagged
         self._kept: dict[int, Value] = {}  # variables of values that were made in a branch, and are used elsewhere
-        self._frames: list[str] = []  # of the rounds around
         self._done = ""  # the variable that counts the steps since the last look
 
     @abstractmethod
@@ -96,6 +97,8 @@ class ControlCode(Code):
         return values
 
     def _in_form(self, x: Any, form: str) -> Value:
+        if type(x) is Tag:
+            return Value(self.tag(x.of), TRUTH)
         texts = {DOUBLE: self.double, INTEGER: self.integer, TRUTH: self.truth}
         if form_of(unstaged(x)) != form:
             refuse(f"a loop or a branch has {described(unstaged(x))} for a value of another type")
@@ -110,9 +113,23 @@ class ControlCode(Code):
             self.known[place] = Value(self.new(f"load {form}, ptr {name}"), form)
 
     def _answered(self, step: Control, variables: list[Value]) -> None:
-        self._get(step.answers, variables)
-        for place in step.answers:
+        answers = self._with_places_of_tags(step.answers, step.params or step.answers)
+        self._get(answers, variables)
+        for place in answers:
             self.keep(place)
+
+    def tag(self, x: Any) -> str:
+        """Whether an argument is a number of NumPy's."""
+        kind, *others = self.types(x)
+        return self.value_at(tag_at(self.place(x))).text if others else f"{int(is_numpys(kind))}"
+
+    def _with_tags(self, places: list[int], values: Sequence[Any]) -> list[Any]:
+        """The values, and the tags of those at these places that have one."""
+        return [*values, *[Tag(x) for place, x in zip(places, values, strict=True) if place in self.tagged]]
+
+    def _with_places_of_tags(self, places: list[int], of: list[int]) -> list[int]:
+        """These places, and those of their tags, for the values at the places `of` that have one."""
+        return [*places, *[tag_at(place) for place, key in zip(places, of, strict=True) if key in self.tagged]]
 
     def _goto(self, label: str) -> None:
         """End the lines before a label, and begin those behind it."""
@@ -139,13 +156,14 @@ class ControlCode(Code):
     # A branch
 
     def _fork(self, step: Fork) -> None:
-        variables = [self._variable_like(result) for result in step.results[0]]
+        branches = [self._with_tags(step.answers, results) for results in step.results]
+        variables = [self._variable_like(result) for result in branches[0]]
         yes, no, end = self._labels("yes", "no", "end")
         self.lines.append(f"  br i1 {self.truth(step.predicate)}, label %{yes}, label %{no}")
-        for label, block, results in zip((yes, no), step.blocks, step.results, strict=True):
+        for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
-                self._set(variables, self._block(block, results, step.results[0]))
+                self._set(variables, self._block(block, results, branches[0]))
             self.lines.append(f"  br label %{end}")
         self.lines.append(f"{end}:")
         self._answered(step, variables)
@@ -168,11 +186,11 @@ class ControlCode(Code):
         again, round_, end = self._labels("test", "round", "end")
         self._goto(again)
         with self._inside():
-            self._get(step.params, variables)
+            self._get(self._with_places_of_tags(step.params, step.params), variables)
             (goes_on,) = self._block(test, [step.goes_on], [step.goes_on])
             self.lines += [f"  br i1 {self._truth(goes_on)}, label %{round_}, label %{end}", f"{round_}:"]
             with self._releasing(step, body):
-                results = self._block(body, step.results[-1], step.args)
+                results = self._results(step, body)
             if keeps:
                 self._append(step, body, last)
             self._set(variables, results)
@@ -186,10 +204,15 @@ class ControlCode(Code):
         self._answered(step, variables)
 
     def _carried(self, step: Control) -> list[Value]:
-        values = [self._in_form(arg, form_of_number(arg)) for arg in step.args]
+        values = [self._in_form(arg, form_of_number(arg)) for arg in self._with_tags(step.params, step.args)]
         variables = [Value(self.variable(form), form) for _, form in values]
         self._set(variables, values)
         return variables
+
+    def _results(self, step: Control, body: Block) -> list[Value]:
+        """What a round carries into the next one."""
+        results, args = (self._with_tags(step.params, values) for values in (step.results[-1], step.args))
+        return self._block(body, results, args)
 
     def _truth(self, x: Value) -> str:
         if x.form == DOUBLE:
@@ -211,12 +234,13 @@ class ControlCode(Code):
         is_over = self.new(f"icmp eq ptr {frame}, {head}")
         self.lines += [f"  br i1 {is_over}, label %{end}, label %{round_}", f"{round_}:"]
         with self._inside():
-            self._get(step.params, variables)
+            self._get(self._with_places_of_tags(step.params, step.params), variables)
             slots = self.uses.slots.get(step.rounds, {})
             for place in self.uses.loads.get(body.origin, []):
                 self.known[place] = self._from_slot(frame, slots[place], self.form_at(place))
+                self.known.pop(tag_at(place), None)
             with self._releasing(step, body):
-                results = self._block(body, step.results[-1], step.args)
+                results = self._results(step, body)
             self._store(step, body, frame)
             self._set(variables, results)
             self.lines.append(f"  store ptr {self._load_link(frame, link)}, ptr {at}")
@@ -305,7 +329,7 @@ class ControlCode(Code):
 
 def form_of_number(x: Any) -> str:
     """The form of a number that a loop carries or a branch answers."""
-    form = form_of(unstaged(x))
+    form = TRUTH if type(x) is Tag else form_of(unstaged(x))
     if form is None or form == ARRAY:
         refuse(f"a loop or a branch has {described(unstaged(x))}")
     return form

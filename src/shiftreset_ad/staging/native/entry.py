@@ -28,7 +28,8 @@ from shiftreset_ad.staging.native.machine import (
     STRIDES,
     Linked,
 )
-from shiftreset_ad.staging.native.program import FLAGS, Leaf, Program
+from shiftreset_ad.staging.native.program import Leaf, Program
+from shiftreset_ad.staging.native.slots import FLAGS
 
 NAME = "entry"
 MOST_ON_THE_STACK = 4096  # slots of a frame
@@ -307,12 +308,32 @@ def _given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
     elif leaf.kind is ndarray:
         yield from _array(i, leaf)
     else:
-        yield f"  %from{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
-        yield from MADE[leaf.kind](i)
+        yield from _number(i, leaf)
     yield f"  %item{i} = getelementptr ptr, ptr %items, i64 {i}"
     yield f"  store ptr %y{i}, ptr %item{i}"
     yield f"  %is_made{i} = icmp ne ptr %y{i}, null"
     yield f"  br i1 %is_made{i}, label %give{i + 1}, label %no_number"
+
+
+def _number(i: int, leaf: Leaf) -> Iterator[str]:
+    """A number. A tag says whether it is one of NumPy's."""
+    if leaf.tag is None:
+        yield f"  %from{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
+        yield from MADE[leaf.kind](f"{i}")
+        return
+    yield f"  %of_tag{i} = getelementptr i64, ptr %frame, i64 {leaf.tag}"
+    yield f"  %tag{i} = load i64, ptr %of_tag{i}"
+    yield f"  %is_numpys{i} = icmp ne i64 %tag{i}, 0"
+    yield f"  br i1 %is_numpys{i}, label %numpys{i}, label %pythons{i}"
+    for name, kind in (("numpys", NUMPYS[leaf.kind]), ("pythons", leaf.kind)):
+        yield f"{name}{i}:"
+        yield f"  %from{i}_{name} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
+        yield from MADE[kind](f"{i}_{name}")
+        yield f"  br label %made{i}_{name}"
+        yield f"made{i}_{name}:"
+        yield f"  br label %made{i}"
+    yield f"made{i}:"
+    yield f"  %y{i} = phi ptr [%y{i}_numpys, %made{i}_numpys], [%y{i}_pythons, %made{i}_pythons]"
 
 
 def _array(i: int, leaf: Leaf) -> Iterator[str]:
@@ -333,12 +354,12 @@ def _array(i: int, leaf: Leaf) -> Iterator[str]:
     yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %data{i}_out, ptr %from{i}, i64 {x.nbytes}, i1 false)"
 
 
-def _float(i: int) -> Iterator[str]:
+def _float(i: str) -> Iterator[str]:
     yield f"  %r{i} = load double, ptr %from{i}"
     yield f"  %y{i} = call ptr @PyFloat_FromDouble(double %r{i})"
 
 
-def _float64(i: int) -> Iterator[str]:
+def _float64(i: str) -> Iterator[str]:
     yield f"  %r{i} = load i64, ptr %from{i}"
     yield f"  %y{i} = call ptr @PyType_GenericAlloc(ptr @float64_type, i64 0)"
     yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
@@ -348,13 +369,13 @@ def _float64(i: int) -> Iterator[str]:
     yield f"  store i64 %r{i}, ptr %to{i}"
 
 
-def _int(i: int) -> Iterator[str]:
+def _int(i: str) -> Iterator[str]:
     yield f"  %r{i} = load i64, ptr %from{i}"
     yield f"  %y{i} = call ptr @PyLong_FromLongLong(i64 %r{i})"
 
 
-def _truth(true: str, false: str) -> Callable[[int], Iterator[str]]:
-    def lines(i: int) -> Iterator[str]:
+def _truth(true: str, false: str) -> Callable[[str], Iterator[str]]:
+    def lines(i: str) -> Iterator[str]:
         yield f"  %r{i} = load i64, ptr %from{i}"
         yield f"  %is_true{i} = icmp ne i64 %r{i}, 0"
         yield f"  %y{i} = select i1 %is_true{i}, ptr @{true}, ptr @{false}"
@@ -363,10 +384,11 @@ def _truth(true: str, false: str) -> Callable[[int], Iterator[str]]:
     return lines
 
 
-MADE: dict[Any, Callable[[int], Iterator[str]]] = {
+MADE: dict[Any, Callable[[str], Iterator[str]]] = {
     float: _float,
     np.float64: _float64,
     int: _int,
     bool: _truth("true", "false"),
     np.bool: _truth("numpy_true", "numpy_false"),
 }
+NUMPYS: dict[Any, Any] = {float: np.float64, bool: np.bool}

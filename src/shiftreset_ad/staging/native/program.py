@@ -16,7 +16,6 @@ from shiftreset_ad.staging.native.arrays import emit as emit_of_arrays
 from shiftreset_ad.staging.native.arrays import is_move
 from shiftreset_ad.staging.native.control import LOOK, ControlCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
-from shiftreset_ad.staging.native.frames import SLOTS as SLOTS_OF_FRAMES
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
@@ -33,18 +32,18 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.native.operations import ask, emit
+from shiftreset_ad.staging.native.slots import Slots, parts_of
+from shiftreset_ad.staging.native.tags import is_numpys, tag_at, tagged
 from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Gather, all_steps, own_arguments
+from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
-STEPS_OF_A_PART = 250  # about 500 instructions
-FLAGS = 0  # the slot with the machine's flags that were noted
 INVALID, DIVIDE, OVER, UNDER = 1, 4, 8, 16  # the machine's flags, as x86 has them
 FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
 
@@ -52,7 +51,8 @@ FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
 class Leaf(NamedTuple):
     """A value that Python gives or gets: its type, and its slot; or a constant. An answer that is an array has no slot.
 
-    `example` is the array that was recorded, and `offset` says where in the memory the array lies.
+    `example` is the array that was recorded, and `offset` says where in the memory the array lies. If there is a slot
+    with a `tag`, the value is of this type or of another one.
     """
 
     kind: Any
@@ -60,6 +60,7 @@ class Leaf(NamedTuple):
     constant: Any = None
     example: Any = None
     offset: int = 0
+    tag: int | None = None
 
 
 class Program:
@@ -87,7 +88,7 @@ class Program:
         slots, memory = whole.slots, whole.memory
         parts = []
         done = 0
-        for number, steps in enumerate(_parts_of(left.steps)):
+        for number, steps in enumerate(parts_of(left.steps)):
             part = _Part(number, whole)
             for step in steps:
                 part.number_of_step = done
@@ -131,24 +132,11 @@ def flags_of(step: Step, trace: Trace, types: Types) -> int:
     return sum(flag for name, flag in FLAG_OF.items() if reactions[name] != "ignore")
 
 
-def _parts_of(steps: list[Step]) -> Iterator[list[Step]]:
-    part: list[Step] = []
-    length = 0
-    for step in steps:
-        part.append(step)
-        length += sum(1 for _ in all_steps([step]))
-        if length >= STEPS_OF_A_PART:
-            yield part
-            part, length = [], 0
-    if part:
-        yield part
-
-
 def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
 
 
-def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory, types: Types) -> Leaf:
+def _output(x: Any, left: Eliminated, slots: Slots, memory: Memory, types: Types) -> Leaf:
     value = unstaged(x)
     if type(x) is not Staged or x._place in left.fixed:
         return refuse("it returns a constant array") if isinstance(value, ndarray) else Leaf(None, None, value)
@@ -164,10 +152,11 @@ def _output(x: Any, left: Eliminated, slots: _Slots, memory: Memory, types: Type
         return Leaf(ndarray, None, example=value, offset=memory.block(root) + offset)
     if form_of(value) is None or isinstance(value, ndarray):
         refuse(f"it returns {described(value)}")
-    kind, *others = types.at(place)
-    if others:
+    tag = slots.of.get(tag_at(place))
+    if tag is None and len(types.at(place)) > 1:
         refuse("it returns a number that may be Python's or NumPy's")
-    return Leaf(kind, slots.of[place])
+    kind = next(kind for kind in types.at(place) if tag is None or not is_numpys(kind))
+    return Leaf(kind, slots.of[place], tag=tag)
 
 
 def _calls(parts: int) -> Iterator[str]:
@@ -182,42 +171,6 @@ def _calls(parts: int) -> Iterator[str]:
     yield f"  ret i64 {DONE}"
 
 
-class _Slots:
-    """The slots of the frame: which place has which, and which are free."""
-
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.count = FLAGS + 1 + SLOTS_OF_FRAMES
-        self.of: dict[int, int] = {}
-        self.last: dict[int, int] = {}  # the last part that needs a place
-        self._free: list[int] = []
-        for number, steps in enumerate(_parts_of(left.steps)):
-            for step in all_steps(steps):
-                self.last.update(dict.fromkeys(left.operands(step), number))
-        # An argument that is an array has its address in a slot, for its views, too.
-        self.kept = set(left.places_in(outputs))
-        for place in range(trace.inputs):
-            if place in self.last or place in self.kept:
-                self.kept.add(place)
-                self.take(place)
-
-    def take(self, place: int) -> int:
-        """A slot for the value at a place."""
-        if self._free:
-            slot = self._free.pop()
-        else:
-            slot, self.count = self.count, self.count + 1
-        self.of[place] = slot
-        return slot
-
-    def is_needed_after(self, place: int, part: int) -> bool:
-        """Whether the outputs, or a part after this one, need a place."""
-        return place in self.kept or self.last.get(place, -1) > part
-
-    def free(self, place: int) -> None:
-        """Let another value have the slot of a place."""
-        self._free.append(self.of.pop(place))
-
-
 class _Whole:
     """What the functions of a program share."""
 
@@ -225,10 +178,11 @@ class _Whole:
         self.trace = trace
         self.left = left
         self.program = program
-        self.slots = _Slots(trace, left, outputs)
+        self.slots = Slots(trace, left, outputs)
         self.memory = Memory(trace, left, outputs)
         self.types = Types(trace, left)
         self.uses = Uses(trace, left, outputs)
+        self.tagged = tagged(left, self.types, outputs)
 
 
 class _Part(ControlCode):
@@ -237,7 +191,7 @@ class _Part(ControlCode):
     __slots__ = ("_constants", "_fusion", "_left", "_loaded", "_memory", "_slots", "_whole", "number", "number_of_step")
 
     def __init__(self, number: int, whole: _Whole) -> None:
-        super().__init__(whole.uses)
+        super().__init__(whole.uses, whole.tagged)
         self.number = number
         self.number_of_step = 0  # counted from the first step of all; that of a step with blocks counts in them, too
         self._fusion = Fusion()
@@ -270,15 +224,26 @@ class _Part(ControlCode):
             if len(self._whole.types.at(step.place)) > 1:
                 refuse(f"{name_in_program(step.function)} may give another type in another round")
             program.questions.append(asked(step, known_of(answer)))
+        if step.place in self.tagged:
+            self.add_tag(step.place, args)
         if form_of(answer) != ARRAY:
             self.keep(step.place)
 
+    def add_tag(self, place: int, args: tuple[Any, ...]) -> None:
+        """Whether one of the arguments is NumPy's."""
+        tag = "false"
+        for arg in args:
+            tag = self.new(f"or i1 {tag}, {self.tag(arg)}")
+        self.known[tag_at(place)] = Value(tag, TRUTH)
+        self.keep(tag_at(place))
+
     def keep(self, place: int) -> None:
-        if place in self.uses.elsewhere and self.uses.is_of_branch(place):
+        of = max(place, tag_at(place))
+        if of in self.uses.elsewhere and self.uses.is_of_branch(of):
             self.keep_in_variable(place)
         if self._slots.is_needed_after(place, self.number):
             text, form = self.known[place]
-            slot = self.slot(self._slots.of.get(place) or self._slots.take(place))
+            slot = self.slot(self._slots.take(place))
             if form == TRUTH:
                 text, form = self.new(f"zext i1 {text} to i64"), INTEGER
             self.lines.append(f"  store {form} {text}, ptr {slot}")
@@ -289,6 +254,8 @@ class _Part(ControlCode):
         return self.known[place]
 
     def form_at(self, place: int) -> str:
+        if place < 0:
+            return TRUTH
         value = self._whole.trace.values[place]
         if type(value) is list:  # of frames
             return ARRAY
@@ -379,6 +346,8 @@ class _Part(ControlCode):
         if (kept := self.kept(place)) is not None:
             return kept
         form = self.form_at(place)
+        if place not in self._slots.of:
+            refuse("it returns a number of a visited round that may be Python's or NumPy's")
         self._loaded.add(place)
         text = self.new(f"load {INTEGER if form == TRUTH else form}, ptr {self.slot(self._slots.of[place])}")
         return Value(self.new(f"trunc i64 {text} to i1") if form == TRUTH else text, form)

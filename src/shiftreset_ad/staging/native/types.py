@@ -102,3 +102,15 @@ class Types:
             else SAMPLES[kind]
             for kind in self.of(x)
         ]
+
+    def is_numpys_by_one(self, step: Step) -> bool:
+        """Whether an answer is a number of NumPy's if, and only if, one of the arguments is."""
+        with np.errstate(all="ignore"):
+            for args in product(*map(self._samples, step.args)):
+                try:
+                    answer = step.function(*args, **step.kwargs)
+                except Exception:
+                    return False
+                if isinstance(answer, np.generic) != any(isinstance(x, np.generic) for x in args):
+                    return False
+        return True

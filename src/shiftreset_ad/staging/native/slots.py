@@ -1,0 +1,66 @@
+"""The slots of the frame that the functions of a program share: which place has which, and which are free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shiftreset_ad.staging.native import frames
+from shiftreset_ad.staging.native.tags import tag_at
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import all_steps
+from shiftreset_ad.staging.steps.trace import Step, Trace
+
+STEPS_OF_A_PART = 250  # about 500 instructions
+FLAGS = 0  # the slot with the machine's flags that were noted
+
+
+def parts_of(steps: list[Step]) -> Iterator[list[Step]]:
+    """The steps of each function. A step with blocks is in one function."""
+    part: list[Step] = []
+    length = 0
+    for step in steps:
+        part.append(step)
+        length += sum(1 for _ in all_steps([step]))
+        if length >= STEPS_OF_A_PART:
+            yield part
+            part, length = [], 0
+    if part:
+        yield part
+
+
+class Slots:
+    """The slots of a frame, for the values and the tags that later functions need."""
+
+    __slots__ = ("_free", "_kept", "_last", "count", "of")
+
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+        self.count = FLAGS + 1 + frames.SLOTS
+        self.of: dict[int, int] = {}
+        self._last: dict[int, int] = {}  # the last part that needs a place
+        self._free: list[int] = []
+        for number, steps in enumerate(parts_of(left.steps)):
+            for step in all_steps(steps):
+                self._last.update(dict.fromkeys(left.operands(step), number))
+        # An argument that is an array has its address in a slot, for its views, too.
+        self._kept = set(left.places_in(outputs))
+        for place in range(trace.inputs):
+            if place in self._last or place in self._kept:
+                self._kept.add(place)
+                self.take(place)
+
+    def take(self, place: int) -> int:
+        """A slot for the value at a place, which it may have already."""
+        if place not in self.of:
+            self.of[place] = self._free.pop() if self._free else self.count
+            self.count = max(self.count, self.of[place] + 1)
+        return self.of[place]
+
+    def is_needed_after(self, place: int, part: int) -> bool:
+        """Whether the outputs, or a part after this one, need a place."""
+        place = max(place, tag_at(place))
+        return place in self._kept or self._last.get(place, -1) > part
+
+    def free(self, place: int) -> None:
+        """Let another value have the slot of a place."""
+        self._free.append(self.of.pop(place))

@@ -1,0 +1,62 @@
+"""Tags tell at run time whether an answer is Python's number or NumPy's, if this may differ from call to call.
+
+The tag of a value has the place -1 - p, if p is the place of the value. It is carried through loops and branches beside
+the value. The arithmetic of Python's numbers and NumPy's gives a number of NumPy's if one of them is NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.types import Types
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, all_steps
+
+EITHER = (frozenset((float, np.float64)), frozenset((bool, np.bool)))
+
+
+class Tag:
+    """The tag of an argument, in place of a value."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+
+def tag_at(place: int) -> int:
+    """The place of the tag of a value; or the place of the value, if this is the place of a tag."""
+    return -1 - place
+
+
+def is_numpys(kind: type) -> bool:
+    """Whether a type is one of NumPy's."""
+    return issubclass(kind, np.generic | ndarray)
+
+
+def tagged(left: Eliminated, types: Types, outputs: list[Any]) -> set[int]:
+    """The places whose values need a tag: outputs of either type, and the values that they are made of."""
+    sources: dict[int, list[int]] = {}
+    made_otherwise = set()
+    for step in all_steps(left.steps):
+        if isinstance(step, Fork):
+            for answer, *results in zip(step.answers, *step.results, strict=True):
+                sources[answer] = [*left.places_in(results)]
+        elif isinstance(step, Control):
+            for param, answer, *given in zip(step.params, step.answers, step.args, step.results[-1], strict=True):
+                sources[param], sources[answer] = [*left.places_in(given)], [param]
+        elif not isinstance(step, Gather) and len(types.at(step.place)) > 1:
+            sources[step.place] = [*left.places_in(step.args)]
+            if not types.is_numpys_by_one(step):
+                made_otherwise.add(step.place)
+    found: set[int] = set()
+    waiting = [place for place in left.places_in(outputs) if types.at(place) in EITHER]
+    while waiting:
+        place = waiting.pop()
+        if place not in found and len(types.at(place)) > 1:
+            found.add(place)
+            waiting += sources[place]
+    return set() if found & made_otherwise or any(types.at(place) not in EITHER for place in found) else found
