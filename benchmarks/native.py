@@ -22,6 +22,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 from cases import network, rosenbrock
+from native_loops import KERNELS, loop_in_c
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -93,10 +94,10 @@ PROGRAMS: dict[str, tuple[Callable[[float], Any], float]] = {
 }
 
 
-def of(f: Callable[[Any], Any], x: Any) -> tuple[Native, Any, str]:
+def of(f: Callable[..., Any], *args: Any) -> tuple[Native, Any, str]:
     """The native code of a function, its steps by NumPy, and their source."""
     trace = Trace(LONGEST_NATIVE)
-    outputs = [f(Staged(trace, trace.place_for(x)))]  # type: ignore[arg-type]
+    outputs = [f(*[Staged(trace, trace.place_for(x)) for x in args])]  # type: ignore[arg-type]
     native = Native(trace, outputs, Eliminated(trace, outputs))
     return native, *generated(trace, outputs)[:2]
 
@@ -125,15 +126,15 @@ def in_c(source: str) -> str:
     )
 
 
-def by_gcc(source: str, folder: Path) -> tuple[Any, float]:
-    """The function in C++ of an argument and a number of repeats; the seconds that the compiler took."""
+def by_gcc(program: str, folder: Path, *counts: Any) -> tuple[Any, float]:
+    """The function in C++ of an argument, and of numbers of rounds and repeats; the seconds that the compiler took."""
     path = folder / f"program{time.perf_counter_ns()}.cpp"
-    path.write_text(in_c(source))
+    path.write_text(program)
     start = time.perf_counter()
     subprocess.run(["g++", *FLAGS, "-o", str(path.with_suffix(".so")), str(path)], check=True)
     seconds = time.perf_counter() - start
     run = ctypes.CDLL(str(path.with_suffix(".so"))).run
-    run.restype, run.argtypes = ctypes.c_double, (ctypes.c_double, ctypes.c_long)
+    run.restype, run.argtypes = ctypes.c_double, (ctypes.c_double, *counts, ctypes.c_long)
     return run, seconds
 
 
@@ -143,13 +144,34 @@ def against_gcc(folder: Path) -> Table:
     )
     for name, (f, x) in PROGRAMS.items():
         native, steps, source = of(f, x)
-        entry, (run, _) = native.entry(), by_gcc(source, folder)
+        entry, (run, _) = native.entry(), by_gcc(in_c(source), folder)
         assert math.isclose(run(x, 1), f(x), rel_tol=1e-12), name
         programs = {"steps": lambda s=steps, x=x: s([x]), "native": lambda e=entry, x=x: e(x)}
         times = best_of(25, programs | {"g++": lambda r=run, x=x: r(x, REPEATS)})
         times["g++"] /= REPEATS
         figures = [f"{times[kind] * 1e6:.3g}" for kind in ("steps", "native", "g++")]
         table.add_row(name, *figures, f"{times['native'] / times['g++']:.2f}", f"{entry(x) == steps([x])}")
+    return table
+
+
+def loops_against_gcc(folder: Path) -> Table:
+    """Loops with a tape; the C++ is written by hand, and its repeats are divided by their number."""
+    table = Table(
+        "gradient", "steps by NumPy, us", "native, with its call", "g++", "native to g++", "bits of the steps"
+    )
+    for name, kernel in KERNELS.items():
+        f, x, rounds = sr.grad(kernel.f), kernel.x, kernel.rounds
+        native, steps, _ = of(f, x, rounds)
+        entry, (run, _) = native.entry(), by_gcc(loop_in_c(kernel), folder, ctypes.c_long)
+        repeats = max(1, 20_000 // (rounds + 1))
+        assert math.isclose(run(x, rounds, 1), f(x, rounds), rel_tol=1e-9), name
+        programs = {"native": lambda e=entry, x=x, n=rounds: e(x, n)}
+        times = best_of(25, programs | {"g++": lambda r=run, x=x, n=rounds, many=repeats: r(x, n, many)})
+        times |= best_of(2, {"steps": lambda s=steps, x=x, n=rounds: s([x, n])})
+        times["g++"] /= repeats
+        figures = [f"{times[kind] * 1e6:.3g}" for kind in ("steps", "native", "g++")]
+        is_same = entry(x, rounds) == steps([x, rounds])
+        table.add_row(name, *figures, f"{times['native'] / times['g++']:.2f}", f"{is_same}")
     return table
 
 
@@ -218,7 +240,7 @@ def compiling(folder: Path) -> Table:
             start = time.perf_counter()
             entry = native.entry()
             times.append(time.perf_counter() - start)
-        gcc = f"{by_gcc(generated(trace, outputs)[1], folder)[1] * 1e3:.0f}" if rounds <= 1000 else ""
+        gcc = f"{by_gcc(in_c(generated(trace, outputs)[1]), folder)[1] * 1e3:.0f}" if rounds <= 1000 else ""
         run = best_of(3, {"native": lambda e=entry: e(0.3)})["native"]
         shown = (text, times[0], min(times[1:]))
         table.add_row(
@@ -236,5 +258,7 @@ if __name__ == "__main__":
         raise SystemExit("g++ is needed")
     with tempfile.TemporaryDirectory() as made:
         of(lambda x: x, 1.0)[0].entry()  # LLVM starts
-        for show in (lambda: against_gcc(Path(made)), with_arrays, calls, lambda: compiling(Path(made))):
-            Console(width=120).print(show())
+        for show in (against_gcc, loops_against_gcc):
+            Console(width=120).print(show(Path(made)))
+        for show_more in (with_arrays, calls, lambda: compiling(Path(made))):
+            Console(width=120).print(show_more())
