@@ -1,6 +1,7 @@
 """Plain Python is rewritten by its syntax tree, so that tests of staged values become branches and loops.
 
 *   `source`: the tree of a function, proved to be what runs. `names`, `liveness`: what a block binds, reads and leaves.
+    `private`: the whole names of variables that are private to a class.
 *   `comparisons`, `jumps`: rewriting that is done first. `rewriting`: tests, loops and calls. `facts`: what these tell
     one another.
 *   `running`: what rewritten code calls. `sites`: a test takes over when it is staged; `blocks` are its functions, on

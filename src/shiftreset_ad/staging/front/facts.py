@@ -13,12 +13,16 @@ GOES_ON, CONTINUES, BREAKS, RETURNS = range(4)  # the values of a loop's flag; a
 
 @dataclass
 class Facts:
-    """Of a jump: the `flag` of its loop, or RESULT, and the `code` for the flag. Of a test: why it `must_ask`."""
+    """Of a jump: the `flag` of its loop, or RESULT, and the `code` for the flag. Of a test: why it `must_ask`.
+
+    Of a definition: the `variable` that it binds, if this has another name.
+    """
 
     flag: str | None = None
     code: int = GOES_ON
     rounds: str | None = None
     must_ask: str | None = None
+    variable: str | None = None
     answers: bool = False
     live_after: frozenset[str] = frozenset()
     live_at_head: frozenset[str] = frozenset()

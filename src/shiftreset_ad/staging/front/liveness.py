@@ -68,7 +68,7 @@ def _before_one(statement: ast.stmt, ends: _Ends) -> Names:
 def _killed(statement: ast.stmt) -> Names:
     """The names that a simple statement, or a round of a loop, binds for certain."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return frozenset({statement.name})
+        return frozenset({facts(statement).variable or statement.name})
     targets = (
         statement.targets
         if isinstance(statement, ast.Assign)

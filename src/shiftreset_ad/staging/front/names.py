@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from shiftreset_ad.staging.front.facts import facts
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
@@ -44,7 +46,7 @@ def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
     elif isinstance(node, ast.NamedExpr):
         found.add(node.target.id)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        found.add(node.name)
+        found.add(facts(node).variable or node.name)
     elif isinstance(node, ast.alias):
         found.add((node.asname or node.name).partition(".")[0])
     elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name is not None:

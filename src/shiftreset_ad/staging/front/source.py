@@ -19,6 +19,7 @@ from types import CodeType, FunctionType
 from typing import TypeAlias
 
 from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, in_scope
+from shiftreset_ad.staging.front.private import with_whole_names
 from shiftreset_ad.staging.front.refusals import RefusedError
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -76,7 +77,7 @@ def source_of(function: FunctionType) -> Source:
             continue
         place = Place(code.co_filename, of_class, is_nested, code.co_freevars, imported, code.co_flags & FEATURES)
         if place.compiled(deepcopy(node)) == code:
-            return Source(deepcopy(node), place)
+            return Source(with_whole_names(deepcopy(node), of_class), place)
     raise RefusedError(
         f"the source of {function.__qualname__} in {code.co_filename} is not there, or is not what was compiled"
     )
