@@ -218,7 +218,8 @@ def is_open(x: Any) -> bool:
 
 def has_number(argument: Any) -> bool:
     """Whether there is a number in an argument: itself, or in a list or tuple, nested or not."""
-    return isinstance(argument, Number) or (isinstance(argument, SEQUENCES) and any(map(has_number, argument)))
+    kind = type(argument)  # to ask a number, or a staged value, for its class takes time
+    return issubclass(kind, Number) or (issubclass(kind, SEQUENCES) and any(map(has_number, argument)))
 
 
 def numbers_in(argument: Any) -> list[Number]:

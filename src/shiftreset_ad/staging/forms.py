@@ -32,8 +32,10 @@ def recorded_in_a_form(
     found = recorded(f, call, expected, surroundings)
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)
+    if not (is_long if as_it_is is None else as_it_is.answers) or surroundings.opaque is not None:
+        return found
     form = rewritten(f)
-    if form is f or not (is_long if as_it_is is None else as_it_is.answers) or surroundings.opaque is not None:
+    if form is f:
         return found
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
@@ -47,7 +49,7 @@ def recorded_in_a_form(
         way, guards, _ = recorded(form, call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
-            way.lines = {}
+            way.lines = ()
             if as_it_is is not None and of_reads is not None:
                 way.lines = as_it_is.lines
                 guards.add(of_reads)

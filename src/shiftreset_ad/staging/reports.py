@@ -22,7 +22,7 @@ def report(name: str, ways: Sequence[Way], problem: str) -> str:
 
 def _of_way(way: Way, number: int) -> str:
     steps: Counter[str] = Counter()
-    for line, count in way.lines.items():
+    for line, count in way.lines:
         steps["  on the way back" if line is None else line_text(line)] += count
     lines = [f"way {number}, {counted(steps.total(), 'step')}, {_by(way)}:"]
     for text, count in steps.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
@@ -19,7 +19,7 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
 
-Lines = Mapping[Line | None, int]  # how many steps each line of the user's has; None is the way back
+Lines = Sequence[tuple[Line | None, int]]  # how many steps the lines of the user's have; None is the way back
 MOST_WAYS = 32  # of a signature
 TOO_LONG = f"# There are more than {LONGEST} steps, and only as native code."
 
@@ -44,7 +44,7 @@ class Way:
         outputs: list[Any],
         spec: optree.PyTreeSpec,
         given: Mapping[int, Any],
-        lines: Mapping[Line | None, int],
+        lines: Lines,
     ) -> None:
         self.take: Callable[[list[Any]], Any]
         left = Eliminated(trace, outputs)

@@ -286,7 +286,7 @@ class _Part(ControlCode):
             self._fusion.members.append(member)
             return
         if form_of(answer) == ARRAY and self._memory.address(step.place).root != step.place:
-            if not is_move(step.function) or len(list(staged_in(own_arguments(step)))) > 1:
+            if not is_move(step.function) or len(staged_in(own_arguments(step))) > 1:
                 refuse(f"{name_in_program(step.function)} gives a view that may depend on values")
             return
         self.write_loop(number - 1)

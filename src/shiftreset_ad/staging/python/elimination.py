@@ -220,7 +220,9 @@ def constants_in(left: Eliminated) -> Iterator[ndarray[Any, Any]]:
 
 
 def _constants_in(x: Any, fixed: set[int]) -> Iterator[ndarray[Any, Any]]:
-    if type(x) is Staged and x._place in fixed:
+    if type(x) is Staged:
+        if x._place not in fixed:
+            return
         x = x.inside
     if isinstance(x, ndarray):
         yield x

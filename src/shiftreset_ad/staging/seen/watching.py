@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -32,18 +31,23 @@ class Watch:
     """The watch over one run, which `trace` records."""
 
     def __init__(self, reads: Reads, users: Users, trace: Trace) -> None:
-        self.lines: Counter[Line | None] = Counter()  # how many steps each line has; None is the way back
         self.line: Line | None = None  # where the user's code is
+        self._lines: dict[tuple[int, int] | None, list[Any]] = {}
         self._reads = reads
         self._users = users
         self._steps = trace.steps
         self._refuse = refuse = trace.refuse
         self._instructions = Instructions(reads, refuse)
         self._frames: dict[int, Watched] = {}
-        self._codes: dict[int, tuple[CodeType, bool]] = {}
+        self._codes: dict[int, tuple[CodeType, bool, bool]] = {}
         self._counted = 0
         self._outer: Any = None
         self._starter: FrameType | None = None
+
+    @property
+    def lines(self) -> list[tuple[Line | None, int]]:
+        """How many steps each line has; None is the way back."""
+        return [(line, count) for line, count in self._lines.values()]
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -67,16 +71,17 @@ class Watch:
         known = self._codes.get(id(code))  # to hash a piece of code takes time
         if known is None:
             is_users = self._users.has(frame.f_globals.get("__name__"), code.co_filename)
-            known = self._codes[id(code)] = code, is_users
+            known = self._codes[id(code)] = code, is_users, code in LOGGING
             if is_users:
                 self._reads.codes.add(self._reads.original(code))
             elif f"{frame.f_globals.get('__name__')}.{code.co_name}".startswith(WORKERS):
                 self._refuse("it computes in several threads or processes")
-        if not known[1]:
+        _, is_users, is_logging = known
+        if not is_users:
             caller = self._frames.get(id(frame.f_back))
             if caller is None:
                 return outer
-            if code in LOGGING:
+            if is_logging:
                 self._require_plain(frame)
             return _Follow(self, outer, None) if caller.expects is code else outer
         watched = self._frames.get(id(frame))
@@ -114,7 +119,9 @@ class Watch:
         """The steps since the last instruction belong to its line."""
         steps = len(self._steps)
         if steps > self._counted:
-            self.lines[self.line] += steps - self._counted
+            line = self.line
+            key = None if line is None else (id(line[0]), line[1])  # to hash a piece of code takes time
+            self._lines.setdefault(key, [line, 0])[1] += steps - self._counted
             self._counted = steps
 
     def _leaves(self, frame: FrameType, answer: Any) -> None:

@@ -12,7 +12,7 @@ import math
 import operator
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Number as AnyNumber
 from types import EllipsisType, FrameType, NoneType
 from typing import Any, NoReturn
@@ -41,9 +41,11 @@ from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
 
 IS_SCALAR = np.isscalar.__code__
 OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # `isinstance` of an abstract class runs this code
+SEQUENCES = (list, tuple)
 SCALARS = (float, int, complex, np.generic)
 KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # the program knows such an answer, which no step computes with
 CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
+KEPT = (*CONSTANTS, np.ufunc)
 BINARY_OP = dis.opmap["BINARY_OP"]
 OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: operator.add,
@@ -230,21 +232,27 @@ def unstaged(x: Any) -> Any:
     return slice(unstaged(x.start), unstaged(x.stop), unstaged(x.step)) if kind is slice else x
 
 
-def staged_in(x: Any) -> Iterator[Staged]:
+def staged_in(x: Any) -> list[Staged]:
     """The staged values in an argument."""
-    kind = type(x)
-    if kind is Staged:
-        yield x
-    elif kind is slice:
-        yield from staged_in((x.start, x.stop, x.step))
-    elif isinstance(x, list | tuple):
-        for part in x:
-            yield from staged_in(part)
+    found: list[Staged] = []
+    _collect([x], found)
+    return found
+
+
+def _collect(parts: Iterable[Any], found: list[Staged]) -> None:
+    for part in parts:
+        kind = type(part)
+        if kind is Staged:
+            found.append(part)
+        elif kind is slice:
+            _collect((part.start, part.stop, part.step), found)
+        elif issubclass(kind, SEQUENCES):
+            _collect(part, found)
 
 
 def is_staged(x: Any) -> bool:
     """Whether there is a staged value in an argument."""
-    return any(True for _ in staged_in(x))
+    return bool(staged_in(x))
 
 
 def has_function(x: Any) -> bool:
@@ -264,13 +272,15 @@ def kept(x: Any, trace: Trace) -> Any:
         if trace.is_forgotten(x._place):
             trace.refuse("a value of a loop or of a branch is used outside of it")
         return x
+    if kind is float or kind is int:
+        return x
     if kind is ndarray or kind is np.memmap:
         return trace.constant(x)
     if kind is slice:
         return slice(kept(x.start, trace), kept(x.stop, trace), kept(x.step, trace))
     if isinstance(x, list | tuple):
         return (list if isinstance(x, list) else tuple)([kept(part, trace) for part in x])
-    if isinstance(x, (*CONSTANTS, np.ufunc)) or (callable(x) and _package_of(x) in ("shiftreset_ad", "numpy")):
+    if isinstance(x, KEPT) or (callable(x) and _package_of(x) in ("shiftreset_ad", "numpy")):
         return x
     return trace.refuse(f"it calls a function with a {kind.__name__}")
 
@@ -290,7 +300,7 @@ def call(
 
     The caller may know whether the answer is `open_ended`. If the program knows the answer, the call is a question.
     """
-    operands = list(staged_in((*args, *kwargs.values()) if kwargs else args))
+    operands = staged_in((*args, *kwargs.values()) if kwargs else args)
     trace = operands[0]._trace
     trace.require_open()
     args = tuple([kept(arg, trace) for arg in args])
@@ -306,8 +316,9 @@ def call(
         trace.ask(function, args, kwargs, answer)
         return answer
     step = trace.add(function, args, kwargs, answer)
-    values = [operand.inside for operand in operands]
-    step.open_ended = is_open_ended(function, args, values, answer) if open_ended is None else open_ended
+    if open_ended is None:
+        open_ended = is_open_ended(function, args, [operand.inside for operand in operands], answer)
+    step.open_ended = open_ended
     return _staged(trace, function, step, answer)
 
 
@@ -324,7 +335,7 @@ def adopted(trace: Trace, array: Any) -> Staged:
 
 def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> None:
     """Call a function that writes to its first argument, and record the call."""
-    trace = next(staged_in((x, *args, *kwargs.values())))._trace
+    trace = staged_in((x, *args, *kwargs.values()))[0]._trace
     trace.require_open()
     if type(x) is not Staged:
         trace.refuse(
@@ -348,7 +359,7 @@ def write_into(outs: list[Any], function: Callable[..., Any], args: tuple[Any, .
         write(Into(function), outs[0], *args, **kwargs)
         return outs[0]
     if "where" in kwargs:
-        next(staged_in([*outs, *args]))._trace.refuse(
+        staged_in([*outs, *args])[0]._trace.refuse(
             f"{name_in_program(function)}(..., out=(x, y), where=...) is not staged"
         )
     for out, answer in zip(outs, call(function, args, kwargs), strict=True):
