@@ -245,3 +245,55 @@ def test_random_programs_have_the_derivatives_of_python(first):
 def test_many_random_programs_have_the_derivatives_of_python(first):
     for seed in range(first, first + 50):
         check_derivatives(seed)
+
+
+def a_list_with_two_names(x):
+    a = b = [x, 1.0]
+    if x > 1.0:
+        b = [x * 2.0, 3.0]
+    a[0] = 5.0
+    return a[0] * x + b[0]
+
+
+def a_dict_with_two_names(x):
+    a = {"p": x}
+    b = a if x < 1.0 else {"p": x * 2.0}
+    b["p"] = 7.0
+    return a["p"] * x
+
+
+def a_list_that_a_loop_may_leave_alone(x):
+    a = b = [x]
+    while b[0] > 1.0:
+        b = [b[0] / 2.0]
+    a.append(3.0)
+    return sum(b)
+
+
+def helped(a, x):
+    if x > 1.0:
+        return [x * x]
+    return a
+
+
+def a_list_that_a_call_may_hand_back(x):
+    a = [x]
+    b = helped(a, x)
+    b[0] = 2.0 * x
+    return a[0]
+
+
+@pytest.mark.parametrize("points", [(0.5, 0.5, 3.0, 0.7), (3.0, 3.0, 0.5, 5.0)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        a_list_with_two_names,
+        a_dict_with_two_names,
+        a_list_that_a_loop_may_leave_alone,
+        a_list_that_a_call_may_hand_back,
+    ],
+)
+def test_a_list_or_a_dict_with_two_names_is_one(f, points):
+    for operator in (grad, lambda f: f):
+        g = staged(operator(f))
+        assert [g(x) for x in points] == [operator(f)(x) for x in points]

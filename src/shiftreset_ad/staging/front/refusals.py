@@ -36,6 +36,9 @@ UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give 
 FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list, a tuple or an array"
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
+CHANGES_LATER = (
+    "a list or a dict that is carried through this test changes afterwards, and may have another name. Make a new one"
+)
 CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Return the value, and call it outside"
 MAY_ACT = (
     "a block under this test calls {name!r}, which may act on other things than its arguments. Call it before the test"

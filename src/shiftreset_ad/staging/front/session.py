@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from threading import local
 from typing import Any, NoReturn, Protocol
 
-from shiftreset_ad.staging.front.refusals import Refusal
+from shiftreset_ad.staging.front.handed_on import HandedOn
+from shiftreset_ad.staging.front.refusals import CHANGES_LATER, Refusal
 
 
 class Control(Protocol):
@@ -55,15 +56,18 @@ class Session:
         self.refusals = refusals
         self.asked = asked
         self.active: list[Any] = []
+        self.handed_on = HandedOn()
         self._blamed: BaseException | None = None
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Write down in this block."""
         outer, _thread.session = _thread.session, self
-        self.active = []
+        self.active, self.handed_on = [], HandedOn()
         try:
             yield
+            if (site := self.handed_on.site_of_a_change()) is not None:
+                self.refuse(site, CHANGES_LATER)
         finally:
             _thread.session = outer
 

@@ -113,12 +113,13 @@ class Branch(Site):
             def carried_out() -> tuple[Any, ...]:
                 frame.fill(before)
                 block()
-                return tuple(frame.values(self.joined))
+                return handed_on(session, self, frame.values(self.joined))
 
             return carried_out
 
         with self.writing(session, frame, functions):
             answers = session.control.cond(test, *map(branch, functions))
+        handed_on(session, self, answers)
         frame.fill(dict.fromkeys(before, UNBOUND) | dict(zip(self.joined, answers, strict=True)))
         return True
 
@@ -144,12 +145,22 @@ class Choice(Site):
         then, other = [next(rest) if block is not None else partial(_value, test) for block in self.blocks]
         if session is None or not self.is_open(session, frame):
             return then() if test else other()
+
+        def noting(f: Callable[[], Any]) -> Callable[[], Any]:
+            return lambda: handed_on(session, self, [f()])[0]
+
         with self.writing(session, frame, functions):
-            return session.control.cond(test, then, other)
+            return noting(partial(session.control.cond, test, noting(then), noting(other)))()
 
 
 def _value(x: Any) -> Any:
     return x
+
+
+def handed_on(session: Session, site: Site, values: Sequence[Any]) -> tuple[Any, ...]:
+    """These values, which a site takes or hands on: lists and dicts in them must not change from here on."""
+    session.handed_on.note(site, values)
+    return tuple(values)
 
 
 class Loop(Site):
@@ -181,7 +192,7 @@ class Loop(Site):
             return value
         test, body = functions
 
-        control, start = session.control, tuple(frame.values(self.carried))
+        control, start = session.control, handed_on(session, self, frame.values(self.carried))
 
         def cond_fun(state: Sequence[Any]) -> Any:
             self.begin(frame, state)
@@ -190,7 +201,7 @@ class Loop(Site):
         def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
             self.begin(frame, state)
             body()
-            return tuple(frame.values(self.carried))
+            return handed_on(session, self, frame.values(self.carried))
 
         def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
             body_fun(state[1:])
@@ -201,7 +212,7 @@ class Loop(Site):
                 final = control.while_loop(lambda state: state[0], body_and_test, (control.truth(value), *start))[1:]
             else:
                 final = control.while_loop(cond_fun, body_fun, start)
-        self.begin(frame, final)
+        self.begin(frame, handed_on(session, self, final))
         return False
 
     def items(self, iterable: Any, seen: Any) -> Any:
@@ -231,11 +242,12 @@ class Loop(Site):
         def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
             self.begin(frame, state[1:])
             body(item(state[0]))
-            return (state[0] + 1, *frame.values(self.carried))
+            return (state[0] + 1, *handed_on(session, self, frame.values(self.carried)))
 
         with self.writing(session, frame, functions):
-            final = session.control.while_loop(cond_fun, body_fun, (position, *frame.values(self.carried)))
-        self.begin(frame, final[1:])
+            start = position, *handed_on(session, self, frame.values(self.carried))
+            final = session.control.while_loop(cond_fun, body_fun, start)
+        self.begin(frame, handed_on(session, self, final[1:]))
         return True
 
 
