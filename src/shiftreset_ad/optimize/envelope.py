@@ -35,12 +35,12 @@ def _forward(system: Solutions, primals: Any, tangents: Any) -> Any:
 
 
 def _fwd(system: Solutions, x: Primal, numbers: Any) -> Any:
-    return best_value(system, x, numbers), (x, numbers, list(system.arrays))
+    return best_value(system, x, numbers), (x, numbers)
 
 
 def _bwd(system: Solutions, residuals: Any, value_bar: Cotangent) -> Any:
-    x, numbers, arrays = residuals
-    _, pull = vjp(partial(_value, system.with_arrays(arrays), x), numbers)
+    x, numbers = residuals
+    _, pull = vjp(partial(_value, system, x), numbers)
     return None, *pull(value_bar)
 
 

@@ -11,7 +11,7 @@ manner every order follows from the one rule below.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,23 +20,19 @@ import numpy as np
 from shiftreset_ad.optimize.krylov import conjugate_gradients, gmres
 from shiftreset_ad.optimize.objectives import Product
 from shiftreset_ad.rules.annotations import Cotangent, Primal
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.transforms.custom import custom_derivative
 from shiftreset_ad.transforms.products import jvp, linearize, vjp
 
-EXACT = 1e-13  # the relative residual at which a linear equation is solved
-GOOD = 1e-6  # the relative residual that is still taken for a solution
+EXACT = 500.0  # the relative residual at which a linear equation is solved, in units of the precision
 
 
 class System(Protocol):
     """Conditions that a vector x has to fulfil, depending on parameters, and a way to find x."""
 
     operator: str
-    arrays: Sequence[Any]  # the plain arrays in the conditions, as they were at the call
     is_definite: bool  # whether dF/dx is symmetric and positive definite
-
-    def with_arrays(self, arrays: Sequence[Any]) -> System:
-        """The same system with other plain arrays."""
 
     def solved(self, parameters: Any) -> Primal:
         """The solution for plain parameters."""
@@ -61,12 +57,11 @@ def _forward(system: System, primals: Any, tangents: Any) -> Any:
 
 def _fwd(system: System, parameters: Any) -> Any:
     x = solution(system, parameters)
-    return x, (x, parameters, list(system.arrays))
+    return x, (x, parameters)
 
 
 def _bwd(system: System, residuals: Any, x_bar: Cotangent) -> Any:
-    x, parameters, arrays = residuals
-    system = system.with_arrays(arrays)
+    x, parameters = residuals
     z = solution(Linearized(system, is_transposed=True), (-x_bar, x, parameters))
     _, pull = vjp(partial(system.conditions, x), parameters)
     return pull(z)
@@ -79,18 +74,13 @@ solution.defvjp(_fwd, _bwd)
 class Linearized:
     """The linear equation dF/dx z = b of a system, or the transposed equation, in the parameters (b, x, p)."""
 
-    __slots__ = ("_is_transposed", "_system", "arrays", "is_definite", "operator")
+    __slots__ = ("_is_transposed", "_system", "is_definite", "operator")
 
     def __init__(self, system: System, is_transposed: bool) -> None:
         self._system = system
         self._is_transposed = is_transposed and not system.is_definite
         self.operator = system.operator
-        self.arrays = system.arrays
         self.is_definite = system.is_definite
-
-    def with_arrays(self, arrays: Sequence[Any]) -> Linearized:
-        """The same equation with other plain arrays."""
-        return Linearized(self._system.with_arrays(arrays), self._is_transposed)
 
     def conditions(self, z: Primal, parameters: Any) -> Primal:
         """dF/dx z - b."""
@@ -118,19 +108,20 @@ class Linearized:
 
 def solved_by_products(operator: str, product: Product, b: Primal, is_definite: bool) -> Primal:
     """The solution of a linear equation; LinAlgError if there is none."""
-    rounds = 10 * len(plain(b)) + 10
+    rounds, precision = 10 * len(plain(b)) + 10, float(np.finfo(dtype_of(b)).eps)
+    exact, good = EXACT * precision, math.sqrt(precision)
     if is_definite:
-        found = conjugate_gradients(product, b, EXACT, rounds)
+        found = conjugate_gradients(product, b, exact, rounds)
         if not found.is_definite:
             raise np.linalg.LinAlgError(
                 f"{operator}: the map is not positive definite: its curvature is negative in some direction. Without "
                 "definite=True, linear_solve takes any map; and a minimum has no negative curvature, so give another "
                 "start if the function was to be minimised"
             )
-        if found.error <= 10 * EXACT:
+        if found.error <= 10 * exact:
             return found.x
-    found = gmres(product, b, EXACT, rounds)
-    if not found.error <= GOOD:
+    found = gmres(product, b, exact, rounds)
+    if not found.error <= good:
         raise np.linalg.LinAlgError(
             f"{operator}: a linear equation has no solution: {found.error:.1e} of the right-hand side remains. For a "
             "derivative: what was found is not isolated, or the function has a kink there. Add a small term that makes "

@@ -13,36 +13,42 @@ from numpy import ndarray
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, is_open
+from shiftreset_ad.numbers.plain_arrays import is_read_only, same
 from shiftreset_ad.rules.annotations import Primal
 
 
 class Parameters:
-    """What some functions hold: the `numbers` that are being differentiated, and the plain `arrays`.
+    """What some functions hold: the `numbers` that are being differentiated, and the plain arrays as they are now.
 
-    Numbers of derivatives that have finished stay as they are: the user may have collected them in a list. The way back
-    needs the arrays as they were at the call, so it gives them again.
+    Numbers of derivatives that have finished stay as they are: the user may have collected them in a list.
     """
 
-    __slots__ = ("_array_places", "_environment", "_number_places", "_operator", "arrays", "numbers")
+    __slots__ = ("_arrays", "_environment", "_operator", "_places", "numbers")
 
     def __init__(self, operator: str, roots: dict[str, Any]) -> None:
         self._operator = operator
         self._environment = Environment(roots)
         leaves = self._environment.leaves
-        self._number_places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number) and is_open(leaf)]
-        self._array_places = [i for i, leaf in enumerate(leaves) if type(leaf) is ndarray]
-        self.numbers = [leaves[i] for i in self._number_places]
-        self.arrays = [leaves[i] for i in self._array_places]
+        self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number) and is_open(leaf)]
+        self.numbers = [leaves[i] for i in self._places]
+        self._arrays = (
+            [(i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray]
+            if self.numbers
+            else []
+        )
 
-    def run(self, use: Callable[..., Any], numbers: Sequence[Primal], arrays: Sequence[Any]) -> Any:
-        """What `use` makes of the functions and arguments with other numbers and other arrays.
+    def run(self, use: Callable[..., Any], numbers: Sequence[Primal]) -> Any:
+        """What `use` makes of the functions and arguments with other numbers.
 
+        It may be much later: an array that the program has written to meanwhile is replaced by a copy of what it was.
         Raises ControlError if the functions change what they hold and what was copied for them.
         """
         leaves = list(self._environment.leaves)
-        for places, given in ((self._number_places, numbers), (self._array_places, arrays)):
-            for i, leaf in zip(places, given, strict=True):
-                leaves[i] = leaf
+        for i, number in zip(self._places, numbers, strict=True):
+            leaves[i] = number
+        for i, before in self._arrays:
+            if not same(leaves[i], before):
+                leaves[i] = before.copy("K")
         instance = self._environment.with_leaves(leaves, sharing=True)
         answer = use(*instance.roots)
         instance.require_unchanged_structures(self._operator)

@@ -46,7 +46,7 @@ def require_converged(operator: str, result: Result, what: str) -> None:
     if not result.converged:
         raise NotConvergedError(
             f"{operator}: {what} needs a solution, and none was found in {result.rounds} rounds: {result.message}. "
-            "Give another start, more rounds, another method, or a larger tolerance. What was found is the result of "
-            "this error",
+            "Give another start, more rounds, another method, or a larger tolerance. The attribute `result` of this "
+            "error is what was found",
             result,
         )

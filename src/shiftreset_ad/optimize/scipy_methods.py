@@ -15,6 +15,7 @@ from shiftreset_ad.optimize.line_search import at
 from shiftreset_ad.optimize.objectives import Objective
 from shiftreset_ad.optimize.results import Iterate
 from shiftreset_ad.optimize.running import Outcome, Rules
+from shiftreset_ad.optimize.systems import require_plain
 from shiftreset_ad.optimize.vectors import norm
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
@@ -53,15 +54,21 @@ class Scipy:
     def solve(self, objective: Objective, x: Primal, rules: Rules) -> Outcome:
         """The outcome of SciPy's optimiser, judged by our rules."""
         optimize = scipy_optimize(objective.name, self.name)
-        last: list[Iterate] = []
+        dtype = objective.structure.dtype
+
+        def value(x: Any) -> float:
+            found = objective.value(x.astype(dtype))
+            require_plain(objective.name, Iterate(x, found, 0.0))
+            return float(found)
 
         def value_and_gradient(x: Any) -> tuple[float, Any]:
-            last[:] = [at(objective, x.copy())]
-            return float(last[0].value), np.asarray(last[0].residual, float)
+            here = at(objective, x.astype(dtype))
+            require_plain(objective.name, here)
+            return float(here.value), np.asarray(here.residual, float)
 
         def callback(x: Any) -> None:
             if rules.callback is not None:
-                here = at(objective, x.copy())
+                here = at(objective, x.astype(dtype))
                 outcome = Outcome(here, len(rounds), False, "SciPy's optimiser is running")
                 rounds.append(None)
                 if rules.callback(outcome.result(objective.structure, objective.sign)) is True:
@@ -80,14 +87,14 @@ class Scipy:
         if self.name not in ("TNC", "COBYLA", "COBYQA", "SLSQP"):
             given["callback"] = lambda intermediate_result: callback(intermediate_result.x)
         found = optimize.minimize(
-            value_and_gradient if "jac" in given else lambda x: float(objective.value(x)),
+            value_and_gradient if "jac" in given else value,
             np.asarray(x, float),
             method=self.name,
             bounds=self._bounds(objective, optimize, x),
             options=self._options(rules, x.size) | dict(self.options),
             **given,
         )
-        x = np.asarray(found.x, objective.structure.dtype)
+        x = found.x.astype(dtype)
         value, gradient = objective.value_and_gradient(x)
         here = Iterate(x, value, objective.residual(x, gradient))
         size = norm(here.residual)

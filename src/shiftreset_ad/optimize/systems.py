@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftreset_ad.numbers.number import has_number
-from shiftreset_ad.numbers.plain_arrays import same
 from shiftreset_ad.optimize.implicit import solution
 from shiftreset_ad.optimize.parameters import Parameters
-from shiftreset_ad.optimize.results import NotConvergedError, Result, require_converged
+from shiftreset_ad.optimize.results import Iterate, NotConvergedError, Result, require_converged
 from shiftreset_ad.optimize.running import Outcome
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
@@ -42,18 +41,18 @@ def solved(task: Task, derivative: str) -> tuple[Outcome, Solutions | None]:
     parameters = Parameters(task.operator, task.roots)
     if not parameters.numbers:
         outcome = task.run(task.problem(*task.roots.values()))
-        require_plain(task.operator, outcome)
+        require_plain(task.operator, outcome.iterate)
         return outcome, None
-    system = Solutions(task, parameters, parameters.arrays)
+    system = Solutions(task, parameters)
     outcome = system.outcome(plain(parameters.numbers))
     require_converged(task.operator, task.shown(outcome), "an implicit derivative")
     x = solution(system, parameters.numbers)
     return outcome._replace(iterate=outcome.iterate._replace(x=x)), system
 
 
-def require_plain(operator: str, outcome: Outcome) -> None:
+def require_plain(operator: str, iterate: Iterate) -> None:
     """Raise TypeError if what a solver found depends on a number that is not among the parameters."""
-    if has_number(outcome.iterate):
+    if has_number(iterate):
         raise TypeError(
             f"{operator}: the function depends on a number that is being differentiated, but the number is neither in "
             "args nor in a variable that the function closes over: it is, for example, in a global variable or in an "
@@ -64,26 +63,20 @@ def require_plain(operator: str, outcome: Outcome) -> None:
 class Solutions:
     """The solution as a function of the parameters, as `implicit` differentiates it."""
 
-    __slots__ = ("_found", "_task", "arrays", "is_definite", "operator", "parameters")
+    __slots__ = ("_found", "_task", "is_definite", "operator", "parameters")
 
-    def __init__(self, task: Task, parameters: Parameters, arrays: Sequence[Any]) -> None:
+    def __init__(self, task: Task, parameters: Parameters) -> None:
         self.operator = task.operator
         self.is_definite = task.is_definite
         self.parameters = parameters
-        self.arrays = arrays
         self._task = task
         self._found: tuple[Any, Outcome] | None = None
-
-    def with_arrays(self, arrays: Sequence[Any]) -> Solutions:
-        """The same with plain arrays as they were at the call."""
-        pairs = zip(self.parameters.arrays, arrays, strict=True)
-        return Solutions(self._task, self.parameters, [x if same(x, before) else before for x, before in pairs])
 
     def outcome(self, numbers: Any) -> Outcome:
         """What the solver finds for plain parameters. It runs once, as long as they are the same."""
         if self._found is None or not all(map(np.array_equal, self._found[0], numbers)):
             outcome = self.with_problem(numbers, self._task.run)
-            require_plain(self.operator, outcome)
+            require_plain(self.operator, outcome.iterate)
             self._found = numbers, outcome
         return self._found[1]
 
@@ -97,4 +90,4 @@ class Solutions:
 
     def with_problem(self, numbers: Any, use: Callable[[Any], Any]) -> Any:
         """What `use` makes of the problem for these parameters."""
-        return self.parameters.run(lambda *roots: use(self._task.problem(*roots)), numbers, self.arrays)
+        return self.parameters.run(lambda *roots: use(self._task.problem(*roots)), numbers)
