@@ -17,6 +17,7 @@ from shiftreset_ad.optimize import (
     Simplex,
     argmax,
     argmin,
+    linear_solve,
     maximize,
     minimize,
 )
@@ -111,6 +112,8 @@ def test_extra_arguments_need_no_tuple_if_there_is_one():
 
 def test_a_staged_function():
     np.testing.assert_allclose(argmin(staged(bowl), np.zeros(3)), 3.0)
+    doubled = staged(grad(lambda p: np.sum(linear_solve(lambda x: 2 * x + p * x, p))))
+    np.testing.assert_allclose(doubled(np.ones(2)), [2 / 9, 2 / 9])
     slope = staged(grad(lambda p: argmin(lambda x: (x - p**2) ** 2, 0.0)))
     assert (slope(2.0), slope(3.0)) == (pytest.approx(4.0), pytest.approx(6.0))
 
@@ -145,6 +148,7 @@ def test_falling_without_end_is_told():
 def test_a_value_that_is_not_finite():
     result = minimize(lambda x: x * np.nan, 1.0)
     assert (result.converged, result.rounds, result.message) == (False, 0, "the residual is not finite")
+    assert not minimize(lambda x: np.sum(x) * np.nan, np.ones(2), constraint=Simplex()).converged
 
 
 def test_the_callback_sees_each_round_and_can_stop():
@@ -219,6 +223,8 @@ def test_a_hard_problem_in_a_box():
         ({"constraint": Box(0, 1), "method": "bfgs"}, ValueError, "keeps no constraint; use 'projected-gradient'"),
         ({"constraint": Simplex(), "method": "L-BFGS-B"}, ValueError, "'projected-gradient' for all others"),
         ({"constraint": Box((0.0, 1.0))}, ValueError, "Box: a bound has 2 numbers, and the variables have 1"),
+        ({"constraint": Box(1.0, 0.0)}, ValueError, "Box: the lower bound 1.0 is above the upper bound 0.0"),
+        ({"constraint": Simplex(0.0)}, ValueError, "Simplex: the total of the weights must be positive, and is 0.0"),
         ({"constraint": lambda x: (x, x)}, ValueError, "the constraint must return numbers of the shapes"),
         ({"tolerance": -1.0}, ValueError, "tolerance must not be negative"),
         ({"rounds": 1.5}, ValueError, "rounds must be an integer"),

@@ -104,6 +104,19 @@ def objects() -> None:
     assert_type(Model.staged(model, 3.0), float)
 
 
+def optima() -> None:
+    v = vector()
+    assert_type(ad.optimize.argmin(norm, v), Vector)
+    assert_type(ad.optimize.argmax(lambda x: -x * x, 3.0), float)
+    assert_type(ad.optimize.root(squares, v, tolerance=0.1), Vector)
+    assert_type(ad.optimize.linear_solve(lambda x: 2.0 * x, v, definite=True), Vector)
+    result = ad.optimize.minimize(norm, v, method="projected-gradient", constraint=ad.optimize.Box(-1.0, 1.0))
+    assert_type(result.converged, bool)
+    assert_type(ad.optimize.minimax(product, 1.0, 1.0, rounds=3).residual, float)
+    optimizer = ad.optimize.adam(ad.optimize.cosine_decay(0.1, 10))
+    assert_type(optimizer.step(v, v, optimizer.init(v))[0], Vector)
+
+
 def products() -> None:
     v = vector()
     y, pullback = ad.vjp(product, 3.0, 2.0)
@@ -261,5 +274,5 @@ def checks() -> None:
 
 
 EXAMPLES: list[Callable[[], None]] = [
-    *(gradients, objects, products, jacobians, series, closures, constants, decorated, rules, control, checks)
+    *(gradients, objects, optima, products, jacobians, series, closures, constants, decorated, rules, control, checks)
 ]

@@ -19,7 +19,7 @@ class Box:
 
     A bound is a number or an array for all variables, or a structure like the variables. Use -np.inf and np.inf where
     there is no bound. A minimum has derivatives in the bounds. Where a variable is at its bound, and its slope is zero
-    as well, the minimum has a kink. Raises ValueError if the structure is another one.
+    as well, the minimum has a kink. Raises ValueError if the structure is another one, or if the bounds cross.
 
     >>> Box(0.0, 1.0)(np.array([-3.0, 0.5]))
     array([0. , 0.5])
@@ -31,7 +31,13 @@ class Box:
     def __call__(self, x: Any) -> Any:
         """The nearest structure within the bounds."""
         parts = trees.Parts(x)
-        bounds = zip(parts.numbers, self.of(self.lower, x), self.of(self.upper, x), strict=True)
+        lower, upper = self.of(self.lower, x), self.of(self.upper, x)
+        for low, high in zip(lower, upper, strict=True):
+            if np.any(plain(low) > plain(high)):
+                raise ValueError(
+                    f"Box: the lower bound {plain(low)!r:.60} is above the upper bound {plain(high)!r:.60}"
+                )
+        bounds = zip(parts.numbers, lower, upper, strict=True)
         return parts.with_numbers([np.minimum(np.maximum(number, low), high) for number, low, high in bounds])
 
     def of(self, bound: Any, x: Any) -> list[Any]:
@@ -55,7 +61,7 @@ def _as_floats(bound: Any) -> Any:
 class Simplex:
     """Weights: all numbers of the variables together are not negative, and their sum is `total`.
 
-    A minimum has derivatives in `total`. The algorithm is that of Held, Wolfe and Crowder 1974.
+    A minimum has derivatives in `total`. Raises ValueError unless `total` is positive. Held, Wolfe and Crowder 1974.
 
     >>> Simplex()(np.array([0.5, 1.5, -1.0]))
     array([0., 1., 0.])
@@ -68,8 +74,13 @@ class Simplex:
         parts = trees.Parts(x)
         rows = [np.reshape(array_of(number), (-1,)) for number in parts.numbers]
         vector = np.concatenate(rows)
+        total = float(plain(self.total))
+        if not total > 0.0:
+            raise ValueError(f"Simplex: the total of the weights must be positive, and is {total!r}")
         plainly = np.sort(plain(vector))[::-1]
-        surplus = (np.cumsum(plainly) - float(plain(self.total))) / np.arange(1, plainly.size + 1)
+        if not np.all(np.isfinite(plainly)):
+            return x
+        surplus = (np.cumsum(plainly) - total) / np.arange(1, plainly.size + 1)
         is_used = plain(vector) > surplus[np.nonzero(plainly > surplus)[0][-1]]
         shift = (np.sum(vector[is_used]) - self.total) / int(np.sum(is_used))
         weights = np.where(is_used, vector - shift, 0.0)

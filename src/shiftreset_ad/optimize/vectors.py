@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number, innermost
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.plain import plain
+from shiftreset_ad.rules.stand_ins import is_staged
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -45,7 +47,7 @@ class Structure:
                     f"{operator}: {argument} has a complex number; make the real and the imaginary part variables of "
                     "their own"
                 )
-            if not isinstance(plain(innermost(x)), float | np.ndarray | np.floating):
+            if isinstance(innermost(x), Wrapped) and not is_staged(innermost(x)):
                 raise TypeError(
                     f"{operator}: {argument} has an array of another library; give it arrays of NumPy, and convert "
                     "them inside the function"
