@@ -20,7 +20,7 @@ from shiftreset_ad import NumR, Prompt, grad, reset, shift, value_and_grad
 
 
 @pytest.mark.parametrize("x", [-1.5, 0.0, 1.0, 3.0, 7.25])
-def test_wang_2019_section_2_2_polynomial(x: float) -> None:
+def test_wang_2019_section_2_1_polynomial(x: float) -> None:
     """f(x) = 2x + x^3, of which the gradient is 2 + 3x^2."""
     f = lambda x: 2 * x + x * x * x  # noqa: E731
     assert value_and_grad(f)(x) == (2 * x + x**3, 2 + 3 * x**2)
@@ -41,7 +41,7 @@ def test_wang_2019_section_2_4_perturbation_confusion_of_products() -> None:
     assert grad(lambda x: grad(lambda y: x * y * y)(x))(3.0) == 4 * 3.0
 
 
-def test_wang_2019_section_3_1_nodes_with_several_uses() -> None:
+def test_wang_2019_section_3_nodes_with_several_uses() -> None:
     """y1 = 2x, y2 = x x, y3 = y2 x, y4 = y1 + y3: every use of a node adds to its adjoint."""
 
     def f(x: Any) -> Any:
@@ -92,7 +92,7 @@ def test_wang_2019_section_3_2_the_operators_of_the_paper() -> None:
         assert gradient(f, x) == grad(f)(x) == 2 + 3 * x * x
 
 
-def test_wang_2019_section_3_3_the_continuation_goes_there_and_back_again() -> None:
+def test_wang_2019_section_3_the_continuation_goes_there_and_back_again() -> None:
     """The captures are in the order of the program, and the resumed handlers in the opposite order."""
     prompt, trail = Prompt(), []
 
@@ -109,7 +109,7 @@ def test_wang_2019_section_3_3_the_continuation_goes_there_and_back_again() -> N
 
 
 @pytest.mark.parametrize("x", [0.5, 3.0, -2.0, 100.0])
-def test_wang_2019_section_3_3_conditional_loop_and_recursion(x: float) -> None:
+def test_wang_2019_section_4_without_staging_conditional_loop_and_recursion(x: float) -> None:
     """Control flow of the host language: nothing to stage, and nothing to unroll by hand."""
 
     def conditional(x: Any) -> Any:
@@ -131,7 +131,7 @@ def test_wang_2019_section_3_3_conditional_loop_and_recursion(x: float) -> None:
     assert grad(tree)(x, ((None, None), (None, (None, None)))) == pytest.approx(5 * x**4)
 
 
-def test_wang_2019_section_3_5_higher_order_functions() -> None:
+def test_higher_order_functions_as_in_wang_2019() -> None:
     """Functional style: folds, maps and functions that return functions are differentiated through."""
 
     def compose(*functions: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -149,26 +149,10 @@ def test_wang_2019_section_3_5_higher_order_functions() -> None:
     assert grad(lambda a: compose(scaled(a), scaled(a))(x))(5.0) == pytest.approx(2 * 5 * x)
 
 
-def test_wang_2019_section_3_7_reverse_of_reverse() -> None:
-    """H f [3, 4] x [7, 8] = [52, 85] for f = 2 x^2 + 3 x y + 4 y^2, by the gradient of a gradient."""
-
-    def f(p: Any) -> Any:
-        x, y = p
-        return 2 * x * x + 3 * x * y + 4 * y * y
-
-    def hessian_times(v: Any) -> Callable[[Any], Any]:
-        return grad(lambda p: sum(g * w for g, w in zip(grad(f)(p), v, strict=True)))
-
-    assert hessian_times((7.0, 8.0))((3.0, 4.0)) == (52.0, 85.0)
-    assert hessian_times([7.0, 8.0])([3.0, 4.0]) == [52.0, 85.0]
-    found = grad(lambda p: np.sum(grad(f)(p) * np.array([7.0, 8.0])))(np.array([3.0, 4.0]))
-    np.testing.assert_array_equal(found, [52.0, 85.0])
-
-
 # Pearlmutter and Siskind
 
 
-def test_pearlmutter_siskind_2008_section_3_fan_out() -> None:
+def test_pearlmutter_siskind_slides_fan_out() -> None:
     """x_n = x_(n-1) + x_(n-1): the derivative is 2^n, and test_linear_time counts what it costs."""
 
     def f(x: Any) -> Any:
@@ -186,7 +170,7 @@ def test_pearlmutter_siskind_2008_section_3_free_variables() -> None:
     assert grad(lambda a: (lambda b: lambda c: b * c)(a)(a))(3.0) == 6.0
 
 
-def test_pearlmutter_siskind_2008_section_3_a_function_as_the_value_of_a_closure() -> None:
+def test_a_function_as_the_value_of_a_closure() -> None:
     """The derivative of x => (the derivative of y => x y at y) in x, for closures made inside derivatives."""
     make = lambda x: grad(lambda y: x * y * y)  # noqa: E731
     assert grad(lambda x: make(x)(5.0))(2.0) == 10.0
@@ -203,6 +187,22 @@ def test_pearlmutter_siskind_2008_section_4_church_data() -> None:
     assert grad(lambda x: first(swap(pair(3.0 * x, x * x))))(2.0) == 4.0
     assert grad(lambda x: second(twice(swap)(pair(3.0 * x, x * x))))(2.0) == 4.0
     assert grad(lambda x: twice(twice(lambda y: y * y))(x))(1.1) == pytest.approx(16 * 1.1**15)
+
+
+def test_pearlmutter_siskind_2008_section_5_a_hessian_times_a_vector() -> None:
+    """H f [3, 4] x [7, 8] = [52, 85] for f = 2 x^2 + 3 x y + 4 y^2, by the gradient of a gradient."""
+
+    def f(p: Any) -> Any:
+        x, y = p
+        return 2 * x * x + 3 * x * y + 4 * y * y
+
+    def hessian_times(v: Any) -> Callable[[Any], Any]:
+        return grad(lambda p: sum(g * w for g, w in zip(grad(f)(p), v, strict=True)))
+
+    assert hessian_times((7.0, 8.0))((3.0, 4.0)) == (52.0, 85.0)
+    assert hessian_times([7.0, 8.0])([3.0, 4.0]) == [52.0, 85.0]
+    found = grad(lambda p: np.sum(grad(f)(p) * np.array([7.0, 8.0])))(np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(found, [52.0, 85.0])
 
 
 def test_pearlmutter_siskind_2008_section_5_argmin_inside_argmax() -> None:
@@ -226,7 +226,7 @@ def test_pearlmutter_siskind_2008_section_5_argmin_inside_argmax() -> None:
     np.testing.assert_allclose(place, [0.0, 0.0], atol=1e-6)
 
 
-def test_pearlmutter_siskind_2008_section_5_a_derivative_through_an_argmin() -> None:
+def test_a_derivative_through_an_argmin() -> None:
     """argmin_y (y - a x)^2 + y^2 = a x / 2, with the minimisation unrolled: its derivative is a / 2."""
 
     def best(x: Any) -> Any:

@@ -85,7 +85,7 @@ ROOMS = (
         "CPS inside shift/reset",
         "wang.cps_inside_shift_reset",
         WANG,
-        "3.7, Fig. 13",
+        "3.7, supplement",
         "second derivatives by two ways of capturing the rest of the program",
         "grad of grad: second order is by hvp, second_derivative and hessian; nests on Python's stack",
         order=1,
@@ -151,7 +151,7 @@ ROOMS = (
     Room(
         "reverse by closures",
         "karczmarczuk",
-        "Karczmarczuk 1998, in Pearlmutter and Siskind's slides",
+        "Karczmarczuk 2000, in Pearlmutter and Siskind's slides",
         "a fatal flaw",
         "a number carries its backpropagator: correct, and exponential where results are shared",
         "anything large",

@@ -211,8 +211,8 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The product of the Hessian of a scalar `f` with a direction, forward over reverse: the Hessian is never built.
 
     `primals` and `tangents` are as in `jvp`. For one argument, the answer has the structure of the argument; for
-    several, it is a tuple with an entry for each. Raises the errors of `jvp` and of `grad`. Pearlmutter and Siskind
-    2008, section 5.
+    several, it is a tuple with an entry for each. Raises the errors of `jvp` and of `grad`. Wang et al. 2019,
+    section 3.7.
 
     >>> hvp(lambda x: x[0] ** 2 * x[1], (np.array([3.0, 4.0]),), (np.array([1.0, 0.0]),))
     array([8., 6.])

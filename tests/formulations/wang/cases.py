@@ -20,7 +20,7 @@ from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.rules import ELEMENTWISE
 from tests.formulations.random_terms import programs
 
-# The paper's examples, as Python functions and as terms, with points and derivatives
+# The paper's examples, or programs like them, as Python functions and as terms, with points and derivatives
 
 
 def conditional(x):
@@ -50,24 +50,24 @@ def several_uses(x):
 
 
 EXAMPLES = {
-    "2.2, 2x + x^3": (lambda x: 2.0 * x + x * x * x, "fun x -> 2.0 * x + x * x * x", 3.0, 29.0),
-    "3.1, nodes with several uses": (
+    "2.1, 2x + x^3": (lambda x: 2.0 * x + x * x * x, "fun x -> 2.0 * x + x * x * x", 3.0, 29.0),
+    "3, nodes with several uses": (
         several_uses,
         "fun x -> let y1 = 2.0 * x in let y2 = x * x in let y3 = y2 * x in y1 + y3",
         0.5,
         2.75,
     ),
-    "3.3, conditional, one branch": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", 3.0, 2.0),
-    "3.3, conditional, the other": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", -3.0, 27.0),
-    "3.3, loop": (loop, "fun x -> let rec f x = if x > 1.0 then f (x * 0.5) else x in f x", 5.0, 0.125),
-    "3.3, tree": (
+    "4.2, conditional, one branch": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", 3.0, 2.0),
+    "4.2, conditional, the other": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", -3.0, 27.0),
+    "4.3, loop": (loop, "fun x -> let rec f x = if x > 1.0 then f (x * 0.5) else x in f x", 5.0, 0.125),
+    "4.4, tree": (
         tree,
         "fun x -> let rec fold t = case t of leaf -> x * leaf | both -> fold (fst both) * fold (snd both) in "
         "fold (inr (inr (inl 5.0, inl 7.0), inl 3.0))",
         2.0,
         3 * 4.0 * 105.0,
     ),
-    "3.5, higher-order functions": (
+    "higher-order functions": (
         lambda a: compose(lambda x: a * x, lambda x: a * x, np.sin)(0.1),
         "fun a -> let f = fun x -> a * x in let twice = fun g -> fun x -> g (g x) in sin (twice f 0.1)",
         3.0,

@@ -1,4 +1,4 @@
-"""The standard transformations of the appendix of Wang et al. 2019, against the interpreters."""
+"""The standard transformations of the supplement of Wang et al. 2019, against the interpreters."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

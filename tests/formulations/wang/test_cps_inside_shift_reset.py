@@ -1,4 +1,4 @@
-"""Second derivatives by explicit CPS inside shift/reset: Wang et al. 2019, section 3.7, Fig. 13."""
+"""Second derivatives by explicit CPS inside shift/reset: Wang et al. 2019, supplement, shiftCPS.scala."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_examples_of_the_paper(example):
 
 
 @supplement
-def test_fig_13_examples_of_the_supplement(example):
+def test_examples_of_the_supplement(example):
     """shiftCPS.scala, f1 to f7, and their first and second derivatives."""
     cases.check_supplement(grad, example)
     f, _, second = cases.SUPPLEMENT[example]

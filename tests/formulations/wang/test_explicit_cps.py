@@ -50,7 +50,7 @@ def polynomial(x, k):
 
 
 def conditional(x, k):
-    """IF of 3.3: both branches go on with the same k."""
+    """IF of 4.2: both branches go on with the same k."""
     if x > 0.0:
         multiply(2.0, x, k)
     else:
@@ -58,7 +58,7 @@ def conditional(x, k):
 
 
 def loop(x, k):
-    """WHILE of 3.3: a loop is a function that is its own continuation."""
+    """WHILE of 4.3: a loop is a function that is its own continuation."""
     if x > 1.0:
         multiply(x, 0.5, lambda y: loop(y, k))
     else:
@@ -66,7 +66,7 @@ def loop(x, k):
 
 
 def tree(x, nodes, k):
-    """TREE of 3.3: the second subtree is folded in the continuation of the first."""
+    """TREE of 4.4: the second subtree is folded in the continuation of the first."""
     if nodes is None:
         k(x)
     else:
@@ -78,7 +78,7 @@ def test_fig_7_polynomial():
         assert grad(polynomial)(x) == 2 + 3 * x * x
 
 
-def test_section_3_3_control_flow_in_cps():
+def test_control_flow_in_cps():
     assert (grad(conditional)(3.0), grad(conditional)(-3.0)) == (2.0, 27.0)
     assert grad(loop)(5.0) == 0.125
     assert grad(lambda x, k: tree(x, ((None, None), (None, (None, None))), k))(2.0) == 5 * 2.0**4

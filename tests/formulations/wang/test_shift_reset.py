@@ -40,7 +40,7 @@ def test_of_every_room(check):
     check(grad)
 
 
-def test_section_3_3_there_and_back_again():
+def test_fig_6_there_and_back_again():
     """When a program ends, no adjoint is known; each is complete when the handler of its number goes on."""
     seen = []
 

@@ -1,4 +1,4 @@
-"""Reverse mode in CPS: Wang et al. 2019, Fig. 11, and the transformed programs that the paper prints."""
+"""Reverse mode in CPS: Wang et al. 2019, Fig. 11, and the transformed programs that the supplement prints."""
 
 import pytest
 
@@ -94,7 +94,7 @@ PRINTED = {
 
 @translators
 @pytest.mark.parametrize("example", PRINTED)
-def test_examples_are_transformed_as_printed_in_the_paper(room, example):
+def test_examples_are_transformed_as_printed_in_the_supplement(room, example):
     """But for misprints there: in the loop, x stands for the variable that is bound to x̂."""
     text, expected, derivative = PRINTED[example]
     transformed = room.transform(parse(text))

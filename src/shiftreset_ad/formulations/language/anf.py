@@ -5,7 +5,7 @@
               |  case x of y -> f y | z -> g z
 
 and `ref x`, `!x`, `x := y`, `shift k in block`, `reset block`. The branches of a `case` are two functions, and the
-`case` calls one of them. All bound names differ. The form is by Sabry and Felleisen 1992; the transform of Pearlmutter
+`case` calls one of them. All bound names differ. The form is by Sabry and Felleisen 1993; the transform of Pearlmutter
 and Siskind 2008, section 3, takes programs in it.
 """
 

@@ -1,4 +1,4 @@
-"""The CPS transformation of Wang et al. 2019, appendix, by a translator that is itself in continuation-passing style.
+"""The CPS transformation of Wang et al. 2019, supplement, by a translator that is itself in continuation-passing style.
 
 Reverse mode in CPS (Fig. 11) has the same rules, except for constants and arithmetic; `wang.cps` and `wang.source_cps`
 have the rules in their docstrings. `κ` is a continuation of the translator, `k` a continuation of the target program.

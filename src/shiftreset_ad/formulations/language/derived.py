@@ -1,4 +1,4 @@
-"""The derived constructs of Wang et al. 2019, Fig. 3: conditionals, sequences, recursion, loops, lists and trees."""
+"""The derived constructs of Wang et al. 2019, Fig. 3: conditionals, sequences, recursion, loops, trees; and lists."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def letrec(name: str, parameter: str, function: Term, body: Term) -> Term:
 def repeat(times: int, function: Term, start: Term) -> Term:
     """function (function (... start)): a loop of `times` rounds, which is a tail-recursive function.
 
-    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the paper's examples. So the term is as deep
-    as the number of rounds: write a loop of thousands of rounds by `letrec`, with a real number as its counter.
+    The counter is a number in unary, `inr (inr (inl ()))` for two, as in the supplement's examples. So the term is as
+    deep as the number of rounds: write a loop of thousands of rounds by `letrec`, with a real number as its counter.
     """
     names = Names(function, start)
     loop, state, rest, step = (names.fresh(name) for name in ("loop", "state", "rest", "step"))

@@ -1,8 +1,9 @@
-"""Programs of the language that use `J` (Pearlmutter and Siskind 2008, section 5).
+"""Programs of the language that use `J` (Pearlmutter and Siskind 2008, section 5, and Newton's method
+from the authors' distribution).
 
 The authors' language has lists, and functions of several arguments. Here a point of the plane is a pair, and functions
-are curried. The optimiser comes from the program `saddle` in the authors' Stalingrad distribution: steepest descent,
-with a golden-section search along each line.
+are curried. The optimiser is steepest descent, with a golden-section search along each line. The paper's has the
+functions mnbrak and golden of Numerical Recipes; mnbrak has parabolic steps, too, which are left out here.
 """
 
 from __future__ import annotations

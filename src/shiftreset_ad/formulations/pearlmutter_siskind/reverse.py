@@ -1,7 +1,7 @@
 """The reverse transform of a lambda term in A-normal form (Pearlmutter and Siskind 2008, section 4).
 
-The paper writes x with an arrow to the left over it for the transformed variable, x with a grave accent for its
-sensitivity, and x with a bar for the backpropagator; here they are `x'`, `x_sens` and `x_back`. A procedure
+The paper writes x with a left harpoon over it for the transformed variable, with the barb up, and for its sensitivity,
+with the barb down, and x with a bar for the backpropagator; here they are `x'`, `x_sens` and `x_back`. A procedure
 
     fun x0 -> let x1 = ... in ... let xn = ... in xn
 

@@ -1,4 +1,5 @@
-"""Second derivatives by explicit CPS inside shift/reset (Wang et al. 2019, section 3.7, Fig. 13).
+"""Second derivatives by explicit CPS inside shift/reset (Wang et al. 2019, section 3.7; `shiftCPS.scala` of
+the supplement).
 
 The gradient of a gradient needs the rest of the program twice. The inner derivative captures it by shift and reset. All
 arithmetic on the inner derivative's primals and adjoints is in explicit CPS, so Fig. 7 differentiates it again.
@@ -79,7 +80,7 @@ def operate(function: Callable[..., Any], operands: tuple[Any, ...], k: Callable
         x.adjoint = x.adjoint + slope * y.adjoint
 
 
-# The inner derivative: Fig. 13
+# The inner derivative
 
 
 class NumR(Overloaded):

@@ -1,6 +1,7 @@
 """Forward over reverse: tangents of adjoints (Wang et al. 2019, section 3.7).
 
-The primal and the adjoint of a number of reverse mode may be any numbers, so they may be numbers of forward mode:
+The paper names this combination, and has no code for it; the listing is ours. The primal and the adjoint of a number of
+reverse mode may be any numbers, so they may be numbers of forward mode:
 
     def gradHess(f: NumR => NumR)(x, v) = {
       val z = new NumR(new NumF(x, v), new NumF(0.0, 0.0));  reset { f(z).d = new NumF(1.0, 0.0) };  (z.d.x, z.d.d)

@@ -267,7 +267,7 @@ def custom_derivative(
     `nondiff_argnames` name the arguments without derivative, which the rules get as they are; `self` is such an
     argument, unless it holds numbers. Values, arguments, residuals and derivatives may be any structures. A rule has
     the derivatives of any order that its code has. Raises NotImplementedError if `f` is differentiated and no rule is
-    defined. Wang et al. 2019, section 3.2, where a user's operator is any code with a `shift`.
+    defined. Wang et al. 2019, section 3.2, has such operators for `+` and `*`.
 
     >>> from shiftreset_ad import grad, jvp
     >>> @custom_derivative

@@ -1,4 +1,6 @@
-"""The transformations for derivatives extend these standard ones: Wang et al. 2019, appendix, after Danvy and Filinski.
+"""The transformations for derivatives extend these standard ones (Wang et al. 2019, supplement).
+
+Danvy and Filinski have them first.
 
 Three functions from terms to terms; the second and the third remove shift and reset from the program:
 

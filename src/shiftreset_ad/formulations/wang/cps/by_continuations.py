@@ -1,4 +1,4 @@
-"""The standard CPS transformation of Wang et al. 2019, appendix, by a translator that is itself in CPS.
+"""The standard CPS transformation of Wang et al. 2019, supplement, by a translator that is itself in CPS.
 
 The translator is in `language.continuations`, and the rules are in the docstring of the package.
 """

@@ -1,4 +1,4 @@
-"""The standard CPS transformation of Wang et al. 2019, appendix, by a translator that captures its own continuation.
+"""The standard CPS transformation of Wang et al. 2019, supplement, by a translator that captures its own continuation.
 
 The translator uses shift and reset. The rules are in the docstring of the package.
 """

@@ -1,4 +1,4 @@
-"""The standard metacircular transformation of Wang et al. 2019, appendix: each construct is translated to itself."""
+"""The standard metacircular transformation of Wang et al. 2019, supplement: each construct is translated to itself."""
 
 from __future__ import annotations
 
