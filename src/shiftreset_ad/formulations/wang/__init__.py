@@ -18,6 +18,7 @@ By operator overloading:
 
 By transformation of terms of the core language:
 
+    symbolic                2.1, Fig. 1      symbolic differentiation with a rule for let
     source_forward          Fig. 4           forward mode
     source_shift_reset      Fig. 9           reverse mode, with shift and reset in the target language
     source_meta             Fig. 10          the same, with shift and reset in the translator
