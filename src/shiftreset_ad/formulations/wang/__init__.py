@@ -20,6 +20,7 @@ By transformation of terms of the core language:
 
     symbolic                2.1, Fig. 1      symbolic differentiation with a rule for let
     source_forward          Fig. 4           forward mode
+    straight_line           3, Fig. 6        reverse mode of straight-line programs, in three forms
     source_shift_reset      Fig. 9           reverse mode, with shift and reset in the target language
     source_meta             Fig. 10          the same, with shift and reset in the translator
     source_cps              Fig. 11          the same, with the translator in continuation-passing style
