@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shiftreset_ad
 from shiftreset_ad.formulations.language import parse
@@ -19,6 +21,12 @@ def test_examples_of_the_paper(example):
     f, _, x, expected = cases.EXAMPLES[example]
     assert derivative(f)(x) == pytest.approx(expected)
     assert jvp(f)(x, 2.0) == pytest.approx(2.0 * expected)
+
+
+@given(st.floats(-1e100, 1e100))
+def test_fig_5_for_all_x(x):
+    """d/dx (2x + x^3) = 2 + 3x^2, for numbers of any size."""
+    assert derivative(lambda x: 2.0 * x + x * x * x)(x) == pytest.approx(2.0 + 3.0 * x * x, rel=1e-14)
 
 
 @supplement
