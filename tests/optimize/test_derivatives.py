@@ -1,9 +1,11 @@
 """Derivatives through solutions: implicit, unrolled and analytic ones agree, to first and second order."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from shiftreset_ad import checkpoint, derivative, grad, hessian, jacfwd, jacobian, jvp, vjp
+from shiftreset_ad import ControlError, checkpoint, derivative, grad, hessian, jacfwd, jacobian, jvp, linearize, vjp
 from shiftreset_ad.optimize import (
     LBFGS,
     Box,
@@ -150,13 +152,83 @@ def test_a_number_that_cannot_be_found_is_an_error():
 
 
 def test_an_array_that_is_written_to_after_the_call_counts_as_it_was():
-    data = np.array([1.0, 2.0])
+    data, twice = np.array([1.0, 2.0]), np.array([2.0, 4.0])
     y, pull = vjp(lambda p: argmin(lambda x: np.sum((x - p * data) ** 2), np.zeros(2)), 3.0)
     value, pull_value = vjp(lambda p: minimize(lambda x: x**2 + p * np.sum(data), 0.0).value, 3.0)
     data[:] = 0.0
     np.testing.assert_allclose(y, [3.0, 6.0])
     assert pull(np.ones(2))[0] == pytest.approx(3.0)
     assert (value, pull_value(1.0)[0]) == (9.0, 3.0)
+
+    _, push = linearize(lambda p: argmin(lambda x: np.sum((x - p * twice) ** 2), np.zeros(2)), 3.0)
+    twice *= 0.0
+    np.testing.assert_allclose(push(1.0), [2.0, 4.0])
+
+
+GLOBAL = np.array([1.0, 2.0])
+
+
+def loss_of_the_global(x, p):
+    return np.sum((x - p * GLOBAL) ** 2)
+
+
+class Reader:
+    def __init__(self):
+        self.data = np.array([1.0, 2.0])
+        self.scale = 1.0
+        self.evaluations = 0
+
+    def loss(self, x, p):
+        self.evaluations += 1
+        return np.sum((x - p * self.scale * self.data) ** 2)
+
+
+def test_what_the_function_reads_elsewhere_must_not_change():
+    """It would be silently wrong: the function runs again on the way back, with what is there by then."""
+    reader, settings = Reader(), {"scale": 1.0}
+
+    def write_to_the_global():
+        GLOBAL[0] = 5.0
+
+    def write_to_the_attribute():
+        reader.data[0] = 5.0
+
+    def bind_the_attribute():
+        reader.scale = 5.0
+
+    def set_the_item():
+        settings["scale"] = 5.0
+
+    def nearest(loss, p):
+        return argmin(lambda x: loss(x, p), np.zeros(2))
+
+    for loss, change, message in (
+        (lambda x, p: loss_of_the_global(x, p), write_to_the_global, "the global variable 'GLOBAL', an array"),
+        (lambda x, p: reader.loss(x, p), write_to_the_attribute, "the attribute 'data' of reader, an array"),
+        (lambda x, p: reader.loss(x, p), bind_the_attribute, "attributes of 'reader'"),
+        (lambda x, p: np.sum((x - p * settings["scale"]) ** 2), set_the_item, "the dict 'settings'"),
+    ):
+        found = partial(nearest, loss)
+        x, pull = vjp(found, 2.0)
+        assert pull(np.ones(2))[0] == pytest.approx(np.sum(x) / 2.0)
+        assert grad(grad(lambda p, found=found: found(p)[0] ** 2))(2.0) == pytest.approx(x[0] ** 2 / 2.0)
+        change()
+        with pytest.raises(ControlError, match=f"argmin.*{message}"):
+            pull(np.ones(2))
+    GLOBAL[0] = 1.0
+
+
+def test_a_counter_in_an_attribute_counts():
+    reader = Reader()
+
+    def worst(x):
+        return maximize(lambda y: x * np.sum(y) - reader.loss(y, x), np.ones(2)).value
+
+    def best(p):
+        return argmin(lambda x: worst(x) + (x - p) ** 2, 0.5, derivative="unrolled", tolerance=1e-6)
+
+    assert grad(best)(1.0) > 0.0
+    assert reader.evaluations > 10
 
 
 def test_a_counter_in_the_function_counts():

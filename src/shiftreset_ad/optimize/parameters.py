@@ -14,7 +14,9 @@ from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.numbers.plain_arrays import is_read_only, same
+from shiftreset_ad.optimize.surroundings import Surroundings, require_unchanged
 from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.transforms.custom.contents import Watch, contents_read_by
 
 
 class Parameters:
@@ -23,7 +25,7 @@ class Parameters:
     Numbers of derivatives that have finished stay as they are: the user may have collected them in a list.
     """
 
-    __slots__ = ("_arrays", "_environment", "_operator", "_places", "numbers")
+    __slots__ = ("_around", "_arrays", "_environment", "_operator", "_places", "_watch", "numbers")
 
     def __init__(self, operator: str, roots: dict[str, Any]) -> None:
         self._operator = operator
@@ -31,18 +33,23 @@ class Parameters:
         leaves = self._environment.leaves
         self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number) and is_open(leaf)]
         self.numbers = [leaves[i] for i in self._places]
-        self._arrays = (
-            [(i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray]
-            if self.numbers
-            else []
-        )
+        if self.numbers:
+            self._arrays = [
+                (i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray
+            ]
+            things = self._environment.things()
+            around = Surroundings(self._environment.functions(), things)
+            self._watch = Watch(operator, contents_read_by(around.functions, things)[0])
+            self._around = around.arrays
 
     def run(self, use: Callable[..., Any], numbers: Sequence[Primal]) -> Any:
         """What `use` makes of the functions and arguments with other numbers.
 
         It may be much later: an array that the program has written to meanwhile is replaced by a copy of what it was.
-        Raises ControlError if the functions change what they hold and what was copied for them.
+        Raises ControlError if the program has changed what the functions read elsewhere, or if the functions change
+        what was copied for them.
         """
+        require_unchanged(self._operator, self._around)
         leaves = list(self._environment.leaves)
         for i, number in zip(self._places, numbers, strict=True):
             leaves[i] = number
@@ -50,7 +57,7 @@ class Parameters:
             if not same(leaves[i], before):
                 leaves[i] = before.copy("K")
         instance = self._environment.with_leaves(leaves, sharing=True)
-        answer = use(*instance.roots)
+        answer = self._watch.run(use, *instance.roots)
         instance.require_unchanged_structures(self._operator)
         if updates := instance.updates():
             raise ControlError(
