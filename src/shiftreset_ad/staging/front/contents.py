@@ -11,8 +11,8 @@ from shiftreset_ad.boundary.closed_over import EMPTY, content_of
 MISSING = object()
 
 
-class Contents(Protocol):
-    """Some contents of one thing."""
+class Restorable(Protocol):
+    """Some contents of one thing, which can be put back."""
 
     def read(self) -> list[Any]:
         """The contents as they are now."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of, names_in
-from shiftreset_ad.staging.front.contents import Contents, OfAttributes, OfCell, OfClass, OfDict, OfSequence
+from shiftreset_ad.staging.front.contents import OfAttributes, OfCell, OfClass, OfDict, OfSequence, Restorable
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.seen.parts import CACHE
@@ -40,7 +40,7 @@ class Effects:
     def __init__(self, functions: Iterable[Callable[..., Any]], own: Iterable[CellType]) -> None:
         """`own` are the variables that the functions may bind."""
         self.problem: str | None = None
-        self._contents: list[tuple[str, Contents, list[Any]]] = []
+        self._contents: list[tuple[str, Restorable, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._own = {id(cell) for cell in own}
         self._seen: dict[int, Any] = {}
@@ -108,7 +108,7 @@ class Effects:
             for name in names_in(function.__code__) & function.__globals__.keys():
                 self._has(name, OfDict(function.__globals__, name))
 
-    def _has(self, name: str, contents: Contents, enters: bool = True) -> None:
+    def _has(self, name: str, contents: Restorable, enters: bool = True) -> None:
         now = contents.read()
         self._contents.append((name, contents, now))
         if enters:
