@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from operator import is_
 from typing import Any
 
-from shiftreset_ad.staging.front.contents import Contents, OfDict, OfSequence
+from shiftreset_ad.staging.front.contents import Restorable, OfDict, OfSequence
 
 
 class HandedOn:
     """Lists and dicts, each with the site that hands it on, and with its contents at this moment."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[Any, Contents, list[Any]]] = []
+        self._found: list[tuple[Any, Restorable, list[Any]]] = []
 
     def note(self, site: Any, values: Iterable[Any]) -> None:
         """The site takes, or hands on, the lists and dicts in these values."""
