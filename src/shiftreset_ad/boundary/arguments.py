@@ -12,19 +12,21 @@ from shiftreset_ad.boundary.checks import arguments_at
 class Arguments:
     """Positional arguments. The numbers in the arguments that `argnums` names are taken out.
 
-    Raises TypeError for an `argnums` without an argument, and for an argument that cannot be differentiated. Without
-    `argnums`, all arguments are one structure, and an integer or a string may be an argument of its own.
+    Raises TypeError for an `argnums` without an argument, and for an argument that cannot be differentiated. With
+    `together`, the arguments are one structure, and an integer or a string may be an argument of its own.
     """
 
     __slots__ = ("_args", "_parts", "_positions", "_single", "numbers")
 
-    def __init__(self, operator: str, argnums: int | Sequence[int] | None, args: Sequence[Any]) -> None:
+    def __init__(
+        self, operator: str, argnums: int | Sequence[int], args: Sequence[Any], together: bool = False
+    ) -> None:
         self._single = isinstance(argnums, int)
-        self._positions = range(len(args)) if argnums is None else arguments_at(operator, argnums, args)
+        self._positions = range(len(args)) if together else arguments_at(operator, argnums, args)
         self._parts = trees.Parts(tuple([args[i] for i in self._positions]))
         self._args = args
         self.numbers = self._parts.numbers
-        if self._parts.has_others and argnums is None:
+        if together and self._parts.has_others:
             trees.require_differentiable(tuple(args), operator, "arguments")
         elif self._parts.has_others:
             for i in self._positions:
@@ -56,4 +58,4 @@ def all_of(operator: str, primals: Any) -> Arguments:
     """The arguments of a function that is differentiated with respect to all of them."""
     if not isinstance(primals, tuple | list):
         raise TypeError(f"{operator}: primals must be a tuple of the arguments, (x,) for one, and is {primals!r:.60}")
-    return Arguments(operator, None, tuple(primals))
+    return Arguments(operator, range(len(primals)), tuple(primals), together=True)
