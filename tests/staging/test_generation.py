@@ -15,6 +15,7 @@ from shiftreset_ad.staging.python.generation import generated, option
 from shiftreset_ad.staging.python.lowering import scattered
 from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged, call
+from tests.staging.in_turns import stays_staged
 
 V = np.array([2.0, -0.5, 4.0])
 M = np.arange(6.0).reshape(2, 3) + 0.5
@@ -480,3 +481,9 @@ def test_the_network_of_the_readme_takes_little_time():
             np.testing.assert_allclose(hvp(x, p), sr.hvp(network, (x,), (p,)), rtol=1e-12, atol=1e-12)
     assert count(hvp.sources[0]) < 60
     assert NOTHING == {}
+
+
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_elements_are_taken_at_an_integer_among_the_arguments(kind):
+    slope = sr.grad(lambda u, i: abs(np.take(u, i % 3)) + u[0])
+    stays_staged(slope, *[(V, kind(i)) for i in (1, 1, 0, 2, 4)], ways=1)

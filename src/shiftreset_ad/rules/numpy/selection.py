@@ -32,7 +32,10 @@ def as_positions(name: str, indices: Any) -> Any:
             f"numpy.{name}: positions are integers, but these have dtype {dtype}; "
             "for a number that is being differentiated, use shiftreset_ad.value(x).astype(int)"
         )
-    return indices.astype(np.intp) if is_staged(indices) else np.asarray(indices, np.intp)
+    if is_staged(indices):
+        array = indices if shape_of(indices) else np.copy(indices)  # an integer of Python's is no array
+        return array.astype(np.intp)
+    return np.asarray(indices, np.intp)
 
 
 def brought_into_range(name: str, positions: Any, size: int, mode: str) -> Any:
