@@ -135,13 +135,14 @@ def test_a_number_that_cannot_be_found_is_an_error():
         def loss(self, x):
             return (x - self.p) ** 2
 
-    def through_an_attribute(p):
+    def through_an_attribute(p, method):
         model = Model()
         model.p = p
-        return argmin(lambda x: model.loss(x), 0.0)
+        return argmin(lambda x: model.loss(x), 0.0, method=method)
 
-    with pytest.raises(TypeError, match=r"argmin.*in an attribute of an object. Pass it by args"):
-        grad(through_an_attribute)(2.0)
+    for method in ("l-bfgs", "BFGS", "Nelder-Mead"):
+        with pytest.raises(TypeError, match=r"argmin.*in an attribute of an object. Pass it by args"):
+            grad(partial(through_an_attribute, method=method))(2.0)
 
     def unrolled(p):
         model = Model()
