@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from itertools import accumulate
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Kind:
 
 
 PLAIN = Kind()
+Kinds: TypeAlias = "list[Kind | None]"  # None is the kind of an adjoint that nothing has been added to
 
 
 def parts_of(x: Any) -> list[Any]:
@@ -77,6 +79,16 @@ def join(a: Kind, b: Kind) -> Kind:
     return Kind(newest.number, newest.tag, tuple([join(p, q) for p, q in pairs]), newest.rows)
 
 
+def kind_of_adjoint(x: Any) -> Kind | None:
+    """The kind of a value; None if nothing has been added to it."""
+    return None if x is ZERO else kind_of(x)
+
+
+def joined(a: Kind | None, b: Kind | None) -> Kind | None:
+    """The least kind that adjoints of both kinds can be lifted to."""
+    return join(a, b) if a is not None and b is not None else a if b is None else b
+
+
 def _as_parts(kind: Kind, of: Kind) -> tuple[Kind, ...]:
     """The kinds of the parts that a value of this kind has when it is lifted to a number like `of`."""
     return kind.parts if kind.tag is of.tag else (kind, *[PLAIN] * (len(of.parts) - 1))
@@ -98,6 +110,18 @@ def with_parts(kind: Kind, parts: list[Any]) -> Any:
     if kind.number is Series:
         return Series(list(parts), kind.tag)  # type: ignore[arg-type]
     return kind.number(*parts, kind.tag)  # type: ignore[misc,call-arg]
+
+
+def apart(xs: list[Any], kinds: list[Kind], tag: Tag) -> list[Any]:
+    """The values with the parts of each number of a tag in its place."""
+    return [part for x, kind in zip(xs, kinds, strict=True) for part in (parts_as(x, kind) if kind.tag is tag else [x])]
+
+
+def together(parts: list[Any], kinds: list[Kind], tag: Tag) -> list[Any]:
+    """The values of these kinds, of which the numbers of a tag come in parts."""
+    ends = list(accumulate(len(kind.parts) if kind.tag is tag else 1 for kind in kinds))
+    pieces = [parts[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [with_parts(kind, piece) if kind.tag is tag else piece[0] for kind, piece in zip(kinds, pieces, strict=True)]
 
 
 def zeros(like: Any) -> Any:

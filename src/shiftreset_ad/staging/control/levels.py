@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.staging.control.kinds import Kind, join, kind_of, parts_as, with_parts, zeros
+from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
 from shiftreset_ad.staging.control.reverse import in_reverse
 from shiftreset_ad.staging.control.writing import Body, Way
-
-Kinds = list[Kind | None]  # None is the kind of an adjoint that nothing has been added to
 
 
 class _Grown(BaseException):
@@ -38,7 +35,7 @@ def carried_out(
     `state` comes in. It may have adjoints that are ZERO; `like` then has a value in the shape of each adjoint. The
     bodies may leave something for the way back of each of these `tags`, even if no number of the tag comes in or out.
     """
-    kinds = [_kind(x) for x in (state if way.carries else [ZERO] * len(like))]
+    kinds = [kind_of_adjoint(x) for x in (state if way.carries else [ZERO] * len(like))]
     while True:
         mark = way.trace.mark()
         try:
@@ -67,8 +64,8 @@ def _of_kinds(
     def checked(body: Body) -> Body:
         def with_check(xs: list[Any]) -> list[Any]:
             outs = body(filled(xs) if way.carries else [])
-            found = [_kind(out) for out in outs]
-            grown = found if len(found) != len(kinds) else list(map(_joined, kinds, found))
+            found = [kind_of_adjoint(out) for out in outs]
+            grown = found if len(found) != len(kinds) else list(map(joined, kinds, found))
             if grown != kinds:
                 raise _Grown(grown)
             return reduced(outs)
@@ -77,14 +74,6 @@ def _of_kinds(
 
     known = [kind for kind in kinds if kind is not None]
     return filled(at_level(way, list(map(checked, bodies)), reduced(state) if way.carries else [], known, tags))
-
-
-def _kind(x: Any) -> Kind | None:
-    return None if x is ZERO else kind_of(x)
-
-
-def _joined(a: Kind | None, b: Kind | None) -> Kind | None:
-    return join(a, b) if a is not None and b is not None else a if b is None else b
 
 
 def at_level(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]) -> list[Any]:
@@ -104,23 +93,12 @@ def _by_parts(
 ) -> list[Any]:
     """Control on the parts of the numbers of this tag."""
 
-    def apart(xs: list[Any]) -> list[Any]:
-        return [part for x, kind in zip(xs, kinds, strict=True) for part in _parts(x, kind, tag)]
-
-    ends = list(accumulate(len(kind.parts) if kind.tag is tag else 1 for kind in kinds))
-
-    def together(parts: list[Any]) -> list[Any]:
-        pieces = [parts[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        return [
-            with_parts(kind, piece) if kind.tag is tag else piece[0] for kind, piece in zip(kinds, pieces, strict=True)
-        ]
-
     def lowered(body: Body) -> Body:
-        return lambda parts: apart(body(together(parts) if way.carries else []))
+        def body_below(parts: list[Any]) -> list[Any]:
+            return apart(body(together(parts, kinds, tag) if way.carries else []), kinds, tag)
+
+        return body_below
 
     below = [part for kind in kinds for part in (kind.parts if kind.tag is tag else (kind,))]
-    return together(at_level(way, list(map(lowered, bodies)), apart(state) if way.carries else [], below, tags))
-
-
-def _parts(x: Any, kind: Kind, tag: Tag) -> list[Any]:
-    return parts_as(x, kind) if kind.tag is tag else [x]
+    parts = apart(state, kinds, tag) if way.carries else []
+    return together(at_level(way, list(map(lowered, bodies)), parts, below, tags), kinds, tag)
