@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
+from types import CodeType
 from typing import Any
 
 from shiftreset_ad.staging.front.refusals import Refusal
-from shiftreset_ad.staging.front.running import original, rewritten
+from shiftreset_ad.staging.front.running import entered, original, rewritten
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.recording import recorded
@@ -34,19 +36,19 @@ def recorded_in_a_form(
     is_long = reason is not None and reason.startswith(TOO_MANY)
     if not (is_long if as_it_is is None else as_it_is.answers) or surroundings.opaque is not None:
         return found
-    form = rewritten(f)
-    if form is f:
+    if rewritten(f) is f:
         return found
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
+    recursive: dict[CodeType, Any] = {}
 
     def opened(trace: Trace, read: Callable[[Any], None]) -> AbstractContextManager[None]:
         asked.clear()
-        return Session(Writing(trace, read), refusals, asked).opened()
+        return Session(Writing(trace, read), refusals, asked, recursive).opened()
 
     while True:
-        known = len(refusals)
-        way, guards, _ = recorded(form, call, expected, surroundings, original, opened)
+        known = len(refusals), len(recursive)
+        way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
             way.lines = ()
@@ -54,5 +56,5 @@ def recorded_in_a_form(
                 way.lines = as_it_is.lines
                 guards.add(of_reads)
             return way, guards, None
-        if len(refusals) == known:
+        if (len(refusals), len(recursive)) == known:
             return found

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from shiftreset_ad.staging.front.running import rewritten
+from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 
 
@@ -192,8 +192,30 @@ class StandIn:
                 return self.state(state, carried)
             state, is_first = after, False
 
+    def has_staged(self, tree):
+        return type(tree) is Symbol or (isinstance(tree, tuple | list) and any(map(self.has_staged, tree)))
+
+    def self_calling(self, function):
+        self.handed_over.append("function")
+        return SelfCalling(self, function)
+
     def state(self, state, carried):
         return tuple([Symbol(self, x) if is_carried else x for x, is_carried in zip(state, carried, strict=True)])
+
+
+class SelfCalling:
+    """A function that calls itself: its first call goes through its blocks, and a call inside is Python's."""
+
+    def __init__(self, stand_in, function):
+        self._stand_in = stand_in
+        self._function = function
+
+    def __call__(self, *args, **kwargs):
+        return self._function(*args, **kwargs)
+
+    def again(self, *args, **kwargs):
+        answer = self._function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+        return symbolic(answer, self._stand_in)
 
 
 def symbolic(x, stand_in):
@@ -213,13 +235,13 @@ def written(f, *args, which=None):
     session = None
     while True:
         stand_in = StandIn()
-        refusals = session.refusals if session is not None else {}
-        session = Session(stand_in, refusals, {})
-        before = len(refusals)
+        refusals, recursive = (session.refusals, session.recursive) if session is not None else ({}, {})
+        session = Session(stand_in, refusals, {}, recursive)
+        before = len(refusals) + len(recursive)
         inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
         try:
             with session.opened():
-                answer = rewritten(f)(*inputs)
+                answer = entered(f, *inputs)
             return without_symbols(answer), session, stand_in
         except GivenUpError:
-            assert len(session.refusals) > before, "given up, and nobody is to blame"
+            assert len(refusals) + len(recursive) > before, "given up, and nobody is to blame"

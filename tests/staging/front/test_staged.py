@@ -281,6 +281,56 @@ def recursion(x):
     return x if x < 1 else recursion(x / 2) + 1
 
 
+def with_two_ends(x, y):
+    if x < 1:
+        return x * y
+    if x > 8:
+        return with_two_ends(x / 4, y=y + 1) * 2
+    rest = with_two_ends(x - 1, y)
+    return rest - with_two_ends(rest / 8, x)
+
+
+def is_even(n):
+    return 1.0 if n == 0 else is_odd(n - 1)
+
+
+def is_odd(n):
+    return 0.0 if n == 0 else is_even(n - 1)
+
+
+class Halving:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def go(self, x):
+        return x if x < 1 else self.go(x * self.rate) + 1
+
+
+def test_a_function_that_calls_itself_is_a_function():
+    assert handed_over(recursion, 5.0) == ["function", "cond"]
+    assert handed_over(with_two_ends, 20.0, 3.0) == ["function", "cond", "cond"]
+    assert handed_over(is_even, 5) == ["function", "cond", "cond"]
+    assert handed_over(Halving(0.5).go, 9.0) == ["function", "cond"]
+
+
+def test_a_function_that_calls_itself_on_plain_values_goes_its_way():
+    assert handed_over(lambda x, n: recursion(n) * x, 5.0, 3.0, which={0}) == []
+
+
+def with_another_closure(x):
+    def inner(y):
+        return x if y < 1 else with_another_closure(y / 2) + 1
+
+    return inner(x)
+
+
+def test_a_function_of_other_variables_is_another_function():
+    stand_in, reasons = check(with_another_closure, 3.0)
+    assert stand_in.questions
+    assert "in which other variables are seen" in reasons[0]
+    assert "the function calls itself under this test" in reasons[1]
+
+
 def with_jump(x):
     for _ in range(3):
         with np.errstate():
@@ -332,7 +382,6 @@ class Derived(Base):
 @pytest.mark.parametrize(
     ("f", "said"),
     [
-        (recursion, "the function calls itself under this test"),
         (with_jump, "leaves a `with`, `try` or `match` statement"),
         (over_iterator, "the loop goes over a list_iterator"),
         (over_unlike, "the items of the loop are of different types or shapes"),
@@ -347,6 +396,6 @@ def test_what_cannot_be_written_down_is_asked_with_its_reason(f, said):
 
 
 def test_the_reason_has_the_line():
-    _, session, _ = written(recursion, 3.0)
-    (refusal,) = session.refusals.values()
-    assert str(refusal).endswith(f"({__file__}:{recursion.__code__.co_firstlineno + 1})")
+    _, session, _ = written(binds, 1.5)
+    (refusal,) = session.asked.values()
+    assert str(refusal).endswith(f"({__file__}:{binds.__code__.co_firstlineno + 1})")

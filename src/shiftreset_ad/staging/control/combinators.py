@@ -192,14 +192,14 @@ class Structure:
         return [0.0 if whole[i] is ZERO else whole[i] for i in self._places]
 
 
-def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any) -> Any:
+def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The answer of a user's function. Its errors are no errors of the program: the block may never be reached.
 
     It runs once, and not once for each round. So it must not change a variable of the program around it.
     """
     before = variables(function)
     try:
-        answer = function(*args)
+        answer = function(*args, **kwargs)
     except UnstageableError:
         raise
     except Exception as error:

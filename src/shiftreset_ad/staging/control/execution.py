@@ -6,17 +6,19 @@ values. The frames of the rounds are kept, as a later visit of the rounds needs 
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.staging.python.elimination import like
 from shiftreset_ad.staging.python.generation import is_same
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.functions import name_in_program
-from shiftreset_ad.staging.steps.trace import Step, Trace, UnstageableError
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
+FRAMES_OF_A_CALL = 8  # of Python's, at most, that carry out a call inside, in a branch of a branch
 LONGEST_RUN = 10_000_000  # steps that a loop may take while it is recorded
 
 
@@ -40,11 +42,12 @@ class Frame:
 class Execution:
     """Steps of a trace, carried out on plain values."""
 
-    __slots__ = ("_count", "_trace")
+    __slots__ = ("_count", "_functions", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._count = 0
+        self._functions: dict[Block, tuple[Call, Any]] = {}  # by their bodies: the first call, and the frame around it
 
     def control(self, step: Control, frame: Any) -> None:
         """Carry out a step with blocks; `frame` is the frame of the round in which the step is."""
@@ -52,6 +55,8 @@ class Execution:
             taken = 0 if resolved(step.predicate, frame) else 1
             self._block(step.blocks[taken].steps, frame)
             answers = [resolved(result, frame) for result in step.results[taken]]
+        elif isinstance(step, Call):
+            answers = self._call(step, frame) if self._functions else self._first_call(step, frame)
         else:
             state = [resolved(arg, frame) for arg in step.args]
             answers = self._loop(step, state, frame) if isinstance(step, Loop) else self._visit(step, state, frame)
@@ -86,6 +91,32 @@ class Execution:
             self._block(body.steps, here)
             state = [resolved(result, here) for result in step.results[-1]]
         return state
+
+    def _first_call(self, step: Call, frame: Any) -> list[Any]:
+        """Carry out a call of a function that is recorded. It may go as deep here as it goes in Python."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit * FRAMES_OF_A_CALL)
+        try:
+            return self._call(step, frame)
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _call(self, step: Call, frame: Any) -> list[Any]:
+        if step.is_new:
+            frame[step.frame] = {}
+        outer = self._functions.get(step.body)
+        if step.blocks:
+            self._functions[step.body] = step, frame
+        elif outer is None:  # the function is still being recorded
+            return [self._trace.values[place] for place in step.answers]
+        function, around = self._functions[step.body]
+        values = frame[step.frame]
+        values.update(zip(function.params, [resolved(arg, frame) for arg in step.args], strict=True))
+        here = Frame(values, around)
+        self._block(step.body.steps, here)
+        if step.blocks and outer is not None:
+            self._functions[step.body] = outer  # that of another activation of the function around it
+        return [resolved(result, here) for result in function.results[-1]]
 
     def _block(self, steps: list[Step], frame: Any) -> None:
         self._count += 1 + len(steps)

@@ -50,8 +50,15 @@ class Part:
         """The numbers that the operations of the body use."""
         for operation in self.pending:
             yield from numbers_in(operation[2:], tag)
+            if operation[0] is pull_call:
+                yield from operation[2].free  # a visit of an activation adds to them, too
             for part in parts_in(operation):
                 yield from part.used(tag)
+
+    @property
+    def calls(self) -> bool:
+        """Whether a function calls itself here. Then each visit goes there, so that later visits find its values."""
+        return any(op[0] is pull_call or any(part.calls for part in parts_in(op)) for op in self.pending)
 
 
 class Record:
@@ -79,7 +86,8 @@ class Record:
     def pull(self, ys: list[NumR], ins: list[Any]) -> None:
         """The way back, as control."""
         bars, made = [settle(y) for y in ys], self.made()
-        if all(bar is ZERO for bar in bars) and all(map(is_untouched, made.values())):
+        is_idle = all(bar is ZERO for bar in bars) and all(map(is_untouched, made.values()))
+        if is_idle and not any(part.calls for part in self.parts):
             return
         used = {id(x): x for part in self.parts for x in part.used(self.tag)}
         free = [x for x in used.values() if id(x) not in made and not self.is_inside(x)]
@@ -102,12 +110,16 @@ class Record:
 
         state = [*bars, *[ZERO] * len(free)] if carries else []
         like = [y.primal for y in ys] * carries + [x.primal for x in free]
-        answers = self._carried_out(self.way.back(), list(map(backwards, self.parts)), state, like, open_reverse_tags())
+        answers = self.visited(list(map(backwards, self.parts)), state, free, like)
         restore([(x, ZERO) for x in made.values()])
         restore(before)
         for x, bar in zip([*ins, *free], answers, strict=True):
             if x is not None and bar is not ZERO:
                 accumulate(x, bar)
+
+    def visited(self, bodies: list[Body], state: list[Any], free: list[NumR], like: list[Any]) -> list[Any]:
+        """The answers of the bodies of the way back. `free` are the numbers from outside that they add to."""
+        return self._carried_out(self.way.back(), bodies, state, like, open_reverse_tags())
 
 
 def restore(adjoints: Iterable[tuple[NumR, Any]]) -> None:
@@ -180,6 +192,11 @@ def pull_same(operation: Operation) -> None:
 def pull_control(operation: Operation) -> None:
     _, ys, record, ins = operation
     record.pull(ys, ins)
+
+
+def pull_call(operation: Operation) -> None:
+    _, ys, record, ins, frame = operation
+    record.pull_call(ys, ins, frame)
 
 
 def parts_in(operation: Operation) -> Iterator[Part]:

@@ -35,8 +35,8 @@ class Way(Protocol):
     carries: bool  # what goes out of a body comes into its next round
     records: Records  # what reverse mode knows of each visit of these rounds, or of these branches, and still needs
 
-    def write(self, bodies: Sequence[Body], state: list[Any]) -> list[Any]:
-        """Write a step for bodies on plain staged values; the answers are staged values."""
+    def write(self, bodies: Any, state: list[Any], /) -> list[Any]:
+        """Write a step for bodies, or for a function, on plain staged values; the answers are staged values."""
 
     def back(self) -> Way:
         """The way in which the derivative goes back."""
@@ -130,11 +130,19 @@ class ForkWay:
     def write(self, bodies: Sequence[Body], state: list[Any]) -> list[Any]:
         trace = self.trace
         blocks, results = [], []
+        unknown: UnknownAnswer | None = None
         for branch, body in enumerate(bodies):
             block = Block(trace.block, fork=(self.records, branch))
-            with within(block, trace):
-                results.append([plain(trace, result) for result in body([])])
             blocks.append(block)
+            try:
+                with within(block, trace):
+                    results.append([plain(trace, result) for result in body([])])
+            except UnknownAnswer as error:
+                unknown = error
+        if unknown is not None:
+            if not results:
+                raise unknown
+            return [Staged(trace, trace.keep(unstaged(result))) for result in results[0]]
         for i, (x, y) in enumerate(zip(*results, strict=True)):
             dtype = common(x, y)
             if dtype is None:
@@ -145,6 +153,14 @@ class ForkWay:
         step = Fork([], blocks, [], results, [], None)
         step.predicate = self._predicate
         return answered(trace, step)
+
+
+class UnknownAnswer(BaseException):
+    """A function calls itself while nothing is known of its answers yet. Another branch may tell what they are."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
 
 
 def rounds_written(way: Any, bodies: Sequence[Body], state: list[Any], step_of: Callable[..., Any]) -> Any:

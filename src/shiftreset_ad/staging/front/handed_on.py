@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from operator import is_
 from typing import Any
 
-from shiftreset_ad.staging.front.contents import Restorable, OfDict, OfSequence
+from shiftreset_ad.staging.front.contents import OfDict, OfSequence, Restorable
 
 
 class HandedOn:

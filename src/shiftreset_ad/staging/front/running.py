@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
@@ -27,7 +28,7 @@ CALLING = {map, filter, sorted, min, max}  # functions of Python's that call fun
 
 _codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
-_originals: WeakKeyDictionary[FunctionType, FunctionType] = WeakKeyDictionary()
+_originals: WeakKeyDictionary[Callable[..., Any], FunctionType] = WeakKeyDictionary()
 
 
 def rewritten(f: Any) -> Any:
@@ -44,6 +45,11 @@ def original(x: Any) -> Any:
         _, code = _original_codes.get(id(x), (x, x))
         return code
     return _originals.get(x, x) if type(x) is FunctionType else x
+
+
+def entered(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """The answer of a function, called in its rewritten form."""
+    return _with(f, _called_form)(*args, **kwargs)
 
 
 def refusal_of(f: FunctionType) -> str | None:
@@ -86,7 +92,7 @@ def _rewritten_argument(x: Any) -> Any:
     return _with(x, _form_if_users) if callable(x) else x
 
 
-def _with(f: Any, form_of: Callable[[FunctionType], FunctionType]) -> Any:
+def _with(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) -> Any:
     """A function with another form of the Python functions in it."""
     kind = type(f)
     if kind is FunctionType:
@@ -106,8 +112,26 @@ def _with(f: Any, form_of: Callable[[FunctionType], FunctionType]) -> Any:
     return f
 
 
-def _form_if_users(f: FunctionType) -> FunctionType:
-    return _form_of(f) if is_of_the_user(f.__module__, f.__code__.co_filename) else f
+def _form_if_users(f: FunctionType) -> Callable[..., Any]:
+    return _called_form(f) if is_of_the_user(f.__module__, f.__code__.co_filename) else f
+
+
+def _called_form(f: FunctionType) -> Callable[..., Any]:
+    """The form of a function that is called now. A function that calls itself is written down as a function."""
+    session, form = current(), _form_of(f)
+    if session is None:
+        return form
+    session.called.add(form.__code__)
+    if form.__code__ not in session.recursive:
+        return form
+    site = recursion(form.__code__, session.recursive[form.__code__])
+
+    @wraps(form)
+    def written(*args: Any, **kwargs: Any) -> Any:
+        return site.answer(session, form, args, kwargs)
+
+    _originals[written] = f
+    return written
 
 
 def _form_of(f: FunctionType) -> FunctionType:

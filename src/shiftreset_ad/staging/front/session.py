@@ -6,9 +6,11 @@ its test from then on, and the recording starts again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import local
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn, Protocol
 
 from shiftreset_ad.staging.front.handed_on import HandedOn
@@ -44,17 +46,33 @@ class Control(Protocol):
     def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
         """The last state of a loop."""
 
+    def has_staged(self, tree: Any) -> bool:
+        """Whether there is a staged value in a tree."""
+
+    def self_calling(self, function: Callable[..., Any]) -> Any:
+        """A function that calls itself by `again`."""
+
 
 class Session:
     """The sites that are being written down, and those that ask instead, each with its reason.
 
-    A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later.
+    A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later. A function in
+    `recursive` calls itself under a staged test; for its code, there is the rewritten code that it is a part of.
     """
 
-    def __init__(self, control: Control, refusals: dict[Any, Refusal], asked: dict[Any, Refusal]) -> None:
+    def __init__(
+        self,
+        control: Control,
+        refusals: dict[Any, Refusal],
+        asked: dict[Any, Refusal],
+        recursive: dict[CodeType, Any],
+    ) -> None:
         self.control = control
         self.refusals = refusals
         self.asked = asked
+        self.recursive = recursive
+        self.called: set[CodeType] = set()  # the code of the functions that have been called
+        self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.active: list[Any] = []
         self.handed_on = HandedOn()
         self._blamed: BaseException | None = None
@@ -71,9 +89,29 @@ class Session:
         finally:
             _thread.session = outer
 
+    def is_active(self, site: Any) -> bool:
+        """Whether a site is being written down, in the innermost of the functions that are."""
+        for other in reversed(self.active):
+            if other is site or other.is_of_a_function:
+                return other is site
+        return False
+
+    def calls_itself(self, site: Any, reason: str) -> NoReturn:
+        """Give this recording up, as the function of a site calls itself. It is a function from then on."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code not in self.called:
+            frame = frame.f_back
+        if frame is None or frame.f_code in self.recursive:
+            self.refuse(site, reason)
+        self.recursive[frame.f_code] = site.code
+        self._give_up(reason)
+
     def refuse(self, site: Any, reason: str) -> NoReturn:
         """Give this recording up, as a site cannot be written down. The site asks from then on."""
         self.refusals.setdefault(site, site.refusal(reason))
+        self._give_up(reason)
+
+    def _give_up(self, reason: str) -> NoReturn:
         try:
             self.control.refuse(reason)
         except self.control.error as error:

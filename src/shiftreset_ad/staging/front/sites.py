@@ -33,6 +33,8 @@ from shiftreset_ad.staging.front.session import Session, current
 class Site:
     """A test in the user's code."""
 
+    is_of_a_function = False  # whether the site is a whole function
+
     def __init__(self, line: int, code: Code, problem: str | None) -> None:
         self.line = line
         self.code = code
@@ -46,8 +48,8 @@ class Site:
         """Whether the site may be written down. If not, the session gets the reason."""
         if self in session.refusals:
             return False
-        if self in session.active:
-            session.refuse(self, CALLS_ITSELF)
+        if session.is_active(self):
+            session.calls_itself(self, CALLS_ITSELF)
         problem = self.problem or self.problem_in(frame)
         if problem is not None:
             session.asked[self] = self.refusal(problem)

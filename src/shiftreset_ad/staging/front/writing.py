@@ -12,7 +12,8 @@ from numpy import ndarray
 from shiftreset_ad.modes.stacks import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.staging.control.combinators import cond, while_loop
+from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
+from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.gathering import indexable
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
@@ -78,12 +79,18 @@ class Writing:
     def _block(self, function: Callable[..., Any]) -> Unwatched:
         """A function whose answer becomes part of the record."""
 
-        def carried_out(*args: Any) -> Any:
-            answer = function(*args)
+        def carried_out(*args: Any, **kwargs: Any) -> Any:
+            answer = function(*args, **kwargs)
             self._read(answer)
             return answer
 
         return Unwatched(carried_out)
+
+    def has_staged(self, tree: Any) -> bool:
+        return trace_of(tree) is not None
+
+    def self_calling(self, function: Callable[..., Any]) -> SelfCalling:
+        return SelfCalling(self._trace, self._block(function), self._read)
 
 
 class Unwatched:
@@ -92,8 +99,8 @@ class Unwatched:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
-    def __call__(self, *args: Any) -> Any:
-        return self._function(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
 
 
 def _value(x: Any) -> Any:

@@ -39,7 +39,7 @@ from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
+from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
@@ -81,6 +81,8 @@ class Program:
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
+        if any(isinstance(step, Call) for step in all_steps(left.steps)):
+            refuse("it has functions that call themselves")
         self.flags = 0
         self.questions: list[Step] = []
         self.constants: list[ndarray[Any, Any]] = []

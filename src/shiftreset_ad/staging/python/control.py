@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds
 from shiftreset_ad.staging.steps.trace import Block, Step
 
 
@@ -21,6 +21,9 @@ class Writer(Protocol):
     uses: Uses
     variables: dict[int, str]
     reserved: dict[int, str]
+    questions: list[Step]
+    functions: dict[Block, str]  # the names of functions, by their bodies
+    depth: int  # how many functions are around this line
 
     def variable(self) -> str: ...
     def variable_of(self, place: int) -> str: ...
@@ -91,12 +94,7 @@ class ControlSource:
         writer, (body,), rounds = self._writer, step.blocks, step.rounds
         frame, frames = writer.variable(), writer.variables[rounds.place]
         yield f"for {frame} in {f'reversed({frames})' if step.is_reversed else frames}:"
-        loads = writer.uses.loads.get(body.origin, [])
-        outer = {place: writer.variables[place] for place in loads if place in writer.variables}
-        lines = []
-        for place in loads:
-            writer.variables[place] = writer.variable()
-            lines.append(f"{writer.variables[place]} = {frame}[{writer.uses.slots[rounds][place]}]")
+        lines, outer = loaded(writer, body, rounds, frame)
 
         def stored(slots: dict[int, int]) -> list[str]:
             return [f"{frame}[{index}] = {writer.variables[place]}" for place, index in slots.items()]
@@ -108,15 +106,8 @@ class ControlSource:
         self, step: Any, body: Block, carried: list[str], stored: Callable[[dict[int, int]], list[str]]
     ) -> list[str]:
         """The lines of one round: those of its steps, those that keep values in its frame, and the next values."""
-        writer, rounds = self._writer, step.rounds
-        slots = writer.uses.stored(body, rounds)
-        lines = []
-        for place in filter(writer.uses.is_of_branch, slots):
-            writer.reserved[place] = writer.variable()
-            lines.append(f"{writer.reserved[place]} = None")
-        lines += writer.block(body.steps, step.errors)
-        lines += stored(slots)
-        lines += assignment(carried, list(map(writer.argument, step.results[-1])))
+        lines = kept_in_frame(self._writer, body, step.rounds, step.errors, stored)
+        lines += assignment(carried, list(map(self._writer.argument, step.results[-1])))
         return lines or ["pass"]
 
     def _fork(self, step: Fork) -> Iterator[str]:
@@ -130,6 +121,29 @@ class ControlSource:
             if lines or head != "else:":
                 yield head
                 yield from indented(lines or ["pass"])
+
+
+def loaded(writer: Writer, body: Block, rounds: Rounds, frame: str) -> tuple[list[str], dict[int, str]]:
+    """The lines that load what a visit needs of its frame; and the variables that these values have outside."""
+    places = writer.uses.loads.get(body.origin, [])
+    outer = {place: writer.variables[place] for place in places if place in writer.variables}
+    lines = []
+    for place in places:
+        writer.variables[place] = writer.variable()
+        lines.append(f"{writer.variables[place]} = {frame}[{writer.uses.slots[rounds][place]}]")
+    return lines, outer
+
+
+def kept_in_frame(
+    writer: Writer, body: Block, rounds: Rounds, errors: Any, stored: Callable[[dict[int, int]], list[str]]
+) -> list[str]:
+    """The lines of the steps of a round, and those that keep values in its frame."""
+    slots = writer.uses.stored(body, rounds)
+    lines = []
+    for place in filter(writer.uses.is_of_branch, slots):
+        writer.reserved[place] = writer.variable()
+        lines.append(f"{writer.reserved[place]} = None")
+    return [*lines, *writer.block(body.steps, errors), *stored(slots)]
 
 
 def gathering(writer: Writer, step: Gather) -> str:

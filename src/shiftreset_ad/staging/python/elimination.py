@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.steps.blocks import Control, Gather, Loop, Visit, all_steps, own_arguments
+from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import may_raise
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
@@ -61,6 +61,8 @@ class Eliminated:
         yield from self.places_in(own_arguments(step))
         if isinstance(step, Visit | Gather):
             yield step.rounds.place
+        if isinstance(step, Call) and not step.is_new:
+            yield step.frame
 
     def _without_what_is_fixed(self, steps: list[Step]) -> list[Step]:
         left: list[Step] = []
@@ -105,14 +107,15 @@ class Eliminated:
                     left.append(needed)
                     wanted.update(self.operands(needed))
                 continue
-            acts = step.writes or step.is_question or step.open_ended
-            if step.place in wanted or acts or _may_raise(self._trace, step):
+            if step.place in wanted or self._acts(step):
                 left.append(step)
                 wanted.update(self.operands(step))
         return left[::-1]
 
     def _needed(self, step: Control, wanted: set[int]) -> Control | None:
         """What is needed of a step with blocks; None if nothing is. Places that its blocks need become wanted."""
+        if isinstance(step, Call):
+            return self._needed_call(step, wanted)
         carried: list[int] = []
         while True:
             inner = set(wanted)
@@ -131,6 +134,24 @@ class Eliminated:
             return None
         wanted |= inner
         return step.with_blocks(blocks).carrying(carried)
+
+    def _needed_call(self, step: Call, wanted: set[int]) -> Call | None:
+        """A call with all its values, if one of them or its frame is needed, or if the function acts.
+
+        A visit goes to each activation, as a later visit may need its values there. So each call inside is needed.
+        """
+        acts = any(self._acts(inner) for inner in all_steps(step.blocks[0].steps)) if step.blocks else True
+        if not acts and wanted.isdisjoint([*step.answers, step.frame]):
+            return None
+        for results in step.results:
+            wanted.update(self.places_in(results))
+        return step.with_blocks([self._with_steps(block, wanted) for block in step.blocks])
+
+    def _acts(self, step: Step) -> bool:
+        """Whether a step does something beside its answer."""
+        if isinstance(step, Control):
+            return False
+        return step.writes or step.is_question or step.open_ended or _may_raise(self._trace, step)
 
     def _with_steps(self, block: Block, wanted: set[int]) -> Block:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))

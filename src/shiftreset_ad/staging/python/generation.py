@@ -22,11 +22,12 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
+from shiftreset_ad.staging.python.functions import FunctionSource, OtherAnswerError
 from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Gather
+from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
 from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
-from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, UnstageableError, identical, owners_of
+from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step, Trace, UnstageableError, identical, owners_of
 from shiftreset_ad.staging.steps.values import Staged, is_staged
 
 LARGEST = 2**63  # integers from this size on are constants with a name
@@ -59,6 +60,7 @@ class _Source:
             "is_same": is_same,
             "ndarray": ndarray,
             "certain": certain,
+            "OtherAnswerError": OtherAnswerError,
         }
         self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
@@ -71,6 +73,8 @@ class _Source:
         self._count = 0
         self.uses = Uses(trace, left, outputs)
         self.reserved: dict[int, str] = {}
+        self.functions: dict[Block, str] = {}
+        self.depth = 0
 
     def function(self, outputs: list[Any]) -> list[str]:
         inputs = range(self.trace.inputs)
@@ -97,7 +101,9 @@ class _Source:
                     reacting = []
                     lines.append(f"with errstate({reactions(errors or self.errors)}):")
                     lines.append(reacting)
-            if isinstance(step, Control):
+            if isinstance(step, Call):
+                reacting += FunctionSource(self).lines(step)
+            elif isinstance(step, Control):
                 reacting += ControlSource(self).lines(step)
             else:
                 is_part = following is not None and self.may_be_part(step, following)
@@ -154,7 +160,8 @@ class _Source:
 
     def question(self, test: str, step: Step, expected: Any) -> str:
         self.questions.append(asked(step, expected))
-        return f"if not ({test}): return {len(self.questions) - 1}"
+        number = len(self.questions) - 1
+        return f"if not ({test}): {f'raise OtherAnswerError({number})' if self.depth else f'return {number}'}"
 
     def likeness(self, name: str, answer: Any) -> str:
         """The test whether the value of a variable has the type, the shape and the dtype of this answer."""

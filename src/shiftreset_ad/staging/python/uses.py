@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -56,6 +56,8 @@ class Uses:
                 self._use([*step.args, *step.kwargs.values()], chain, step)
             if isinstance(step, Visit | Gather):
                 self._use_place(step.rounds.place, chain, step)
+            if isinstance(step, Call) and not step.is_new:
+                self._use_place(step.frame, chain, step)
             if isinstance(step, Fork):
                 self._use(step.predicate, chain, step)
             if isinstance(step, Loop):

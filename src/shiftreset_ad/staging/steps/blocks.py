@@ -1,4 +1,4 @@
-"""The steps of control: a loop, a visit of the rounds of a loop, what the rounds gather, and a fork into branches."""
+"""The steps of control: loops, visits of their rounds, what rounds gather, forks into branches, and calls."""
 
 from __future__ import annotations
 
@@ -98,6 +98,29 @@ class Fork(Control):
         step.results = [[results[i] for i in left] for results in self.results]
         step.answers = [self.answers[i] for i in left]
         return step
+
+
+class Activations(Rounds):
+    """The activations of a function that calls itself. `place` has the frame of the first one.
+
+    The frame of an inner activation is a value of the activation that calls it.
+    """
+
+    __slots__ = ()
+
+
+class Call(Control):
+    """A call of a function. The first call has the `body` of the function as its block; a call inside has no block.
+
+    The activation gets a new frame at the place `frame` if it `is_new`. Otherwise the call is a visit: it has the frame
+    of an earlier activation. `args` come in at the places `params`, which belong to the function.
+    """
+
+    __slots__ = ("activations", "body", "frame", "is_new")
+    activations: Activations
+    body: Block
+    frame: int
+    is_new: bool
 
 
 class Gather(Step):

@@ -1,0 +1,54 @@
+"""A function that calls itself under a staged test is written down as a function, and not call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from inspect import signature
+from operator import is_
+from types import CodeType, FunctionType
+from typing import Any
+
+from shiftreset_ad.staging.front.blocks import Code
+from shiftreset_ad.staging.front.frames import Frame
+from shiftreset_ad.staging.front.refusals import CALLS_ANOTHER
+from shiftreset_ad.staging.front.session import Session
+from shiftreset_ad.staging.front.sites import Site
+
+
+class Recursion(Site):
+    """A function that calls itself. Its calls inside are calls of what is written down."""
+
+    is_of_a_function = True
+
+    def answer(self, session: Session, form: FunctionType, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """The answer of a call of the function in its rewritten form."""
+        try:
+            bound = signature(form, follow_wrapped=False).bind(*args, **kwargs)
+        except TypeError:
+            return form(*args, **kwargs)  # which raises the error, too
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+        if self in session.refusals:
+            return form(*args, **kwargs)
+        if self in session.functions:
+            outer, function = session.functions[self]
+            seen = form.__globals__, *(form.__closure__ or ())
+            if not all(map(is_, seen, (outer.__globals__, *(outer.__closure__ or ())))):
+                session.refuse(self, CALLS_ANOTHER)
+            return function.again(*args, **kwargs)
+        if not session.control.has_staged((args, kwargs)):
+            return form(*args, **kwargs)
+        function = session.control.self_calling(form)
+        session.functions[self] = form, function
+        try:
+            with self.writing(session, Frame(form), [form]):
+                return function(*args, **kwargs)
+        finally:
+            del session.functions[self]
+
+
+@cache
+def recursion(form: CodeType, code: Code) -> Recursion:
+    """The site of a function, by its code, which is a part of the rewritten `code`."""
+    return Recursion(form.co_firstlineno, code, None)
