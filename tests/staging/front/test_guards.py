@@ -114,6 +114,19 @@ def both(x):
     return x if x > 100.0 and TABLE["a"] < 2.0 else -x
 
 
+def calling_itself(x, n=5.0):
+    if n <= 0.0:
+        return x * TABLE["a"]
+    return np.sin(calling_itself(x + TABLE["a"], n - 1.0)) * scaled_by_a_default(x)
+
+
+def handed_down(x, w=FIRST):
+    """Arrays from outside are arguments of the calls inside, and an answer."""
+    if x < 1.0:
+        return FIRST
+    return handed_down(x * 0.5, SECOND) * w
+
+
 def table():
     TABLE["a"] += 4.0
 
@@ -127,6 +140,10 @@ def arrays():
     ("f", "change"),
     [
         (in_a_branch, table),
+        (calling_itself, table),
+        (calling_itself, lambda: setattr(scaled_by_a_default, "__defaults__", ({"a": TABLE["a"] + 2.0},))),
+        (handed_down, arrays),
+        (grad(calling_itself), table),
         (in_a_loop, table),
         (bound_in_a_branch, arrays),
         (carried, arrays),
