@@ -52,7 +52,7 @@ def test_the_python_of_a_page_prints_what_it_says(page):
                 linecache.cache[filename] = len(code), None, code.splitlines(keepends=True), filename
             exec(compile(code, filename, "exec"), names)
         comments = announced(code)
-        if following[0] in ("ocaml", "text"):  # the output has a block of its own
+        if following[0] in ("ocaml", "cpp", "text"):  # the output has a block of its own
             assert printed.getvalue() == following[1]
             continue
         lines = printed.getvalue().splitlines()

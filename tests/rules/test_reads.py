@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import shiftreset_ad.scipy.special  # noqa: F401  (which has rules of its own)
 from shiftreset_ad.modes.reverse.shells import hollow
 from shiftreset_ad.rules import ELEMENTWISE
 from shiftreset_ad.rules.masked import Choice
@@ -69,7 +70,12 @@ def test_what_is_not_read_can_be_hollow(function: Any, dtype: Any) -> None:
             continue
         read = places_read(partial, function.nin + 1)
         values = [v if is_read else hollow(v.shape, v.dtype) for v, is_read in zip((y, *xs), read, strict=True)]
-        np.testing.assert_array_equal(shares(partial(*values)), shares(partial(y, *xs)))
+        with np.errstate(all="ignore"):  # some points are outside of the domain of some function
+            try:
+                expected = shares(partial(y, *xs))
+            except NotImplementedError:  # there is no derivative for numbers of this type
+                continue
+            np.testing.assert_array_equal(shares(partial(*values)), expected)
 
 
 def shares(x: Any) -> Any:

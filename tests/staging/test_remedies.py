@@ -302,7 +302,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
 }
 RAISED = "Return the value, to use it"
 OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are sequences to `match`
-OF_NO_MESSAGE = "if not ({}): return {}"  # a line of the functions that staging writes
+OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
 OF_LLVM = "define {} {} {"  # its native functions begin so
 
 

@@ -78,7 +78,7 @@ def plain(x):
 
 
 def plain_tree(x):
-    return tuple(map(plain_tree, x)) if type(x) is tuple else plain(x)
+    return type(x)(map(plain_tree, x)) if type(x) in (tuple, list) else plain(x)
 
 
 def add_operator(name):
@@ -163,8 +163,8 @@ class StandIn:
     def joined(self, a, b, taken):
         if a is b:
             return a
-        if type(a) is type(b) is tuple and len(a) == len(b):
-            return tuple([self.joined(*parts) for parts in zip(a, b, taken, strict=True)])
+        if type(a) is type(b) in (tuple, list) and len(a) == len(b):
+            return type(a)([self.joined(*parts) for parts in zip(a, b, taken, strict=True)])
         if not (isinstance(a, NUMBERS) and isinstance(b, NUMBERS)):
             raise GivenUpError(f"the branches have {a!r} and {b!r}")
         return Symbol(self, taken)

@@ -234,16 +234,16 @@ def check_derivatives(seed):
                 np.testing.assert_allclose(answer, wanted, rtol=1e-7, atol=1e-7, err_msg=f"{args}\n{text}")
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(20, 40, 10))  # the first ones take long
 def test_random_programs_have_the_derivatives_of_python(first):
     for seed in range(first, first + 10):
         check_derivatives(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 1500, 50))
+@pytest.mark.parametrize("first", [0, 10, *range(1000, 1250, 10)])
 def test_many_random_programs_have_the_derivatives_of_python(first):
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 10):
         check_derivatives(seed)
 
 

@@ -71,6 +71,33 @@ def with_a_value_in_both_branches(x):
     return y if x > 1 else x
 
 
+def scaled(k):
+    def f(x):
+        return x if x < 1 else scaled(k + 1.0)(x / 2) * k
+
+    return f
+
+
+def scaled_by_an_argument(x, k=1.0):
+    return x if x < 1 else scaled_by_an_argument(x / 2, k + 1.0) * k
+
+
+def with_two_names(x):
+    first = second = [x, 1.0]
+    if x > 1:
+        second = [x * 2.0, 3.0]
+    first[0] = 5.0
+    return first[0] + second[0]
+
+
+def with_a_new_list(x):
+    first, second = [x, 1.0], [x, 1.0]
+    if x > 1:
+        second = [x * 2.0, 3.0]
+    first = [5.0, first[1]]
+    return first[0] + second[0]
+
+
 def first_of(items):
     def f(x):
         for y in items:
@@ -146,6 +173,17 @@ def seeing_little(x):
 
 
 PROGRAMS = [
+    (
+        scaled(1.0),
+        "the function calls a copy of itself, in which other variables are seen. Give them as arguments",
+        scaled_by_an_argument,
+    ),
+    (
+        with_two_names,
+        "a list or a dict that is carried through this test changes afterwards, and may have another name. "
+        "Make a new one",
+        with_a_new_list,
+    ),
     (ByImplicitSuper().go, "a block under this test uses `super()`. Write `Base.f(self)`", ByName().go),
     (
         assigning_to_a_global,

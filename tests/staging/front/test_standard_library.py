@@ -16,7 +16,7 @@ MODULES = (
     ("test_graphlib", "graphlib", 8),
     ("test_colorsys", "colorsys", 6),
     pytest.param("test_difflib", "difflib", 30, marks=pytest.mark.slow),
-    ("test_copy", "copy", 6),
+    pytest.param("test_copy", "copy", 6, marks=pytest.mark.slow),
     ("test_shlex", "shlex", 8),
 )
 
