@@ -286,19 +286,20 @@ print([line.strip() for line in slope.llvm[0].splitlines() if "fadd" in line] or
 # There is no fast mathematics in it: the answers have the same bits as those of the steps above. Where Python would
 # raise an error, native code leaves, and Python's own steps raise it.
 #
-# The loop of section 4 is native code, too, with the way back. These are its jumps:
+# The loop of section 4 is native code, too, with the way back. This is its arithmetic, the test of each round first:
 
 # %%
 slope = staged(grad(powers))
 for x in (2.0, 3.0, 1.7):
     slope(x)
-print("\n".join(line.strip() for line in slope.llvm[0].splitlines() if " br " in line) or slope.llvm[0])
+lines = [line.strip() for line in slope.llvm[0].splitlines()]
+print("\n".join(line for line in lines if " = f" in line) or slope.llvm[0])
 
 # %% [markdown]
 # ## 8. It stays right
 #
 # A record holds for the values that the program has looked at. Each call compares them, and if one has changed, the
-# program is written down again. `report` says what runs in written steps, by the lines of the program.
+# program is written down again. `report` says how it runs, and has the lines of the program that were written down.
 
 # %%
 rate = 2.0
@@ -306,4 +307,4 @@ scaled = staged(lambda x: rate * x * x)
 assert [scaled(x) for x in (1.0, 2.0, 3.0)] == [2.0, 8.0, 18.0]
 rate = 5.0
 assert scaled(3.0) == 45.0
-print(scaled.report())
+print(scaled.report().splitlines()[1])
