@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 
 import numpy as np
 import pytest
 
+from shiftreset_ad import staged, while_loop
 from tests.staging.in_turns import is_refused, stays_staged
 
 X, BYTES = np.array([1.0, 2.0, 3.0]), np.ones(2, "u1")
@@ -74,3 +76,27 @@ def test_warnings_that_are_recorded_may_be_looked_at():
         return y if not caught else x * 5.0
 
     is_refused(f, "it records warnings", *[(np.ones(1),)] * 3, *[(-np.ones(1),)] * 3)
+
+
+@pytest.mark.parametrize("by_numpy", [True, False])
+def test_an_error_of_a_signals_handler_arrives(by_numpy, monkeypatch):
+    """A time limit, for example: the function must not run itself instead."""
+    if by_numpy:
+        monkeypatch.setenv("SHIFTRESET_AD_NATIVE", "0")
+    f = staged(lambda x, y: while_loop(lambda s: s > y, lambda s: s * 0.5, x))
+    assert [f(x, 1.0) for x in (4.0, 8.0, 3.0, 5.0)] == [1.0, 1.0, 0.75, 0.625]
+
+    times = []
+
+    def late(*_):
+        times.append(1)
+        raise TimeoutError("late" if len(times) == 1 else "too late")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.5)
+    try:
+        with pytest.raises(TimeoutError, match=r"^late"):
+            f(4.0, -1.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

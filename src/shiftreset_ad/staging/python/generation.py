@@ -33,6 +33,8 @@ from shiftreset_ad.staging.steps.values import Staged, is_staged
 LARGEST = 2**63  # integers from this size on are constants with a name
 LONGEST_PART = 60  # characters of an expression inside another expression
 
+FILENAME = "<staged>"  # of the functions that are generated
+
 
 def generated(
     trace: Trace, outputs: list[Any], left: Eliminated | None = None
@@ -45,7 +47,7 @@ def generated(
         raise UnstageableError(trace.refusal)
     source = _Source(trace, left or Eliminated(trace, outputs), outputs)
     lines = "\n".join(source.function(outputs))
-    exec(compile(lines, "<staged>", "exec"), source.names)
+    exec(compile(lines, FILENAME, "exec"), source.names)
     return source.names["steps"], lines, source.questions
 
 
