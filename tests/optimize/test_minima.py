@@ -223,6 +223,7 @@ def test_a_hard_problem_in_a_box():
         ({"constraint": Box(0, 1), "method": "bfgs"}, ValueError, "keeps no constraint; use 'projected-gradient'"),
         ({"constraint": Simplex(), "method": "L-BFGS-B"}, ValueError, "'projected-gradient' for all others"),
         ({"constraint": Box((0.0, 1.0))}, ValueError, "Box: a bound has 2 numbers, and the variables have 1"),
+        ({"constraint": Box(np.zeros(3))}, ValueError, r"Box: a bound has the shape \(3,\), and its variable"),
         ({"constraint": Box(1.0, 0.0)}, ValueError, "Box: the lower bound 1.0 is above the upper bound 0.0"),
         ({"constraint": Simplex(0.0)}, ValueError, "Simplex: the total of the weights must be positive, and is 0.0"),
         ({"constraint": lambda x: (x, x)}, ValueError, "the constraint must return numbers of the shapes"),

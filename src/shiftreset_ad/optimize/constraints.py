@@ -43,14 +43,20 @@ class Box:
     def of(self, bound: Any, x: Any) -> list[Any]:
         """The bound of each number of a structure."""
         numbers, bounds = trees.Parts(x).numbers, trees.Parts(_as_floats(bound)).numbers
-        if len(bounds) == len(numbers):
-            return bounds
         if len(bounds) == 1 and not shape_of(bounds[0]):
             return bounds * len(numbers)
-        raise ValueError(
-            f"Box: a bound has {len(bounds)} numbers, and the variables have {len(numbers)}; give one number, or a "
-            "structure like the variables"
-        )
+        if len(bounds) != len(numbers):
+            raise ValueError(
+                f"Box: a bound has {len(bounds)} numbers, and the variables have {len(numbers)}; give one number, or a "
+                "structure like the variables"
+            )
+        for given, shape in zip(map(shape_of, bounds), map(shape_of, numbers), strict=True):
+            if given not in ((), shape):
+                raise ValueError(
+                    f"Box: a bound has the shape {given}, and its variable {shape}; give one number, or a structure "
+                    "like the variables"
+                )
+        return bounds
 
 
 def _as_floats(bound: Any) -> Any:
