@@ -133,7 +133,7 @@ def test_an_array_that_would_lose_its_derivative() -> None:
 
 def test_without_its_source_a_conversion_is_called_by_what_it_is() -> None:
     scope: dict[str, Any] = {"math": math, "np": np}
-    exec("f = lambda x: math.sin(x)\ng = lambda x: np.asarray(x)", scope)
+    exec(compile("f = lambda x: math.sin(x)\ng = lambda x: np.asarray(x)", "<nowhere>", "exec"), scope)
     with pytest.raises(
         TypeError, match=r"^float\(x\), or what calls float\(x\), such as the math module and a\[i\] = x on a plain"
     ):

@@ -21,7 +21,15 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
-from tests.staging.in_turns import beside_a_test, is_refused, outcome, require_same, stays_staged, under_a_test
+from tests.staging.in_turns import (
+    beside_a_test,
+    in_turns,
+    is_refused,
+    outcome,
+    require_same,
+    stays_staged,
+    under_a_test,
+)
 
 SCALE = 1.0
 TABLE: dict[str, Any] = {"a": 1.0}
@@ -527,3 +535,16 @@ def test_what_is_not_read_may_change():
     objects = [One() for _ in range(10)]
     stays_staged(lambda x: x * objects[1].k, *[(2.0,), lambda: setattr(objects[0], "k", 7.0)] * 4, ways=1)
     stays_staged(lambda x: x * TABLE["a"], *[(2.0,), lambda: TABLE.update(b=len(TABLE))] * 4, ways=1)
+
+
+def test_a_variable_of_a_comprehension_that_inner_functions_see_too():
+    """CPython 3.13 cannot show it, and its process would end."""
+
+    def f(xs):
+        for item in xs:
+            last = lambda: item[0]  # noqa: B023, E731
+        return sum([item[0] * item[1] for item in xs]) + last()
+
+    calls = [([(k, 2.0), (3.0, k)],) for k in (1.0, 2.0, 3.0, 4.0)]
+    in_turns(f, *calls)
+    in_turns(grad(f), *calls)

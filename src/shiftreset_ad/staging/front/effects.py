@@ -12,8 +12,9 @@ from array import array as compact_array
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
+from inspect import getattr_static
 from operator import is_
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ class Effects:
         if not isinstance(x, FunctionType | ModuleType | type):
             if type(attributes := getattr(x, "__dict__", None)) is dict:
                 self._has(name, OfDict(attributes))
-            if slots := [slot for base in type(x).__mro__ for slot in _slots(base)]:
+            if slots := [slot for base in type(x).__mro__ for slot in _slots(base) if is_slot(type(x), slot)]:
                 self._has(name, OfAttributes(x, slots))
             self._waiting.append((name, type(x)))
 
@@ -113,6 +114,11 @@ class Effects:
         self._contents.append((name, contents, now))
         if enters:
             self._waiting += [(name, part) for part in now]
+
+
+def is_slot(kind: type, name: str) -> bool:
+    """Whether a name is a slot in this class, and no property of a class below the one that has the slot."""
+    return isinstance(getattr_static(kind, name, None), MemberDescriptorType)
 
 
 def _slots(kind: type) -> list[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dis import get_instructions
 from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
@@ -48,6 +49,20 @@ USING = (
     "PRINT_EXPR",
     "IMPORT_STAR",
 )
+
+
+# From 3.13 on, CPython reads the variable of a comprehension as a cell if inner functions see another variable of this
+# name, although it is none: the process would end.
+HIDES_CELLS = sys.version_info >= (3, 13)
+_hidden: dict[int, tuple[CodeType, frozenset[str]]] = {}
+
+
+def hidden_in(code: CodeType) -> frozenset[str]:
+    """The variables of comprehensions that have the name of another variable, which inner functions see."""
+    if id(code) not in _hidden:
+        cleared = (step.argval for step in get_instructions(code) if step.opname == "LOAD_FAST_AND_CLEAR")
+        _hidden[id(code)] = code, frozenset(cleared).intersection(code.co_cellvars)
+    return _hidden[id(code)][1]
 
 
 def are_inputs(*values: Staged) -> bool:
@@ -126,6 +141,8 @@ class Instructions:
 
     def _variable(self, watched: Watched, instruction: Instruction) -> None:
         names = instruction.value if type(instruction.value) is tuple else (instruction.value,)
+        if instruction.name != "LOAD_DEREF":
+            self._require_shown(watched, names)
         values = [watched.variable(name) for name in names]
         if (
             type(values[0]) is Staged
@@ -138,8 +155,17 @@ class Instructions:
 
     def _store_and_load(self, watched: Watched, instruction: Instruction) -> None:
         stored, loaded = instruction.value
+        self._require_shown(watched, (stored, loaded))
         watched.stack.give(watched.variable(loaded))
         watched.late = loaded if stored == loaded else None  # it has its value after the instruction
+
+    def _require_shown(self, watched: Watched, names: Sequence[str]) -> None:
+        if not HIDES_CELLS or not watched.frame.f_code.co_cellvars:
+            return
+        hidden = hidden_in(watched.frame.f_code)
+        for name in names:
+            if name in hidden:
+                self._refuse(f"{name!r} is a variable of a comprehension, and inner functions see another {name!r}")
 
     def _nothing(self, watched: Watched, instruction: Instruction) -> None:
         watched.stack.give(NOTHING)
