@@ -58,7 +58,9 @@ _hidden: dict[int, tuple[CodeType, frozenset[str]]] = {}
 
 
 def hidden_in(code: CodeType) -> frozenset[str]:
-    """The variables of comprehensions that have the name of another variable, which inner functions see."""
+    """The variables of comprehensions that cannot be read: inner functions see another variable of the same name."""
+    if not HIDES_CELLS or not code.co_cellvars:
+        return frozenset()
     if id(code) not in _hidden:
         cleared = (step.argval for step in get_instructions(code) if step.opname == "LOAD_FAST_AND_CLEAR")
         _hidden[id(code)] = code, frozenset(cleared).intersection(code.co_cellvars)
@@ -73,10 +75,11 @@ def are_inputs(*values: Staged) -> bool:
 class Watched:
     """A frame that is watched: its stack, and the code of the function whose answer it waits for."""
 
-    __slots__ = ("expects", "frame", "late", "replaced", "stack")
+    __slots__ = ("expects", "frame", "hidden", "late", "replaced", "stack")
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
+        self.hidden = hidden_in(frame.f_code)
         self.stack = Stack(frame.f_code)
         self.expects: CodeType | None = None
         self.late: str | None = None  # the variable whose value is on top of the stack
@@ -141,7 +144,7 @@ class Instructions:
 
     def _variable(self, watched: Watched, instruction: Instruction) -> None:
         names = instruction.value if type(instruction.value) is tuple else (instruction.value,)
-        if instruction.name != "LOAD_DEREF":
+        if watched.hidden and instruction.name != "LOAD_DEREF":
             self._require_shown(watched, names)
         values = [watched.variable(name) for name in names]
         if (
@@ -160,11 +163,8 @@ class Instructions:
         watched.late = loaded if stored == loaded else None  # it has its value after the instruction
 
     def _require_shown(self, watched: Watched, names: Sequence[str]) -> None:
-        if not HIDES_CELLS or not watched.frame.f_code.co_cellvars:
-            return
-        hidden = hidden_in(watched.frame.f_code)
         for name in names:
-            if name in hidden:
+            if name in watched.hidden:
                 self._refuse(f"{name!r} is a variable of a comprehension, and inner functions see another {name!r}")
 
     def _nothing(self, watched: Watched, instruction: Instruction) -> None:
