@@ -1,0 +1,43 @@
+"""The command that looks at any number of random programs in several processes, and prints the counterexamples."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import NoReturn
+
+Examine = Callable[[int, int], tuple[Counter[str], Sequence[str]]]  # of the first seed and the number of programs
+
+
+def options(description: str | None) -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("programs", type=int)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    return parser
+
+
+def look_at_programs(arguments: argparse.Namespace, examine: Examine, share: int) -> NoReturn:
+    """Look at the programs, so many at a time in each process. The exit status is 1 if there is a counterexample."""
+    print(f"seed {arguments.seed}, processes {arguments.processes}", flush=True)
+    counts: Counter[str] = Counter()
+    found = 0
+    end = arguments.seed + arguments.programs
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        shares = [pool.submit(examine, start, min(share, end - start)) for start in range(arguments.seed, end, share)]
+        for done in as_completed(shares):
+            these, scripts = done.result()
+            counts += these
+            found += len(scripts)
+            for script in scripts:
+                print(f"\n{script}", flush=True)
+    for name, times in counts.most_common():
+        print(f"{times:8} {name}")
+    print(f"{arguments.programs} programs, {found} counterexamples")
+    sys.exit(bool(found))
