@@ -104,10 +104,8 @@ class Calls:
 
     def _of_the_front(self, function: FunctionType, args: list[Any], frame: FrameType) -> Answer:
         """What rewritten code calls reads what the code as it was would read."""
-        name, written = function.__name__, self._reads.original(function)
-        if written is not function:  # a function of the user's that calls itself
-            self._reads.called(written)
-        elif name in ("called", "called_for_its_effect", "counted"):
+        name = function.__name__
+        if name in ("called", "called_for_its_effect", "counted"):
             self._looks_up(args[0])
         elif name == "_given_rewritten":
             self.look_at(args[0], args[1:], frame)
