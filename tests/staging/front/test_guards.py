@@ -127,6 +127,18 @@ def handed_down(x, w=FIRST):
     return handed_down(x * 0.5, SECOND) * w
 
 
+def calling_itself_under_a_test(x):
+    return calling_itself(x) if x > 100.0 else x
+
+
+def handed_down_under_a_test(x):
+    return handed_down(x) if x > 100.0 else np.ones(2) * x
+
+
+def more_rounds():
+    calling_itself.__defaults__ = (calling_itself.__defaults__[0] + 1.0,)
+
+
 def table():
     TABLE["a"] += 4.0
 
@@ -143,6 +155,9 @@ def arrays():
         (calling_itself, table),
         (calling_itself, lambda: setattr(scaled_by_a_default, "__defaults__", ({"a": TABLE["a"] + 2.0},))),
         (handed_down, arrays),
+        (calling_itself_under_a_test, table),
+        (calling_itself_under_a_test, more_rounds),
+        (handed_down_under_a_test, lambda: SECOND.__iadd__(1.0)),
         (grad(calling_itself), table),
         (in_a_loop, table),
         (bound_in_a_branch, arrays),
