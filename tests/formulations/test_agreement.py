@@ -1,18 +1,20 @@
 """All formulations agree on random programs, and the test finds what is wrong in them."""
 
 import inspect
+from collections import Counter
 from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import just
 
 from shiftreset_ad.formulations import ROOMS
 from shiftreset_ad.formulations.language import App, Var, evaluate, parse, run, show
 from shiftreset_ad.formulations.language.sources import subterms
 from shiftreset_ad.rules import ELEMENTWISE
-from tests.formulations.agreement import check_programs
+from tests.formulations.agreement import check_agreement, check_programs
 from tests.formulations.random_terms import features, programs
 
 
@@ -113,3 +115,41 @@ def test_programs_use_the_whole_language():
         "Assign",
         "Primitive",
     }
+
+
+LONG = """
+fun x ->
+  let step1 =
+    fun x ->
+      let step =
+        fun x ->
+          sin
+            (let x = if x < x then x else sqrt (1.0 + square x) in sin (sin (sin (exp (sin x) / (2.0 + sin x)))))
+      in
+      let loop1 =
+        fun loop1 -> fun state ->
+          let loop = loop1 loop1 in case fst state of _ -> snd state | rest -> loop (rest, step (snd state))
+      in
+      let loop = loop1 loop1 in loop (inr (inr (inr (inl ()))), x)
+  in
+  let loop =
+    fun loop -> fun state1 ->
+      let loop2 = loop loop in
+      case fst state1 of _ -> snd state1 | rest1 -> loop2 (rest1, step1 (snd state1))
+  in
+  let loop2 = loop loop in loop2 (inr (inr (inr (inl ()))), x)
+"""
+
+
+def test_a_program_of_loops_in_loops_may_nest_deep():
+    """Explicit continuation-passing style takes more of Python's stack than the usual limit for this one."""
+    compared = Counter()
+
+    @settings(max_examples=1, database=None)
+    @given(just((parse(LONG), 0.0123)))
+    def check(case):
+        check_agreement(*case, ROOMS, compared)
+
+    check()
+    assert set(compared.values()) == {1}
+    assert compared.keys() >= {room.name for room in ROOMS if not room.without}
