@@ -204,9 +204,9 @@ def test_what_the_function_reads_elsewhere_must_not_change():
         return argmin(lambda x: loss(x, p), np.zeros(2))
 
     for loss, change, message in (
-        (lambda x, p: loss_of_the_global(x, p), write_to_the_global, "the global variable 'GLOBAL', an array"),
-        (lambda x, p: reader.loss(x, p), write_to_the_attribute, "the attribute 'data' of reader, an array"),
-        (lambda x, p: reader.loss(x, p), bind_the_attribute, "attributes of 'reader'"),
+        (lambda x, p: loss_of_the_global(x, p), write_to_the_global, "the array 'GLOBAL'"),
+        (lambda x, p: reader.loss(x, p), write_to_the_attribute, "the array 'data' of 'reader'"),
+        (lambda x, p: reader.loss(x, p), bind_the_attribute, "the attribute 'scale' of 'reader'"),
         (lambda x, p: np.sum((x - p * settings["scale"]) ** 2), set_the_item, "the dict 'settings'"),
     ):
         found = partial(nearest, loss)

@@ -17,6 +17,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import optree
+from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.derived import Derived
@@ -85,7 +86,7 @@ def plain_variables(holders: Sequence[Any]) -> tuple[list[tuple[CellType, Any]],
                     waiting.append(content)
         elif is_holder(x):
             seen.add(id(x))
-            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in _held(x)]
+            waiting += x.held().values() if isinstance(x, Composite) else [held for _, held, _ in held_by(x)]
         else:
             return None
     return found, functions
@@ -180,7 +181,7 @@ class Environment:
         """Read a function, and return the places in it that were not known."""
         new, held = [], {}
         assigned = assigned_by(holder.__code__) if isinstance(holder, FunctionType) else ()
-        for name, content, cell in _held(holder):
+        for name, content, cell in held_by(holder):
             place = self._by_cell.get(id(cell)) if cell is not None else None
             if place is None:
                 place = Place(name, self._before.get(id(cell), content), holder, cell)
@@ -218,12 +219,21 @@ class Environment:
         """The functions."""
         return [holder for holder, _ in self._by_holder.values() if isinstance(holder, FunctionType)]
 
-    def things(self) -> list[tuple[str, Any]]:
-        """What is held, by name, without functions and without numbers, which are built anew."""
+    def structures(self, built_anew: bool) -> list[tuple[str, Any]]:
+        """What is held, by name; also what is `built_anew` for other leaves, as it has functions or numbers in it."""
         return [
             (place.name, place.content)
             for place in self._places
-            if not (place.has_holders or any(isinstance(leaf, Number) for leaf in place.leaves))
+            if built_anew or not (place.has_holders or any(isinstance(leaf, Number) for leaf in place.leaves))
+        ]
+
+    def objects(self) -> list[tuple[str, Any]]:
+        """The leaves, by name of their place, that are neither functions nor numbers nor arrays of NumPy's."""
+        return [
+            (place.name, leaf)
+            for place in self._places
+            for leaf in place.leaves
+            if not (is_holder(leaf) or isinstance(leaf, Number) or type(leaf) is ndarray or type(leaf) in PLAIN)
         ]
 
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
@@ -254,7 +264,7 @@ class Environment:
         return trees.unflatten(place.spec, bars)
 
 
-def _held(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
+def held_by(holder: Holder) -> list[tuple[str, Any, CellType | None]]:
     """What a function holds: the name, the content, and for a variable the cell."""
     if isinstance(holder, Derived):
         return [("f", holder.__wrapped__, None)]

@@ -11,12 +11,12 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import Environment
+from shiftreset_ad.boundary.contents import Watch
+from shiftreset_ad.boundary.reach import Reach
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.numbers.plain_arrays import is_read_only, same
-from shiftreset_ad.optimize.surroundings import Surroundings, require_unchanged
 from shiftreset_ad.rules.annotations import Primal
-from shiftreset_ad.transforms.custom.contents import Watch, contents_read_by
 
 
 class Parameters:
@@ -25,7 +25,7 @@ class Parameters:
     Numbers of derivatives that have finished stay as they are: the user may have collected them in a list.
     """
 
-    __slots__ = ("_around", "_arrays", "_environment", "_operator", "_places", "_watch", "numbers")
+    __slots__ = ("_arrays", "_environment", "_operator", "_places", "_watch", "numbers")
 
     def __init__(self, operator: str, roots: dict[str, Any]) -> None:
         self._operator = operator
@@ -37,10 +37,12 @@ class Parameters:
             self._arrays = [
                 (i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray
             ]
-            things = self._environment.things()
-            around = Surroundings(self._environment.functions(), things)
-            self._watch = Watch(operator, contents_read_by(around.functions, things)[0])
-            self._around = around.arrays
+            self._watch = Watch(
+                Reach.of(self._environment).contents(),
+                f"{operator}: the function reads",
+                "since the call, and the derivative needs it as it was. Pass it by args, or let the function close "
+                "over it",
+            )
 
     def run(self, use: Callable[..., Any], numbers: Sequence[Primal]) -> Any:
         """What `use` makes of the functions and arguments with other numbers.
@@ -49,7 +51,6 @@ class Parameters:
         Raises ControlError if the program has changed what the functions read elsewhere, or if the functions change
         what was copied for them.
         """
-        require_unchanged(self._operator, self._around)
         leaves = list(self._environment.leaves)
         for i, number in zip(self._places, numbers, strict=True):
             leaves[i] = number

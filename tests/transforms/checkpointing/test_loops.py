@@ -8,6 +8,7 @@ import inspect
 import tracemalloc
 import weakref
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -283,22 +284,40 @@ def test_a_pullback_that_is_called_several_times() -> None:
 
 
 def test_a_step_that_raises_on_the_way_back_leaves_the_loop_usable() -> None:
-    fails = [False]
+    fails = Event()
 
     class Step:
         def __call__(self, k, x):
-            if fails[0] and k == 11:
+            if fails.is_set() and k == 11:
                 raise ValueError("on the way back")
             return np.sin(x)
 
     _, pullback = vjp(lambda x: checkpointed_loop(Step(), x, 20, 3), X)
     expected = vjp(lambda x: plain_loop(Step(), x, 20, 3), X)[1](X)[0]
-    fails[0] = True
+    fails.set()
     with pytest.raises(ValueError, match="on the way back") as caught:
         pullback(X)
     assert caught.traceback[-1].name == "__call__"
-    fails[0] = False
+    fails.clear()
     close(pullback(X)[0], expected)
+
+
+SCALE = np.array([2.0, 3.0, 4.0])
+
+
+def test_what_a_step_reads_elsewhere_must_not_change() -> None:
+    """At zero, the values are the same in any case."""
+    for operator in (checkpointed_loop, plain_loop):
+        SCALE[:] = 2.0
+        _, pullback = vjp(lambda x, loop=operator: loop(lambda k, y: SCALE * y, x, 3, 1), np.zeros(3))
+        if operator is plain_loop:
+            SCALE[:] = 5.0
+            close(pullback(X)[0], 8.0 * X)
+        else:
+            close(pullback(X)[0], 8.0 * X)
+            SCALE[:] = 5.0
+            with pytest.raises(ControlError, match="it reads the array 'SCALE', which the program has changed"):
+                pullback(X)
 
 
 def test_closures() -> None:

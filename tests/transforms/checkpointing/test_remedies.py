@@ -108,6 +108,26 @@ def linear_map(operator: Any, square: Any, at: Any) -> Any:
     return mapped
 
 
+POWER = 3.0
+
+
+def of_a_global(how: str) -> Any:
+    def with_power(power: float) -> Any:
+        return lambda x: x**power
+
+    def h(x: Any) -> Any:
+        global POWER
+        POWER = 3.0
+        if how == "argument":
+            y = checkpoint(lambda x, power: x**power)(x, POWER)
+        else:
+            y = checkpoint(with_power(POWER) if how == "closure" else lambda x: x**POWER)(x)
+        POWER = 4.0
+        return y
+
+    return of_cubes(h)
+
+
 # Fusion
 
 
@@ -164,6 +184,11 @@ PROGRAMS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
         lambda: random_factor(False),
         "draw random numbers outside of it, and pass them as arguments",
         (lambda: random_factor(True),),
+    ),
+    "a global variable that changes": (
+        lambda: of_a_global("global"),
+        "Make it an argument, or let the function close over it",
+        (lambda: of_a_global("argument"), lambda: of_a_global("closure")),
     ),
     "a number in an object": (lambda: held(False), "Pass it as an argument", (lambda: held(True),)),
     "a pullback": (

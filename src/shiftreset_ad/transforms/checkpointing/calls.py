@@ -15,7 +15,9 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable, without_level
 from shiftreset_ad.boundary.closed_over import Environment, Instance
+from shiftreset_ad.boundary.contents import Watch
 from shiftreset_ad.boundary.derived import Decorated
+from shiftreset_ad.boundary.reach import Reach
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
@@ -34,7 +36,7 @@ from shiftreset_ad.transforms.custom.transposition import NoValue
 class RepeatableCall:
     """A call of `f`; `leaves` are the leaves of its arguments and of what it closes over."""
 
-    __slots__ = ("_args", "_environment", "_kwargs", "leaves", "operator")
+    __slots__ = ("_args", "_environment", "_kwargs", "_watch", "leaves", "operator")
 
     def __init__(self, operator: str, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         self.operator = operator
@@ -43,6 +45,7 @@ class RepeatableCall:
         named = {f"argument {i}": arg for i, arg in enumerate(args)} | {f"argument {k!r}": a for k, a in kwargs.items()}
         self._environment = Environment({"the function": f, **named})
         self.leaves = self._environment.leaves
+        self._watch: Watch | None = None
 
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[Callable[[], Any], Instance]:
         """The call with other leaves, ready to be made, and its environment."""
@@ -52,8 +55,10 @@ class RepeatableCall:
 
     def __call__(self, leaves: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
         """The value of the call with these leaves, and the new values of the variables that it assigned to."""
+        if self._watch is None:
+            self._watch = watch_of(self.operator, self._environment)
         call, instance = self.with_leaves(leaves)
-        value = call()
+        value = self._watch.run(call)
         instance.require_unchanged_structures(self.operator)
         return value, instance.updates()
 
@@ -71,6 +76,15 @@ class RepeatableCall:
         """Give the variables of the original functions the values that the call gave to its own variables."""
         if updates:
             self._environment.with_leaves(self.leaves).assign(updates)
+
+
+def watch_of(operator: str, environment: Environment) -> Watch:
+    """A watch over all that the functions in an environment read and do not hold."""
+    return Watch(
+        Reach.of(environment).contents(),
+        f"{operator}: the function is run again on the way back, and it reads",
+        "meanwhile. Make it an argument, or let the function close over it",
+    )
 
 
 AN_ARGUMENT = "is an argument of a function that may be run again, or a variable that it closes over"

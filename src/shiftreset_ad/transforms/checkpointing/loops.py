@@ -40,6 +40,7 @@ from shiftreset_ad.transforms.checkpointing.calls import (
     recorded,
     require_known_levels,
     unrecorded,
+    watch_of,
 )
 from shiftreset_ad.transforms.checkpointing.checkpoint import Operands, checkpointed
 from shiftreset_ad.transforms.checkpointing.revolve import Action, Advance, Free, Restore, Reverse, Take, schedule
@@ -91,7 +92,7 @@ def _count(name: str, argument: str, given: Any, least: int) -> int:
 class Loop:
     """The steps of a loop, as functions of `leaves`: those of the state, then those that `step` closes over."""
 
-    __slots__ = ("_environment", "_kinds", "leaves", "operator", "size", "snapshots", "structure")
+    __slots__ = ("_environment", "_kinds", "_watch", "leaves", "operator", "size", "snapshots", "structure")
 
     def __init__(self, operator: str, step: Callable[[int, Any], Any], state: Any, snapshots: int) -> None:
         self.operator = operator
@@ -101,6 +102,7 @@ class Loop:
         self._kinds = [_kind(leaf) for leaf in leaves]
         self.size = len(leaves)
         self.leaves = leaves + self._environment.leaves
+        self._watch = watch_of(operator, self._environment)
 
     @property
     def numbers(self) -> set[int]:
@@ -113,9 +115,14 @@ class Loop:
         instance = self._environment.with_leaves(lent.leaves[self.size :])
         (step,) = instance.roots
         state = lent.leaves[: self.size]
-        try:
+
+        def steps(state: list[Any]) -> list[Any]:
             for k in range(start, stop):
                 state = self._checked(k, step(k, trees.unflatten(self.structure, state)))
+            return state
+
+        try:
+            state = self._watch.run(steps, state)
         except ValueError as error:
             note_read_only(error, f"{self.operator}: {NOT_TO_BE_WRITTEN}")
             raise

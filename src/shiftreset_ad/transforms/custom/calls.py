@@ -274,6 +274,7 @@ class RuledCall:
             functions_with(leaf, self.kept_below) if is_holder(leaf) else self.kept_below(leaf)
             for leaf in residuals.leaves
         ]
+        self.closure.add_residuals(residuals.leaves)
 
     def kept_below(self, x: Any) -> Any:
         """`x` as `bwd` needs it, one level below."""

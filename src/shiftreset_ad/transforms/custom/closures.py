@@ -7,47 +7,48 @@ the rules of a call see what they close over as it was at the call, on the way b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from operator import is_
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.boundary.closed_over import Environment, Instance, content_of, plain_variables
+from shiftreset_ad.boundary.closed_over import PLAIN, Environment, Instance, content_of, plain_variables
+from shiftreset_ad.boundary.contents import Contents, Elements, Watch
+from shiftreset_ad.boundary.reach import ALWAYS_READ, Reach
 from shiftreset_ad.boundary.snapshots import Snapshot
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.plain_arrays import read_only, same
-from shiftreset_ad.transforms.custom.contents import Contents, Watch, contents_of, contents_read_by
 from shiftreset_ad.transforms.custom.levels import Level
 from shiftreset_ad.transforms.custom.rules import Application
 
 Use = Callable[..., Any]  # a method of an application that uses a rule
+NOT_WATCHED = {*PLAIN, ndarray, FunctionType}  # residuals of these types are kept as they are
 
 
 class Look:
     """What some functions hold: an environment if one of its `leaves` is an array or a number that is being
-    differentiated, and otherwise the variables. `contents` are those of lists, dicts and objects that the functions
-    read, and `names` are the names in their code. Later calls use it while its snapshot is true.
+    differentiated, and otherwise the variables. `contents` are those of all that the functions read elsewhere, and
+    `names` are those of the attributes that they read. Later calls use it while it is true.
     """
 
-    __slots__ = ("_last", "contents", "environment", "leaves", "names", "snapshot", "variables")
+    __slots__ = ("_last", "_seen", "contents", "environment", "leaves", "names", "snapshot", "variables")
 
     def __init__(
         self,
         environment: Environment | None,
         variables: Sequence[tuple[CellType, Any]] = (),
-        contents: Sequence[Contents] = (),
-        names: frozenset[str] = frozenset(),
+        reach: Reach | None = None,
     ) -> None:
         self.environment = environment
-        self.contents = contents
-        self.names = names
+        self.contents = [] if reach is None else reach.contents()
+        self.names = ALWAYS_READ if reach is None else reach.names
         self.leaves = [] if environment is None else environment.leaves
         self.variables = variables
         self.snapshot: Snapshot | None = None
+        self._seen: list[tuple[Contents, Any]] | None = None
         self._last: tuple[Sequence[Any], Instance] | None = None
 
     @classmethod
@@ -56,12 +57,23 @@ class Look:
         found = plain_variables(list(roots.values()))
         if found is not None:
             variables, functions = found
-            return cls(None, variables, *contents_read_by(functions, ()))
+            return cls(None, variables, Reach(functions))
         environment = Environment(roots)
-        read = contents_read_by(environment.functions(), environment.things())
-        if any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves):
-            return cls(environment, (), *read)
-        return cls(None, environment.contents(), *read)
+        is_lifted = any(isinstance(x, Number) or type(x) is ndarray for x in environment.leaves)
+        reach = Reach.of(environment, is_lifted)
+        return cls(environment, (), reach) if is_lifted else cls(None, environment.contents(), reach)
+
+    def remember(self, snapshot: Snapshot | None) -> None:
+        """Let later calls use this look, if there is a snapshot of what the functions hold."""
+        self.snapshot = snapshot
+        if snapshot is not None:
+            self._seen = [(contents, contents.now()) for contents in self.contents if type(contents) is not Elements]
+
+    def is_true(self) -> bool:
+        """Whether the functions hold, and can reach, what they could when this look was taken."""
+        if self.snapshot is None or self._seen is None or not self.snapshot.is_true():
+            return False
+        return not any(contents.leads_elsewhere(seen) for contents, seen in self._seen)
 
     def is_out_of_date(self) -> bool:
         """Whether a variable has been bound again."""
@@ -95,24 +107,37 @@ class Closure:
             self._look = Look.into(self._roots())
         else:
             known = function.look
-            if known is None or known.snapshot is None or not known.snapshot.is_true():
-                snapshot = (
-                    None if known is None else Snapshot.of(function.held().values())
-                )  # it takes time, and may not be of use
+            if known is None or not known.is_true():
+                is_first = known is None
                 known = function.look = Look.into(self._roots())
-                known.snapshot = snapshot
+                known.remember(None if is_first else Snapshot.of(function.held().values()))  # it takes time
             self._look = known
         contents = self._look.contents
         if application.constants:
-            names = self._look.names
-            among = [contents_of(x, names, name) for name, x in application.constant_arguments()]
-            contents = [*contents, *chain.from_iterable(among)]
-        self._watch = Watch(application.rules.name, contents) if contents else None
+            contents = [*contents, *Reach(others=application.constant_arguments(), names=self._look.names).contents()]
+        self._watch = self._watching(contents) if contents else None
+
+    def add_residuals(self, residuals: Sequence[Any]) -> None:
+        """Watch the objects among the residuals, which are not copied, as they are now."""
+        objects = [("a residual", x) for x in residuals if type(x) not in NOT_WATCHED and not isinstance(x, Number)]
+        if objects and (contents := Reach(others=objects, names=self._look.names).contents()):
+            if self._watch is None:
+                self._watch = self._watching(())
+            self._watch.add(contents)
 
     @property
     def leaves(self) -> list[Any]:
         """The leaves."""
         return self._look.leaves
+
+    def _watching(self, contents: Sequence[Contents]) -> Watch:
+        name = self._application.rules.name
+        return Watch(
+            contents,
+            f"{name}: its rules read",
+            f"between the call and this use of a rule. Make what the rules need an argument of {name}, or return it "
+            "from the function's rule as a residual",
+        )
 
     def _roots(self) -> dict[str, Any]:
         held = {f"argument {i}": self._application.args[i] for i in self._places}

@@ -85,8 +85,9 @@ class Application:
         return found
 
     def constant_arguments(self) -> list[tuple[str, Any]]:
-        """The arguments without derivative, with their names."""
-        return [(self.names[i], arg) for i, arg in enumerate(self.args) if i not in self.positions]
+        """The arguments without derivative, with their names; not arrays, which are kept as they are."""
+        constants = [(self.names[i], arg) for i, arg in enumerate(self.args) if i not in self.positions]
+        return [(name, arg) for name, arg in constants if type(arg) is not ndarray]
 
     def value(self, numbers: list[Any]) -> trees.Parts:
         """The value for these numbers, taken apart, with the derivatives that the rules say at older levels."""
