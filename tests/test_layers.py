@@ -101,3 +101,10 @@ def test_a_module_has_one_idea(name):
     first = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0]
     assert first.endswith((".", ":")), f"the docstring of {name} begins with no sentence"
     assert len(text.splitlines()) <= 400, f"{name} is long"
+
+
+def test_the_story_of_reverse_mode_is_one_page():
+    """Of 150 lines, which import seven modules."""
+    story = "shiftreset_ad.modes.reverse.backpropagation"
+    assert len(modules()[story].read_text().splitlines()) <= 150
+    assert len(imports(story)) <= 7, imports(story)

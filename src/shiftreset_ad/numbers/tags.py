@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn, cast
 
-from shiftreset_ad.control import ControlError, GreenletError, Operation, Prompt, enclosing, here
+from shiftreset_ad.control import ControlError, Prompt, enclosing
 
 _serials = itertools.count(1)
 
@@ -175,15 +175,6 @@ def _refuse_escaped(level: int, source: Any, message: Any) -> NoReturn:
         "be lost. Return it from the differentiated function (has_aux=True for more than the result), "
         "or keep its plain value with shiftreset_ad.value(x)"
     )
-
-
-def capture(tag: Tag, operation: Operation) -> None:
-    """Leave the program for the handler of `tag`, and come back when the handler has kept the operation."""
-    try:
-        if tag.capture(here(), operation):
-            raise tag.misplaced()
-    except GreenletError:
-        raise tag.misplaced() from None
 
 
 def open_tags() -> list[Tag]:

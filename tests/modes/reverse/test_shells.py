@@ -31,7 +31,7 @@ W = np.linspace(-1.0, 1.0, LARGE)
 
 def shells_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each array of two elements and more be a large one."""
-    for module in (shells, elementwise, backpropagation):
+    for module in (shells, elementwise):
         monkeypatch.setattr(module, "SMALL", 1)
 
 

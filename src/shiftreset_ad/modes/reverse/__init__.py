@@ -2,7 +2,7 @@
 
 *   `backpropagation`: the story, an operation, its capture, and the way back;
 *   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`;
-*   `borders`: where values enter a program, and leave it; `several`: operations with several answers;
+*   `answers`: what the answer of an operation becomes; `borders`: where values enter a program, and leave it;
 *   `adjoints`: where contributions are added up; `unsettled`: adjoints of which only a part counts;
 *   `choices`: maximum and its kin;
 *   `writing`: `x[i] = v`, and its undoing; `memory`: adjoints of numbers that share memory;
@@ -23,4 +23,4 @@ install_operators(NumR, elementwise.make_operation)
 NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
 NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
 NumR.write = writing.write  # type: ignore[method-assign,assignment]
-NumR.linearized = staticmethod(backpropagation.operation)  # type: ignore[method-assign]
+NumR.linearized = staticmethod(backpropagation.operation)  # type: ignore[method-assign,assignment]

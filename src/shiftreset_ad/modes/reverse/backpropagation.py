@@ -35,41 +35,23 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import Operation, run
-from shiftreset_ad.modes.reverse import sparing
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
-from shiftreset_ad.modes.reverse.borders import arrived, departed, unchanged_inputs
-from shiftreset_ad.modes.reverse.memory import going_back, initial_adjoint
-from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
-from shiftreset_ad.modes.reverse.several import other_answers
-from shiftreset_ad.modes.reverse.shells import SMALL
-from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.operands import is_inexact
-from shiftreset_ad.numbers.tags import Tag, capture, watcher
+from shiftreset_ad.modes.reverse.answers import number_of, other_answers, waiting_operation
+from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
+from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag, capture
 from shiftreset_ad.rules.annotations import Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import FLOAT64
 
 # One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
 # `elementwise`, which is specialised, as these operations decide the speed.
 
 
-def operation(tag: Tag, answer: Primal, active: Active) -> Any:
+def operation(tag: ReverseTag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    if type(answer) is ndarray and answer.dtype is FLOAT64:  # the usual cases, for speed
-        y = NumR(answer, ZERO if answer.base is None else initial_adjoint(answer, active), tag)
-        is_large = answer.size > SMALL
-    elif type(answer) is float64:
-        y, is_large = NumR(answer, ZERO, tag), False
-    elif is_inexact(answer):
-        y = NumR(answer, initial_adjoint(answer, active), tag)
-        array = answer if type(answer) is ndarray else getattr(answer, "inside", None)
-        is_large = type(array) is ndarray and array.size > SMALL
-    else:
+    y = number_of(answer, active, tag)
+    if y is None:
         return other_answers(tag, answer, active, site)
-    waiting: Operation = (pull, y, active, site)
-    if is_large or tag.has_shells:
-        waiting = sparing.structured(*waiting)  # without elements that the linear maps do not read
-    capture(tag, waiting)  # 2, 3
+    capture(tag, waiting_operation(pull, y, active, site))  # 2, 3
     return y
 
 
@@ -88,7 +70,7 @@ def pull(operation: Operation) -> None:
 def there_and_back(
     program: Callable[[list[NumR]], Callable[[], Any]],
     numbers: list[Primal],
-    scalar: Callable[[Any, Tag], tuple[Any, Any]],
+    scalar: Callable[[Any, ReverseTag], tuple[Any, Any]],
 ) -> tuple[Primal, list[Cotangent], Any]:
     """The value of a program, its derivative by each of these numbers, and what it returned beside the value.
 
@@ -106,9 +88,12 @@ def there_and_back(
     return value, [finished(x) for x in xs], aux
 
 
-def backward(pending: list[Operation], forget: Callable[[Operation], None] | None = None) -> None:
-    """Resume the pending operations, last in, first out. Free each one when it is done, and `forget` its adjoints."""
-    pop, watch, operation = pending.pop, watcher.get(), None
+def backward(pending: list[Operation], watch: Any, forget: Callable[[Operation], None] | None = None) -> None:
+    """Resume the pending operations, last in, first out. Free each one when it is done, and `forget` its adjoints.
+
+    Inside `debug()`, the watcher `watch` resumes them, and looks at the adjoints.
+    """
+    pop, operation = pending.pop, None
     try:
         while pending:
             operation = pop()

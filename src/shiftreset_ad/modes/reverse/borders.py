@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
@@ -11,9 +12,10 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.kept import unchanged
 from shiftreset_ad.modes.reverse.memory import has_been_written
 from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
-from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.numbers.number import ZERO, copied_part, put
+from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.annotations import Primal
 
 
@@ -40,3 +42,17 @@ def departed(answer: Any, aux: Any, tag: Tag) -> tuple[Any, Any]:
 def last_value(x: NumR) -> Primal:
     """The value of a number before the way back: a copy if the way back will change the array."""
     return +x.primal if has_been_written(x) else x.primal
+
+
+def going_back(tag: Tag, go_back: Callable[[Any], None]) -> None:
+    """Go back without warnings, and give `go_back` the watcher of `debug()`, or None.
+
+    Then put the last elements back into the plain arrays that the program has from `value`.
+    """
+    last = [(root.primal, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
+    try:
+        without_warnings(go_back, watcher.get())
+    finally:
+        tag.is_undone = bool(tag.written)
+        for array, elements in last:
+            put(array, ..., elements)

@@ -26,13 +26,12 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, summ
 from shiftreset_ad.modes.reverse.choices import pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import waiting, window
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import ZERO, Number, copied_part, is_double, plain_value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
-from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of

@@ -20,7 +20,7 @@ An element that was overwritten, or never read, has a zero there that no infinit
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,8 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.shells import Shell, is_large
-from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO, Number, copied_part, in_memory, is_view, put, with_levels_of, zeros_alike
-from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
@@ -227,20 +225,6 @@ def note_write(x: Any) -> Any:
         block = block_of(x)
         x.tag.written[id(block)] = weakref.ref(block)
     return root
-
-
-# Plain arrays that the program has from `value`
-
-
-def going_back(tag: Tag, go_back: Callable[[], None]) -> None:
-    """Go back, without warnings. Then put the last elements back into the plain arrays that the program has."""
-    last = [(root.primal, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
-    try:
-        without_warnings(go_back)
-    finally:
-        tag.is_undone = bool(tag.written)
-        for array, elements in last:
-            put(array, ..., elements)
 
 
 # Writing

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from shiftreset_ad.boundary.notes import site_of_structured
-from shiftreset_ad.control import Operation
+from shiftreset_ad.control import GreenletError, Operation, here
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import is_selected, root_of
 from shiftreset_ad.modes.reverse.shells import with_shell
@@ -15,7 +15,7 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Adjoint, Primal
 
@@ -63,6 +63,15 @@ class ReverseTag(Tag):
 
     def lift(self, array: Any) -> NumR:
         return of_constant(array, self)
+
+
+def capture(tag: Tag, operation: Operation) -> None:
+    """Leave the program for the handler of `tag`, and come back when the handler has kept the operation."""
+    try:
+        if tag.capture(here(), operation):
+            raise tag.misplaced()
+    except GreenletError:
+        raise tag.misplaced() from None
 
 
 def of_constant(constant: Primal, tag: Tag) -> NumR:

@@ -21,10 +21,10 @@ from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished
 from shiftreset_ad.modes.reverse.backpropagation import backward
-from shiftreset_ad.modes.reverse.borders import arrived
+from shiftreset_ad.modes.reverse.borders import arrived, going_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
-from shiftreset_ad.modes.reverse.memory import PLACES, going_back, waiting
+from shiftreset_ad.modes.reverse.memory import PLACES, waiting
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.shells import Shell
 from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
@@ -116,7 +116,7 @@ class Recording:
                 if y is not None and y_bar is not None:
                     accumulate(y, y_bar)
             # `forget` runs at once, so that a way back holds no more adjoints than `grad`.
-            going_back(self._tag, partial(backward, self._pending.copy(), forget))
+            going_back(self._tag, partial(backward, self._pending.copy(), forget=forget))
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)

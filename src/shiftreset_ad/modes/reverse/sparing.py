@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
 
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.memory import waiting
-from shiftreset_ad.modes.reverse.number import Active, NumR
+from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import DOUBLES, Shell, hollow, with_shell
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.broadcasting import FLOAT64
 
 
@@ -64,12 +62,3 @@ def hollowed(y: NumR) -> Any:
         shell.primal = hollow(primal.shape, FLOAT64)
     tag.has_shells = True
     return shell
-
-
-def structured(pull: Callable[[Operation], None], y: NumR, active: Active, site: Any) -> Operation:
-    """The operation y = f(*xs) by its linear maps."""
-    is_read = not callable(site) or STRUCTURED[site].reads_operands
-    held = with_shell(y)
-    if held is not y:
-        held.is_read = is_read
-    return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site

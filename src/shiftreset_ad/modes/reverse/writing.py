@@ -19,11 +19,10 @@ from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate
 from shiftreset_ad.modes.reverse.memory import has_views, note_write, root_of, take_adjoint, waiting, with_elements
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.shells import Shell
 from shiftreset_ad.numbers.memory import lacks_level
 from shiftreset_ad.numbers.number import copied_part, in_memory, put, with_levels_of
-from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.rules.stand_ins import is_staged
 
 

@@ -13,10 +13,9 @@ from numpy import ndarray
 
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import ZERO, Number, innermost
-from shiftreset_ad.numbers.tags import capture
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.control.kinds import kind_of, parts_of, with_parts
 from shiftreset_ad.staging.control.levels import carried_out

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
-from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
+from shiftreset_ad.modes.reverse.number import NumR, ReverseTag, capture
 from shiftreset_ad.modes.reverse.writing import is_write
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.activations import Again, CallWay, Function
 from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
 from shiftreset_ad.staging.control.reverse import (

@@ -18,11 +18,11 @@ from typing import Any
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
 from shiftreset_ad.modes.reverse.memory import PLACES
-from shiftreset_ad.modes.reverse.number import NumR
+from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.modes.reverse.writing import is_write
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.numbers.tags import Tag, capture
+from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.kinds import Kind, staged_inside
 from shiftreset_ad.staging.control.writing import Body, Way, collecting, open_reverse_tags
 

@@ -22,8 +22,9 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.backpropagation import backward
+from shiftreset_ad.modes.reverse.borders import going_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
-from shiftreset_ad.modes.reverse.memory import going_back, waiting
+from shiftreset_ad.modes.reverse.memory import waiting
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_level_below, plain_value

@@ -16,9 +16,9 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.modes.reverse.adjoints import settle
+from shiftreset_ad.modes.reverse.answers import jointly
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
-from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, plain_value
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import P, Y

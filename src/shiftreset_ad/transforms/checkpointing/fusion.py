@@ -15,8 +15,8 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import NUMERIC, without_level
 from shiftreset_ad.boundary.notes import call_site
+from shiftreset_ad.modes.reverse.answers import jointly
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
-from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent, P, S

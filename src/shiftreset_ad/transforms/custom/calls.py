@@ -20,9 +20,9 @@ from shiftreset_ad.boundary.closed_over import is_holder
 from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.forward.number import NumF, number
+from shiftreset_ad.modes.reverse.answers import jointly
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR
-from shiftreset_ad.modes.reverse.several import jointly
 from shiftreset_ad.modes.series.expansion import WrittenWhileUnfinished
 from shiftreset_ad.modes.series.number import Series, identity, memo_of, series
 from shiftreset_ad.numbers.memory import block_of, protect, protect_shared

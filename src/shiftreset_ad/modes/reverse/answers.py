@@ -1,21 +1,50 @@
-"""Operations whose answer is not one number: several answers, or a constant."""
+"""What the answer of an operation becomes: a number that waits for its adjoint, several numbers, or a constant."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from numpy import float64, ndarray
+
 from shiftreset_ad.boundary.notes import CallSite
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
-from shiftreset_ad.modes.reverse.memory import waiting
-from shiftreset_ad.modes.reverse.number import Active, NumR
+from shiftreset_ad.modes.reverse.memory import initial_adjoint, waiting
+from shiftreset_ad.modes.reverse.number import Active, NumR, capture
+from shiftreset_ad.modes.reverse.shells import is_large, with_shell
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.operands import is_inexact
-from shiftreset_ad.numbers.tags import Tag, capture
-from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules import STRUCTURED
+from shiftreset_ad.rules.annotations import Cotangent, Primal
+from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.building import SEQUENCES
+
+
+def number_of(answer: Primal, active: Active, tag: Tag) -> NumR | None:
+    """The answer of an operation as a number; None unless it is one floating-point number or array."""
+    kind, adjoint = type(answer), ZERO
+    if kind is ndarray and answer.dtype is FLOAT64:  # the usual cases, for speed
+        if answer.base is not None:
+            adjoint = initial_adjoint(answer, active)
+    elif kind is not float64:
+        if not is_inexact(answer):
+            return None
+        adjoint = initial_adjoint(answer, active)
+    return NumR(answer, adjoint, tag)
+
+
+def waiting_operation(pull: Callable[[Operation], None], y: NumR, active: Active, site: CallSite | None) -> Operation:
+    """The operation y = f(*xs) by its linear maps, without elements of large arrays that these maps do not read."""
+    if not y.tag.has_shells and not is_large(y.primal):
+        return pull, y, active, site
+    is_read = not callable(site) or STRUCTURED[site].reads_operands
+    held = with_shell(y)
+    if held is not y:
+        held.is_read = is_read
+    return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site
 
 
 def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:
