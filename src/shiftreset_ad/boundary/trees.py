@@ -217,9 +217,10 @@ def require_differentiable(tree: Any, function: str, argument: str) -> None:
     """
     leaves, _ = flatten(tree)
     alone = not any(map(is_number, leaves))
-    for accessor, leaf in zip(optree.tree_accessors(tree, namespace=NAMESPACE), leaves, strict=True):
+    for place, leaf in enumerate(leaves):
         if not is_number(leaf) and (alone or not is_constant(leaf)):
-            raise TypeError(f"{function}: {accessor.codify(argument)} {_problem(leaf)}")
+            accessors = optree.tree_accessors(tree, namespace=NAMESPACE)  # slow, and only an error needs one
+            raise TypeError(f"{function}: {accessors[place].codify(argument)} {_problem(leaf)}")
 
 
 def require_known(tree: Any, function: str) -> None:

@@ -115,7 +115,7 @@ def expanded(
     try:
         answer = f([x if v is None else Series([x, v][: order + 1], tag) for x, v in zip(xs, directions, strict=True)])
         trees.require_known(answer, operator)
-        if isinstance(answer, int | np.integer | np.bool_):  # of a constant function
+        if issubclass(type(answer), int | np.integer | np.bool_):  # of a constant function
             answer = float(answer)
         answers = trees.Parts(answer)
         require_all_usable(operator, answers.numbers, tag)

@@ -116,7 +116,8 @@ class Recording:
                 if y is not None and y_bar is not None:
                     accumulate(y, y_bar)
             # `forget` runs at once, so that a way back holds no more adjoints than `grad`.
-            going_back(self._tag, partial(backward, self._pending.copy(), forget=forget))
+            pending = self._pending.copy()
+            going_back(self._tag, lambda watch: backward(pending, watch, forget))
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)
