@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.numbers.number import Number, in_memory
+from shiftreset_ad.numbers.number import Number, in_memory, single_value
 from shiftreset_ad.numbers.refusals import require_no_shuffle
 
 # Functions that ask on behalf of others: `isinstance` of an abstract class, and `numpy.isscalar`. They are known by
@@ -50,7 +50,7 @@ def class_of_value(x: Any) -> type:
     A number that holds an array of another library tells the truth: the C code of PyTorch asks like a user, and then
     reads the memory of every object that says yes.
     """
-    if type(x.inside) is ndarray and x.has_one_value:  # the usual case, for speed
+    if type(single_value(x)) is ndarray:  # the usual case, for speed
         return ndarray
     plain = in_memory(x)
     if plain is None:

@@ -1,4 +1,9 @@
-"""How the linear maps of its rule carry out a structured operation."""
+"""How the linear maps of its rule carry out a structured operation.
+
+The rule computes one level below the newest number, where an operand may be a number, too, and so on down to the plain
+values. But where a function is linear in its only number, as `reshape` and `c @ x` are, the maps do not depend on the
+number. So the rule is asked once, for the plain value, and each level of the number takes the same map (`at_levels`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from shiftreset_ad.numbers.forms import Form
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.building import SEQUENCES
 
 
@@ -22,7 +28,11 @@ def by_linear_maps(
     """
     tag = number.tag
     if args and args[0] is number and rule.has_one_operand:  # the usual case, for speed
-        answer, (linear_map,) = rule.differentiate(number.primal, *args[1:], **kwargs)
+        value = number.primal
+        if type(value) is not ndarray and rule.linear and has_levels(value):
+            answer, (linear_map,) = rule.differentiate(at_bottom(value), *args[1:], **kwargs)
+            return at_levels(number, rule, answer, linear_map)
+        answer, (linear_map,) = rule.differentiate(value, *args[1:], **kwargs)
         return number.linearized(tag, answer, [(number, linear_map)])
     if form is not None:
         return (by_list if form.has_list else by_form)(number, rule, args, kwargs, form)
@@ -54,7 +64,13 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
         values[place] = number.frozen(args[place], tag)
     if len(form.numbers) == 1:
         ((place, operand),) = form.numbers
-        values[place] = number.primal
+        values[place] = value = number.primal
+        if type(value) is not ndarray and place in rule.linear_places and has_levels(value):
+            values[place] = at_bottom(value)
+            for kept in form.kept:
+                values[kept] = frozen_at_levels(values[kept], value)
+            answer, maps = rule.differentiate(*values, **kwargs)
+            return at_levels(number, rule, answer, map_of(maps, operand))
         answer, maps = rule.differentiate(*values, **kwargs)
         return number.linearized(tag, answer, [(number, map_of(maps, operand))])
     for place, _ in form.numbers:
@@ -76,10 +92,51 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
             values[place] = number.frozen(part, tag)
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
+    if type(number.primal) is not ndarray and 0 in rule.linear_places and has_levels(number.primal):
+        places = [place for place, part in enumerate(parts) if issubclass(type(part), Number)]
+        if len(places) == 1:
+            value = values[places[0]] = at_bottom(number)
+            if is_kept:
+                values = [x if x is value else frozen_at_levels(x, number.primal) for x in values]
+            answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+            return at_levels(number, rule, answer, map_of(maps, places[0]))
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
     return number.linearized(tag, answer, active)
+
+
+# A number with several levels, and a function that is linear in it
+
+
+def has_levels(value: Any) -> bool:
+    """Whether the value of a number is a number that takes a linear map as it is."""
+    return issubclass(type(value), Number) and value.takes_maps
+
+
+def at_bottom(value: Any) -> Any:
+    """What is below all levels of `value` that take a linear map as it is."""
+    while issubclass(type(value), Number) and value.takes_maps:
+        value = value.primal
+    return value
+
+
+def at_levels(x: Number, rule: Structured, answer: Primal, linear_map: LinearMap) -> Any:
+    """The number for an answer and its linear map, which belong to what is at the bottom of `x`."""
+    below = x.primal
+    if has_levels(below):
+        below.tag.site = rule.function
+        answer = at_levels(below, rule, answer, linear_map)
+    else:
+        linear_map.is_constant = not issubclass(type(below), Number)
+    return x.linearized(x.tag, answer, [(x, linear_map)])
+
+
+def frozen_at_levels(constant: Any, value: Any) -> Any:
+    """A constant operand as each level of `value` can use it later."""
+    while has_levels(value):
+        constant, value = value.frozen(constant, value.tag), value.primal
+    return constant
 
 
 def map_of(maps: Any, place: int) -> Any:

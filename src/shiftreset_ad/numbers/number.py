@@ -28,6 +28,7 @@ class Number:
     operations: ClassVar[dict[Callable[..., Any], Callable[..., Any]]]
     absorbs: ClassVar[bool] = False  # whether older numbers can be written to it without a new level
     has_one_value: ClassVar[bool] = True  # a stack has many
+    takes_maps: ClassVar[bool] = False  # `linearized` alone carries out an operation, even one of a level below
 
     @property
     def inside(self) -> Primal:
@@ -38,6 +39,10 @@ class Number:
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         """The number for the `answer` of an operation, given each `active` operand with its linear map."""
         raise NotImplementedError
+
+    def mapped(self, function: Callable[[Any], Any]) -> Any:
+        """`function(self)`, for a linear function without numbers in it."""
+        return function(self)
 
     @staticmethod
     def frozen(constant: Primal, tag: Tag) -> Primal:
@@ -101,9 +106,10 @@ def is_double(x: Any) -> bool:
 
 def rows_of(x: Any) -> Any:
     """The plain array of the rows of a stack; None for anything else."""
-    if not isinstance(x, Number) or x.has_one_value:
+    if not issubclass(type(x), Number) or x.has_one_value:
         return None
-    return x.inside if type(x.inside) is np.ndarray else None
+    rows = x.inside
+    return rows if type(rows) is np.ndarray else None
 
 
 def levels_of(x: Any) -> Iterator[Number]:

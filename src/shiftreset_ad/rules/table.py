@@ -41,12 +41,15 @@ class LinearMap:
 
     It `moves` if the pullback only moves and copies elements, or leaves some out. Then the pullback moves the mask of a
     cotangent, too. The pullback of a map that selects does so.
+
+    It `is_constant` if it is known to have no numbers in it.
     """
 
     pushforward: Pushforward
     pullback: Pullback
     selects: bool = False
     moves: bool = False
+    is_constant: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,8 @@ class Structured:
     `kept`, which must not change meanwhile.
 
     `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
-    on the operands. `multilinear` means that it is linear in each operand alone. Any other function needs no mark.
+    on the operands. `multilinear` means that it is linear in each operand alone, and `linear_in` names the operands for
+    which this holds, if it holds for some. Any other function needs no mark.
 
     `parameters` are those that can be given by position.
     """
@@ -72,6 +76,7 @@ class Structured:
     kept: tuple[str, ...] = ()
     linear: bool = False
     multilinear: bool = False
+    linear_in: tuple[str, ...] = ()
 
     @cached_property
     def places(self) -> tuple[int, ...]:
@@ -83,6 +88,12 @@ class Structured:
     def kept_places(self) -> frozenset[int]:
         """The places of the arguments that are kept."""
         return frozenset(place for place, name in enumerate(self.parameters) if name in self.kept)
+
+    @cached_property
+    def linear_places(self) -> frozenset[int]:
+        """The places of the operands in each of which alone the function is linear."""
+        names = self.operands if self.linear or self.multilinear else self.linear_in
+        return frozenset(place for name, place in zip(self.operands, self.places, strict=True) if name in names)
 
     @cached_property
     def reads_operands(self) -> bool:
@@ -115,6 +126,7 @@ def structured(
     kept: tuple[str, ...] = (),
     linear: bool = False,
     multilinear: bool = False,
+    linear_in: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter the decorated `differentiate` as the rule of `function`. `operands` is by default the first parameter."""
 
@@ -127,7 +139,7 @@ def structured(
             ]
         )
         STRUCTURED[function] = Structured(
-            function, operands or parameters[:1], differentiate, parameters, kept, linear, multilinear
+            function, operands or parameters[:1], differentiate, parameters, kept, linear, multilinear, linear_in
         )
         return differentiate
 

@@ -19,6 +19,7 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
+    Number,
     copied_part,
     in_memory,
     is_view,
@@ -33,7 +34,8 @@ from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal, Pushforward, Tangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
-from shiftreset_ad.rules.indexing import read
+from shiftreset_ad.rules.indexing import At, read
+from shiftreset_ad.rules.masked import Masked
 
 
 class NumF(ArrayNumber):
@@ -44,6 +46,7 @@ class NumF(ArrayNumber):
 
     __slots__ = ("has_views", "primal", "tag", "tangent")
     has_views: bool  # set if the array is a view, or has views
+    takes_maps = True
 
     def __init__(self, primal: Primal, tangent: Tangent, tag: Tag) -> None:
         self.primal = primal
@@ -74,6 +77,18 @@ class NumF(ArrayNumber):
             numbers = [number(y, reduce(add, terms), tag) for y, *terms in zip(answer, *y_dots, strict=True)]
             return attended(type(answer)(numbers), tag)
         return attended(number(answer, reduce(add, y_dots), tag), tag)
+
+    def mapped(self, function: Pushforward) -> Any:
+        primal = self.primal
+        y = primal.mapped(function) if issubclass(type(primal), Number) else function(primal)
+        if y is primal:
+            return self
+        if type(y) is At:
+            return function(self)
+        if type(y) is not Masked:
+            return self.linearized(self.tag, y, [(self, LinearMap(function, function))])
+        values = LinearMap(lambda x_dot: function(x_dot).values, function)
+        return Masked(self.linearized(self.tag, y.values, [(self, values)]), y.mask)
 
     def lifted(self, constant: Primal) -> NumF:
         tangent = with_levels_of(zeros_alike(constant), self.tangent, constant)
@@ -129,17 +144,22 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
 
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
-    if type(y) is type(y_dot) is float64:  # the usual case, for speed
+    kind = type(y)
+    if kind is type(y_dot) is float64:  # the usual case, for speed
         return NumF(y, y_dot, tag)
     array, shape = y_dot, None
     if type(y_dot) is ndarray:
         shape = y_dot.shape
     elif (rows := rows_of(y_dot)) is not None and rows is not rows_of(x_dot):
         array, shape = rows, rows.shape[1:]
-    is_usual = shape is not None and type(y) is ndarray and y.dtype is array.dtype is FLOAT64
+    is_usual = shape is not None and array.dtype is FLOAT64
+    if kind is ndarray:
+        is_usual = is_usual and y.dtype is FLOAT64 and y.shape == shape
+    else:
+        is_usual = shape == () and is_usual and (kind is float or kind is float64)
     if x_dot is not None and (not is_usual or y_dot is x_dot or array.base is not None):
         y_dot = unshared(y_dot, x_dot)
-    if not is_usual or y.shape != shape:
+    if not is_usual:
         if not is_inexact(y):
             return y
         y_dot = conform(y_dot, y)

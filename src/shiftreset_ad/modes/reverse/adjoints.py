@@ -62,9 +62,14 @@ def cotangent(y: Accumulator, site: Any) -> Cotangent:
 
 def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent) -> None:
     """Pull the adjoint of the answer back to each active operand, and add the result to its adjoint."""
-    is_masked = type(y_bar) is Masked
+    is_masked, is_number = type(y_bar) is Masked, issubclass(type(y_bar), Number)
     for x, linear_map in active:
-        x_bar = through(linear_map, y_bar) if is_masked else linear_map.pullback(y_bar)
+        if is_masked:
+            x_bar = through(linear_map, y_bar)
+        elif is_number and linear_map.is_constant:
+            x_bar = y_bar.mapped(linear_map.pullback)
+        else:
+            x_bar = linear_map.pullback(y_bar)
         if type(x_bar) is ndarray:
             accumulate(x, x_bar, x_bar.base is None and x_bar is not y_bar)
         elif type(x_bar) is At:

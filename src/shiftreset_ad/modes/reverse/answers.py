@@ -14,7 +14,7 @@ from shiftreset_ad.modes.reverse.memory import initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
 from shiftreset_ad.modes.reverse.shells import is_large, with_shell
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import ZERO
+from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED
@@ -25,15 +25,10 @@ from shiftreset_ad.rules.building import SEQUENCES
 
 def number_of(answer: Primal, active: Active, tag: Tag) -> NumR | None:
     """The answer of an operation as a number; None unless it is one floating-point number or array."""
-    kind, adjoint = type(answer), ZERO
-    if kind is ndarray and answer.dtype is FLOAT64:  # the usual cases, for speed
-        if answer.base is not None:
-            adjoint = initial_adjoint(answer, active)
-    elif kind is not float64:
-        if not is_inexact(answer):
-            return None
-        adjoint = initial_adjoint(answer, active)
-    return NumR(answer, adjoint, tag)
+    array = answer if type(answer) is ndarray else in_memory(answer)
+    if type(array) is ndarray and (array.dtype is FLOAT64 or is_inexact(answer)):
+        return NumR(answer, ZERO if array.base is None else initial_adjoint(answer, active), tag)
+    return NumR(answer, ZERO, tag) if type(array) is float64 or is_inexact(answer) else None
 
 
 def waiting_operation(pull: Callable[[Operation], None], y: NumR, active: Active, site: CallSite | None) -> Operation:

@@ -25,6 +25,7 @@ class NumR(ArrayNumber):
 
     __slots__ = ("adjoint", "owns", "primal", "tag")
     owns: bool  # nothing else sees the array of the adjoint
+    takes_maps = True
 
     def __init__(self, primal: Primal, adjoint: Adjoint, tag: Tag) -> None:
         self.primal = primal

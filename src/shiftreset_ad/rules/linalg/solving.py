@@ -13,7 +13,7 @@ from shiftreset_ad.rules.linalg.matrices import array_of, transposed
 from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 
-@structured(np.linalg.solve, "a", "b", kept=("a",))
+@structured(np.linalg.solve, "a", "b", kept=("a",), linear_in=("b",))
 def _solve(a: Any, b: Any) -> Any:
     a, b = array_of(a), array_of(b)
     shape_a, shape_b = shape_of(a), shape_of(b)
