@@ -23,7 +23,7 @@ class Arguments:
     ) -> None:
         self._single = isinstance(argnums, int)
         self._positions = range(len(args)) if together else arguments_at(operator, argnums, args)
-        self._parts = trees.Parts(tuple([args[i] for i in self._positions]))
+        self._parts = trees.Parts(tuple(map(args.__getitem__, self._positions)))
         self._args = args
         self.numbers = self._parts.numbers
         if together and self._parts.has_others:

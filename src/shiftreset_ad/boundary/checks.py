@@ -33,7 +33,8 @@ def arguments_at(operator: str, argnums: int | Sequence[int], args: Sequence[Any
     """The positions that `argnums` names; TypeError if one was not given, or is named twice."""
     if type(argnums) is int and 0 <= argnums < len(args):  # the usual case, for speed
         return [argnums]
-    positions: list[int] = [argnums] if type(argnums) is int or not isinstance(argnums, Sequence) else list(argnums)
+    is_sequence = type(argnums) is tuple or isinstance(argnums, Sequence)
+    positions: list[Any] = list(argnums) if is_sequence else [argnums]  # type: ignore[arg-type]
     for i in positions:
         if not isinstance(i, int) or isinstance(i, bool):
             raise TypeError(f"{operator}: argnums must be an integer or a tuple of integers, and is {argnums!r:.60}")

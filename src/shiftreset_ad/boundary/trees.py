@@ -95,6 +95,8 @@ def unflatten(spec: optree.PyTreeSpec, leaves: list[Any]) -> Any:
     """The structure with these leaves."""
     if spec is _structure_of_leaves(len(leaves)):  # a tuple of leaves, as optree takes its time
         return tuple(leaves)
+    if spec is _structure_of_leaves(None):
+        return leaves[0]
     return spec.unflatten(leaves)
 
 
@@ -133,8 +135,12 @@ class Parts:
 
     def __init__(self, tree: Any) -> None:
         self._leaves, self._spec = flatten(tree)
-        self._places = [i for i, leaf in enumerate(self._leaves) if type(leaf) is float or is_number(leaf)]
-        self.numbers = [self._leaves[i] for i in self._places]
+        self._places: list[int] = []
+        self.numbers: list[Any] = []
+        for i, leaf in enumerate(self._leaves):
+            if type(leaf) is float or is_number(leaf):
+                self._places.append(i)
+                self.numbers.append(leaf)
         if MET:  # copies, as the caller may write to the arrays
             self.numbers = [x.unshared() if type(x) is Standard else x for x in self.numbers]
 
@@ -152,6 +158,8 @@ class Parts:
         return self._filled([None] * len(self._leaves), numbers)
 
     def _filled(self, leaves: list[Any], numbers: Sequence[Any]) -> Any:
+        if len(leaves) == len(self._places):  # the usual case, for speed
+            return unflatten(self._spec, list(numbers))
         for i, number in zip(self._places, numbers, strict=True):
             leaves[i] = number
         return unflatten(self._spec, leaves)

@@ -56,9 +56,10 @@ class Body(greenlet):
     def begin(self, prompt: Prompt) -> None:
         """Get ready for a program under this prompt."""
         self.prompt = prompt
-        if here().gr_context is None:
+        caller = here()
+        if caller.gr_context is None:
             contextvars.copy_context()  # makes a context for the thread, if it has none yet
-        self.gr_context = here().gr_context
+        self.gr_context = caller.gr_context
 
 
 def enclosing() -> Iterator[Body]:

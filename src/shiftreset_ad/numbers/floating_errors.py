@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import copy_context
-from functools import cache
+from contextvars import ContextVar, copy_context
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+with np.errstate():  # the context now has NumPy's variable for its reactions to errors
+    REACTIONS: ContextVar[Any] = next(variable for variable in copy_context() if variable.name == "numpy.ufunc.extobj")
 
 
 def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     """Call `function` without NumPy's floating-point warnings: an infinite derivative, of sqrt at 0, is an answer.
 
-    Errors that the program has asked for are kept. The setting is a context variable, so it is set in a copy of the
-    context, which goes away on every way out. `np.errstate` alone can be interrupted on its way in.
+    Errors that the program has asked for are kept. The reactions are a context variable, so they are set in a copy of
+    the context, which goes away on every way out. `np.errstate` alone can be interrupted on its way in.
     """
-    return copy_context().run(_ignoring(*np.geterr().values()), function, *args)
+    context = copy_context()
+    context.run(REACTIONS.set, _quiet(REACTIONS.get()))
+    return context.run(function, *args)
 
 
-@cache
-def _ignoring(*reactions: str) -> Callable[..., Any]:
-    """A function that calls a function, and ignores the kinds of errors for which the reaction is a warning."""
-    kinds = [kind for kind, reaction in zip(np.geterr(), reactions, strict=True) if reaction == "warn"]
-    ignored: dict[str, Any] = dict.fromkeys(kinds, "ignore")
-    return np.errstate(**ignored)(lambda function, *args: function(*args))
+@lru_cache(16)
+def _quiet(reactions: Any) -> Any:
+    """These reactions, which are those of the context, without the warnings. NumPy takes long to make them."""
+    return copy_context().run(_without_warnings)
+
+
+def _without_warnings() -> Any:
+    warnings = [kind for kind, reaction in np.geterr().items() if reaction == "warn"]
+    ignored: dict[str, Any] = dict.fromkeys(warnings, "ignore")
+    with np.errstate(**ignored):
+        return REACTIONS.get()

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
 from functools import partial
+from threading import get_ident
 from typing import Any, NoReturn, cast
 
 from shiftreset_ad.control import ControlError, Prompt, enclosing
@@ -93,7 +94,7 @@ class Tag(Prompt):
         for body in enclosing():
             if isinstance(body.prompt, Tag):
                 self.level += 1
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.recorded = False
         self.site: Any = None
         self.visible: Collection[Tag] | None = None
@@ -104,7 +105,7 @@ class Tag(Prompt):
         self.shown: dict[int, Any] = {}
         self.is_undone = self.is_hidden = self.is_watched = self.copies_all = False
         self.has_shells = self.is_read_later = False
-        super().__init__(closed=partial(_refuse_escaped, self.level))
+        self.closed = self.capture = partial(_refuse_escaped, self.level)
 
     @classmethod
     def around(cls, levels: Iterable[int], lift: Callable[[Any, Tag], Any] | None = None) -> Tag:
@@ -142,7 +143,7 @@ class Tag(Prompt):
 
     def misplaced(self) -> ControlError:
         """The error for a capture that did not reach the driver."""
-        if threading.get_ident() != self.thread:
+        if get_ident() != self.thread:
             return WrongThreadError(
                 f"a number of level {self.level} is used in another thread than its grad runs in. "
                 "Call grad inside that thread, or hand it the plain value, shiftreset_ad.value(x)"

@@ -18,7 +18,7 @@ from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent, Direction, Primal, Tangent
-from shiftreset_ad.rules.broadcasting import dtype_of, reshaped, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.layouts import in_order
 
 AT_MOST = 1 << 22  # elements of the directions that are worked on at once
@@ -28,7 +28,7 @@ Linear = Callable[[list[Direction]], list[Direction]]  # from tangents to tangen
 
 def count(numbers: list[Primal]) -> int:
     """How many elements these numbers have together."""
-    return sum(math.prod(shape_of(x)) for x in numbers)
+    return sum(map(math.prod, map(shape_of, numbers)))
 
 
 def along_units(numbers: list[Primal], linear: Linear) -> list[Direction]:
@@ -36,21 +36,25 @@ def along_units(numbers: list[Primal], linear: Linear) -> list[Direction]:
 
     `linear` takes a direction for each of `numbers`. In the directions and in the answers, None stands for zero.
     """
-    total = count(numbers)
+    spans = _spans(numbers)
+    total = spans[-1][1] if spans else 0
     if total == 0:
         return [None] * len(linear([None] * len(numbers)))
     at_once = max(1, AT_MOST // total)
-    parts = [_along(numbers, linear, start, min(at_once, total - start), total) for start in range(0, total, at_once)]
+    parts = [_along(numbers, spans, linear, start, min(at_once, total - start)) for start in range(0, total, at_once)]
     return parts[0] if len(parts) == 1 else [_joined(rows) for rows in zip(*parts, strict=True)]
 
 
-def _along(numbers: list[Primal], linear: Linear, first: int, rows: int, total: int) -> list[Direction]:
-    """The answers for so many unit directions, from the `first` on."""
+def _along(
+    numbers: list[Primal], spans: list[tuple[int, int]], linear: Linear, first: int, rows: int
+) -> list[Direction]:
+    """The answers for so many unit directions, from the `first` on. `spans` are those of the numbers."""
+    total = spans[-1][1]
     units = np.zeros((rows, total))
     units.reshape(-1)[first :: total + 1] = 1.0
     directions = [
         in_library_of(x, units[:, start:stop].reshape(rows, *shape_of(x)).astype(dtype_of(x)))
-        for x, (start, stop) in zip(numbers, _spans(numbers), strict=True)
+        for x, (start, stop) in zip(numbers, spans, strict=True)
     ]
     if rows == 1:  # an ordinary derivative
         answers = linear([direction[0] for direction in directions])
@@ -74,7 +78,7 @@ def _joined(parts: tuple[Direction, ...]) -> Direction:
 
 def _spans(numbers: list[Primal]) -> list[tuple[int, int]]:
     """Where each number's elements begin and end in the long vector."""
-    return list(itertools.pairwise(itertools.accumulate((math.prod(shape_of(x)) for x in numbers), initial=0)))
+    return list(itertools.pairwise(itertools.accumulate(map(math.prod, map(shape_of, numbers)), initial=0)))
 
 
 def from_rows(rows: list[Cotangent], xs: list[Primal], ys: list[Primal]) -> list[list[Any]]:
@@ -106,11 +110,11 @@ def _block(block: Any, y: Primal, x: Primal) -> Any:
     shape = shape_of(y) + shape_of(x)
     if block is None:
         return in_library_of(y, np.zeros(shape, np.result_type(dtype_of(y), dtype_of(x)))[()])
-    in_shape = reshaped(block, shape)
+    if type(block) is np.ndarray:  # the usual case, for speed
+        return in_library_of(y, block.reshape(shape).copy()[()])
+    in_shape = np.reshape(block, shape)
     if isinstance(in_shape, Number):
         return in_library_of(y, in_order(in_shape, "C"))
-    if type(in_shape) is np.ndarray:  # the usual case, for speed
-        in_shape = in_shape.copy()[()]
-    elif not isinstance(in_shape, Standard):
+    if not isinstance(in_shape, Standard):
         in_shape = np.copy(in_shape, order="C")[()]
     return in_library_of(y, in_shape)

@@ -21,9 +21,12 @@ from shiftreset_ad.rules.annotations import Primal
 
 def arrived(numbers: list[Primal], tag: Tag) -> list[NumR]:
     """The numbers with which a program under this tag begins. The program may not write to their arrays."""
+    xs = []
     for number in numbers:
-        protect(tag, number, "is an argument")
-    return [NumR(number, ZERO, tag) for number in numbers]
+        if type(number) is not float:
+            protect(tag, number, "is an argument")
+        xs.append(NumR(number, ZERO, tag))
+    return xs
 
 
 def unchanged_inputs(numbers: list[Primal]) -> list[Operation]:

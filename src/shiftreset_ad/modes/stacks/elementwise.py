@@ -54,7 +54,9 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
             stack, p, q = b, a, b.rows
         else:
             return operate(a, b)
-        stack.tag.require_open()
-        return Stack(function(p, q), stack.tag)
+        tag = stack.tag
+        if tag.capture is tag.closed:
+            tag.require_open()  # raises
+        return Stack(function(p, q), tag)
 
     return operate_on_two if len(rule.partials) == 2 else operate
