@@ -9,6 +9,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.stand_ins import StagedValue
 
 ADD: Any = np.add.reduce
 COUNT: Any = sys.modules["numpy._core.multiarray"].count_nonzero  # what `np.count_nonzero` of a plain array calls
@@ -17,8 +18,11 @@ FLOAT64 = np.dtype(float64)
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of a float, an array or a number."""
-    if type(x) is float:
+    kind = type(x)
+    if kind is float:
         return ()
+    if issubclass(kind, StagedValue):
+        return shape_of(x.inside)
     try:
         shape: tuple[int, ...] = x.shape
     except AttributeError:
@@ -28,8 +32,11 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 def dtype_of(x: Any) -> Any:
     """The dtype of a float, an array or a number."""
-    if type(x) is float:
+    kind = type(x)
+    if kind is float:
         return FLOAT64
+    if issubclass(kind, StagedValue):
+        return dtype_of(x.inside)
     try:
         return x.dtype
     except AttributeError:

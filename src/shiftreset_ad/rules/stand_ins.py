@@ -53,6 +53,8 @@ class StagedValue:
 
     __slots__ = ()
 
+    inside: Any  # the plain value; only its type and its layout may be read
+
     @property
     def is_in_block(self) -> bool:
         """Whether a loop or a branch is being recorded."""

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 from shiftreset_ad.staging.front.refusals import ENTERS
 from shiftreset_ad.staging.front.users import is_of_the_user
 
+NEVER = None, None
+
 
 @contextmanager
 def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], NoReturn]) -> Iterator[None]:
@@ -25,17 +27,17 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], No
     outer: Any = sys.gettrace()
     of_control = type(control).__module__
 
-    known: dict[tuple[int, int], Any] = {}  # what may be entered, by ids: to hash a piece of code takes time
+    known: dict[int, tuple[CodeType, Any]] = {}  # what may be entered, by its id: to hash a piece of code takes time
 
     def entered(frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
-        key = id(code), id(frame.f_globals)
-        if key not in known:
+        _, with_globals = known.get(id(code), NEVER)
+        if with_globals is not frame.f_globals:
             module = frame.f_globals.get("__name__")
             is_rewritten = any(x is running for x in code.co_consts)
             if not is_rewritten and module != of_control and _is_of_the_user(module, code):
                 refuse(ENTERS.format(name=code.co_name))
-            known[key] = code, frame.f_globals
+            known[id(code)] = code, frame.f_globals
         return None if outer is None else outer(frame, event, arg)
 
     sys.settrace(entered)

@@ -59,6 +59,8 @@ class Eliminated:
     def operands(self, step: Step) -> Iterator[int]:
         """The places that a step needs, beside those that the steps in its blocks need."""
         yield from self.places_in(own_arguments(step))
+        if type(step) is Step:
+            return
         if isinstance(step, Visit | Gather):
             yield step.rounds.place
         if isinstance(step, Call) and not step.is_new:
@@ -162,8 +164,9 @@ class Eliminated:
             return None
         answer = trace.values[step.place]
         for x, other in (step.args, step.args[::-1]):
-            is_fixed = not any(True for _ in self.places_in(x))
-            if type(other) is Staged and is_fixed and dtype_of(answer).kind == "f":
+            if type(other) is not Staged or any(True for _ in self.places_in(x)):
+                continue
+            if dtype_of(answer).kind == "f":
                 factor = other.inside
                 if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
                     return other
@@ -201,6 +204,9 @@ def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Cont
 
 def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     """The places of copies of arrays that nothing else uses; for each, the place of the array that was copied."""
+    copies = [step for step in trace.steps if step.function is np.copy and len(step.args) == 1 and not step.kwargs]
+    if not copies:
+        return {}
     uses = Counter(place for step in all_steps(trace.steps) for place in places_in(own_arguments(step)))
     uses.update(places_in(outputs))
     # A function may return the array that it was given. Then another place, or a constant, is the same array.
@@ -208,8 +214,8 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     held.update(id(x) for step in all_steps(trace.steps) for x in _constants_in(own_arguments(step), set()))
     made = {step.place for step in trace.steps}
     originals: dict[int, int] = {}
-    for step in trace.steps:
-        if step.function is np.copy and len(step.args) == 1 and not step.kwargs and type(step.args[0]) is Staged:
+    for step in copies:
+        if type(step.args[0]) is Staged:
             place = step.args[0]._place
             array = trace.values[place]
             of_its_own = place in made and type(array) is ndarray and array.base is None and held[id(array)] == 1

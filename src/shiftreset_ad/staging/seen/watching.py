@@ -40,6 +40,8 @@ class Watch:
         self._instructions = Instructions(reads, refuse)
         self._frames: dict[int, Watched] = {}
         self._codes: dict[int, tuple[CodeType, bool, bool]] = {}
+        self._awaited: set[int] = set()  # code whose answer an instruction has waited for, by its id
+        self._idle: set[int] = set()  # code of libraries that is not looked at: most of the calls
         self._counted = 0
         self._outer: Any = None
         self._starter: FrameType | None = None
@@ -66,8 +68,10 @@ class Watch:
             self._starter = None
 
     def _enters(self, frame: FrameType, event: str, arg: Any) -> Any:
-        outer = None if self._outer is None else self._outer(frame, event, arg)
         code = frame.f_code
+        if id(code) in self._idle:
+            return None
+        outer = None if self._outer is None else self._outer(frame, event, arg)
         known = self._codes.get(id(code))  # to hash a piece of code takes time
         if known is None:
             is_users = self._users.has(frame.f_globals.get("__name__"), code.co_filename)
@@ -78,6 +82,8 @@ class Watch:
                 self._refuse("it computes in several threads or processes")
         _, is_users, is_logging = known
         if not is_users:
+            if self._outer is None and not is_logging and id(code) not in self._awaited:
+                self._idle.add(id(code))
             caller = self._frames.get(id(frame.f_back))
             if caller is None:
                 return outer
@@ -106,6 +112,9 @@ class Watch:
         if event == "opcode" and watched is not None:
             try:
                 self._instructions.before(watched)
+                if watched.expects is not None:
+                    self._awaited.add(id(watched.expects))
+                    self._idle.discard(id(watched.expects))
             except UnstageableError as error:
                 self._refuse(f"{error}")
             except Exception as error:

@@ -146,8 +146,9 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
 def own_arguments(step: Step) -> list[Any]:
     """What a step itself needs, beside the steps in its blocks."""
     found = [*step.args, *step.kwargs.values()]
-    if isinstance(step, Control):
-        found += [result for results in step.results for result in results]
+    if not isinstance(step, Control):
+        return found
+    found += [result for results in step.results for result in results]
     if isinstance(step, Loop):
         found.append(step.goes_on)
     if isinstance(step, Fork):

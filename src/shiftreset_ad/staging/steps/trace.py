@@ -30,6 +30,11 @@ SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a w
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
+# NumPy has its reactions to floating-point errors in an object, a new one whenever they are set. To ask for the object
+# is much quicker than `np.geterr()`. In a NumPy without such an object, `object()` is new each time.
+_extobj: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
+settings_of_numpy: Callable[[], Any] = getattr(_extobj, "get", object)
+
 NUMERICAL = (RuntimeWarning, np.exceptions.ComplexWarning)
 
 
@@ -119,6 +124,8 @@ class Trace:
         self._forgotten = Block(None)
         self.is_open = True
         self.errors = np.geterr()
+        self._settings: Any = None
+        self._reactions: Any = None
         self.refusal: str | None = None
         self._thread = threading.get_ident()
         self._filters = warnings.filters
@@ -159,12 +166,13 @@ class Trace:
 
     def reactions(self) -> Any:
         """NumPy's reactions to floating-point errors if they differ from those at the beginning, and otherwise None."""
-        errors: Any = np.geterr()
-        if errors == self.errors:
-            return None
-        if not HANDLED.isdisjoint(errors.values()):
-            self.refuse("it has floating-point errors handled by a function: numpy.errstate(call=...)")
-        return errors
+        settings = settings_of_numpy()
+        if settings is not self._settings:
+            errors: Any = np.geterr()
+            if errors != self.errors and not HANDLED.isdisjoint(errors.values()):
+                self.refuse("it has floating-point errors handled by a function: numpy.errstate(call=...)")
+            self._settings, self._reactions = settings, None if errors == self.errors else errors
+        return self._reactions
 
     def close(self) -> None:
         """End the run. The steps go, as they hold the trace, and the trace holds the values."""

@@ -235,7 +235,8 @@ def unstaged(x: Any) -> Any:
 def staged_in(x: Any) -> list[Staged]:
     """The staged values in an argument."""
     found: list[Staged] = []
-    _collect([x], found)
+    kind = type(x)
+    _collect(x if kind is tuple or kind is list else (x,), found)
     return found
 
 
@@ -246,7 +247,7 @@ def _collect(parts: Iterable[Any], found: list[Staged]) -> None:
             found.append(part)
         elif kind is slice:
             _collect((part.start, part.stop, part.step), found)
-        elif issubclass(kind, SEQUENCES):
+        elif kind is not float and kind is not int and issubclass(kind, SEQUENCES):
             _collect(part, found)
 
 
