@@ -10,9 +10,9 @@ from shiftreset_ad import grad, hvp, staged
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.staging.native import memory, slots
-from shiftreset_ad.staging.native.compiled import _is_same
+from shiftreset_ad.staging.native.compiled import _are_same, _is_same
 from shiftreset_ad.staging.native.llvm import LARGEST, NoNativeFormError
-from tests.staging.native.natively import native, needs_native
+from tests.staging.native.natively import native, native_and_steps, needs_native
 
 pytestmark = needs_native
 
@@ -265,14 +265,51 @@ def test_a_view_that_depends_on_values_is_refused():
         native(lambda x: np.trim_zeros(x) * 2.0, V)
 
 
-def test_an_index_that_is_an_argument_is_refused():
-    """Its views would begin elsewhere for another index."""
-    for f in (lambda x, i: x[i] * 2.0, lambda x, i: x[i:] * 2.0, lambda x, i: x[1, i] * 2.0):
-        with pytest.raises(NoNativeFormError):
-            native(f, A, 1)
-        g = staged(f)
-        for i in (1, 1, 1, 2, 0, 1):
-            assert np.array_equal(g(A, i), f(A, i))
+def test_an_index_that_is_an_argument():
+    for f in (
+        lambda x, i: x[i] * 2.0,
+        lambda x, i: x[1, i] * 2.0,
+        lambda x, i: x[i, i - 1] * 2.0,
+        lambda x, i: x[..., i] * 2.0,
+        lambda x, i: x[None, i, 1:] * 2.0,
+        lambda x, i: (x @ x.T)[i, ::2] * 2.0,
+        lambda x, i: np.sum(x[:, i]),
+    ):
+        code, steps = native_and_steps(f, A, 1)
+        entry = code.entry()
+        for i in (1, 0, -1, -2):
+            assert _are_same(entry(A, i), steps([A, i]))
+            assert np.array_equal(entry(A, i)[0], f(A, i))
+        for i in (len(A), -len(A) - 1, 2**62, -(2**63)):
+            assert entry(A, i) is None or i in range(-3, 3)
+
+
+def test_the_way_back_from_an_index_that_is_an_argument():
+    for f in (lambda x, i: x[i, 1] * x[1, i], lambda x, i: np.sum(np.sin(x[i]) * x[0]), lambda x, i: x[:, i] @ x[:, 0]):
+        for g in (grad(f), grad(lambda x, i, f=f: np.sum(grad(f)(x, i) * x))):
+            code, steps = native_and_steps(g, A, 1)
+            entry = code.entry()
+            for i in (1, 0, -1, -2):
+                assert _are_same(entry(A, i), steps([A, i]))
+                np.testing.assert_allclose(entry(A, i)[0], g(A, i), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "reason"),
+    [
+        (lambda x, i: x[i:] * 2.0, "getitem by these values"),
+        (lambda x, i: x[i > 0] * 2.0, "getitem by these values"),
+        (lambda x, i: x[[i, 0]] * 2.0, "getitem by these values"),
+        (lambda x, i: (x > 0.0)[i] * 2.0, "takes an array of bool"),
+    ],
+)
+def test_other_indices_that_are_values_are_refused(f, reason):
+    """The number of elements, or the type, would depend on values."""
+    with pytest.raises(NoNativeFormError, match=reason):
+        native(f, A, 1)
+    g = staged(f)
+    for i in (1, 1, 1, 0, 1):
+        assert np.array_equal(g(A, i), f(A, i))
 
 
 def test_much_memory_is_refused(monkeypatch):

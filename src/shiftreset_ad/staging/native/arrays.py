@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
+from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, Code, Value, described, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
@@ -50,6 +51,15 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
     function, name = step.function, name_in_program(step.function)
     if form_of(answer) is None or is_staged(list(step.kwargs.values())):
         refuse(f"{name} gives {described(answer)}")
+    if form_of(answer) != ARRAY and is_at_values(step):
+        array = unstaged(args[0])
+        if form_of(array) != ARRAY or array.dtype != np.float64:
+            refuse(f"{name} takes {described(array)}")
+        start, offset = part_at(code, address(args[0]), array, args[1])
+        code.known[step.place] = Value(
+            code.new(f"load double, ptr {code.new(f'getelementptr i8, ptr {start}, i64 {offset}')}, align 1"), DOUBLE
+        )
+        return
     out = new(step.place, np.asarray(answer))
     work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
     if function in SUMS or function in BY_METHOD:
@@ -142,6 +152,7 @@ class _Step:
         x = self.array(self.args[0])
         outer, n, inner = self.parts(x.layout)
         rows, row = Layout((outer,), (n * inner * 8,), 8), Layout((outer,), (inner * 8,), 8)
+        along = x.layout.strides[0] if len(x.layout.shape) == 1 else 8
         if inner == 1:  # the loop goes along a row
             turn = Round(self.code, (outer,), {"x": Operand(x.address, rows, DOUBLE)}, {"y": self.to(self.out, row)})
             start = turn.element("x") if identity is None else Value(double(identity), DOUBLE)
@@ -149,9 +160,9 @@ class _Step:
             addresses = [turn.address(("stored", "y")), turn.address("x")]
             skipped = 1 if identity is None else 0
             if skipped:
-                addresses[1] = turn.new(f"getelementptr i8, ptr {addresses[1]}, i64 8")
+                addresses[1] = turn.new(f"getelementptr i8, ptr {addresses[1]}, i64 {along}")
             if n > skipped:
-                call_on_arrays(turn, ufunc, [*addresses, addresses[0]], (n - skipped,), (0, 8, 0))
+                call_on_arrays(turn, ufunc, [*addresses, addresses[0]], (n - skipped,), (0, along, 0))
             turn.write()
         else:  # it goes along the answer, row after row
             whole = Layout((inner,), (8,), 8)
@@ -189,7 +200,8 @@ class _Step:
         axes = range(many) if axis is None else sorted(a % many for a in (axis if type(axis) is tuple else (axis,)))
         along = [layout.shape[a] for a in axes]
         first, last = list(axes) == list(range(len(along))), list(axes) == list(range(many - len(along), many))
-        if not layout.is_in_order or not (first or last):
+        is_strided = many == 1 and layout.strides[0] > 0
+        if not (layout.is_in_order or is_strided) or not (first or last):
             refuse(f"{name_in_program(self.function)} along these axes has no native form")
         n = int(np.prod(along, dtype=int))
         rest = layout.size // n
@@ -217,6 +229,9 @@ class _Step:
     def move(self) -> None:
         """Elements go to other places. The function is carried out on offsets, each source's from another SOURCE on."""
         first, *more = self.args
+        if self.function is operator.getitem and is_staged(more):
+            self.take_part(first, more[0])
+            return
         sources = list(first) if self.function in JOINS else [first]
         if is_staged(more) or not all(form_of(unstaged(x)) in (DOUBLE, ARRAY) for x in sources):
             refuse(f"{name_in_program(self.function)} of these values has no native form")
@@ -231,6 +246,11 @@ class _Step:
         for i, x in enumerate(sources):
             if (is_from := found // SOURCE == i).any():
                 self.copy(self.any(x), *_box(is_from, found % SOURCE - SOURCE // 2, to))
+
+    def take_part(self, x: Any, index: Any) -> None:
+        """A copy of the elements at an index that is a value."""
+        start, offsets = part_at(self.code, self.array(x).address, unstaged(x), index)
+        self.copy(Operand(start, Layout((), (), 8), DOUBLE), offsets, offsets_like(self.answer), True)
 
     def copy(self, x: Operand, source: Any, target: Any, is_whole: bool) -> None:
         """Copy elements with these offsets to others."""
@@ -254,20 +274,22 @@ class _Step:
     def scatter(self) -> None:
         """Each value is added at its index to an array of zeros."""
         values, indices, _, dtype = self.args
-        if is_staged(indices) or dtype != np.float64:
-            refuse("it scatters at positions that depend on values")
+        if dtype != np.float64:
+            refuse(f"it scatters {dtype}")
         whole = operand(self.out, self.answer)
         turn = Round(self.code, self.answer.shape, {}, {"y": whole})
         turn.store("y", Value(double(0.0), DOUBLE))
         turn.write()
         for value, index in zip(values, indices, strict=True):
-            positions = np.asarray(offsets_like(self.answer)[index])
+            to, positions = self.out, np.asarray(offsets_like(self.answer)[index]) if not is_staged(index) else None
+            if positions is None:
+                to, positions = part_at(self.code, self.out, self.answer, index)
             found = as_layout(positions, 8)
             if found is None or len(np.unique(positions)) < positions.size:
                 refuse("it scatters at single positions")
             start, layout = found
             x = self.any(value)
-            at = self.to(self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start}"), layout)
+            at = self.to(self.code.new(f"getelementptr i8, ptr {to}, i64 {start}"), layout)
             turn = Round(self.code, layout.shape, {"x": x, "y": at}, {"y": at})
             turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {turn.element('x').text}"), DOUBLE))
             turn.write()

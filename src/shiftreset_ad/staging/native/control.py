@@ -10,27 +10,29 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from shiftreset_ad.staging.native.frames import END, FIRST_SLOT, NEWEST, NEXT, PREVIOUS, TOP
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.frames import FIRST_SLOT, NEXT, PREVIOUS
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DOUBLE,
     INTEGER,
     INTERRUPTED,
-    LEAVE,
     TRUTH,
-    Code,
     Value,
     described,
     form_of,
     refuse,
 )
+from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.native.tags import Tag, is_numpys, tag_at
+from shiftreset_ad.staging.native.tape import TapeCode
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
-from shiftreset_ad.staging.steps.values import unstaged
+from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 STEPS_BETWEEN_LOOKS = 2**18  # some milliseconds
 LOOK = """
@@ -45,16 +47,25 @@ define internal i64 @look(ptr %frame) noinline cold {
 """.strip()  # other threads have their turn, too
 
 
-class ControlCode(Code):
+class Variable(NamedTuple):
+    """The address of what is carried or answered, and its form. An array is like the array that was recorded."""
+
+    name: str
+    form: str
+    array: Any = None
+
+
+class ControlCode(TapeCode):
     """The code of a function with loops and branches."""
 
-    __slots__ = ("_done", "_kept", "tagged", "uses")
+    __slots__ = ("_done", "_kept", "tagged")
 
-    def __init__(self, uses: Uses, tagged: set[int]) -> None:
-        super().__init__()
-        self.uses = uses
+    def __init__(
+        self, uses: Uses, tagged: set[int], memory: Memory, constants: list[ndarray[Any, Any]], now: int
+    ) -> None:
+        super().__init__(uses, memory, constants, now)
         self.tagged = tagged
-        self._kept: dict[int, Value] = {}  # variables of values that were made in a branch, and are used elsewhere
+        self._kept: dict[int, Variable] = {}  # variables of values that were made in a branch, and are used elsewhere
         self._done = ""  # the variable that counts the steps since the last look
 
     @abstractmethod
@@ -62,8 +73,8 @@ class ControlCode(Code):
         """Write a step."""
 
     @abstractmethod
-    def value_at(self, place: int) -> Value:
-        """The value at a place."""
+    def argument(self, x: Any) -> Any:
+        """An argument, with the values of what is the same for all inputs."""
 
     @abstractmethod
     def keep(self, place: int) -> None:
@@ -71,12 +82,15 @@ class ControlCode(Code):
 
     def control(self, step: Control) -> None:
         """Write a step with blocks."""
+        self.write_waiting()
         if isinstance(step, Fork):
             self._fork(step)
         elif isinstance(step, Loop):
             self._loop(step)
         else:
             self._visit(step)
+        self.now += 1
+        self.memory.free_after(self.now)
 
     # Blocks
 
@@ -92,31 +106,43 @@ class ControlCode(Code):
         """The steps of a block, and its results in the forms of these values."""
         for step in block.steps:
             self.add(step)
-        values = [self._in_form(x, form_of_number(y)) for x, y in zip(results, like, strict=True)]
+        self.now += 1
+        self.write_waiting()
+        values = [self._in_form(x, y) for x, y in zip(results, like, strict=True)]
         self.leave_now()
         return values
 
-    def _in_form(self, x: Any, form: str) -> Value:
+    def _in_form(self, x: Any, like: Any) -> Value:
         if type(x) is Tag:
             return Value(self.tag(x.of), TRUTH)
+        x, form, value = self.argument(x), form_carried(like), unstaged(x)
+        if form_of(value) != form:
+            refuse(f"a loop or a branch has {described(value)} for a value of another type")
+        if form == ARRAY:
+            if value.strides != unstaged(like).strides:
+                refuse(f"a loop or a branch has {described(value)} for an array with another layout")
+            return Value(self.address(x), form)
         texts = {DOUBLE: self.double, INTEGER: self.integer, TRUTH: self.truth}
-        if form_of(unstaged(x)) != form:
-            refuse(f"a loop or a branch has {described(unstaged(x))} for a value of another type")
         return Value(texts[form](x), form)
 
-    def _set(self, variables: list[Value], values: list[Value]) -> None:
-        for (name, form), (text, _) in zip(variables, values, strict=True):
-            self.lines.append(f"  store {form} {text}, ptr {name}")
+    def _set(self, variables: list[Variable], values: list[Value]) -> None:
+        for (name, form, array), (text, _) in zip(variables, values, strict=True):
+            if form == ARRAY and array is not None:
+                self.copy(text, name, array)
+            else:
+                self.lines.append(f"  store {form} {text}, ptr {name}")
 
-    def _get(self, places: list[int], variables: list[Value]) -> None:
-        for place, (name, form) in zip(places, variables, strict=True):
-            self.known[place] = Value(self.new(f"load {form}, ptr {name}"), form)
+    def _get(self, places: list[int], variables: list[Variable]) -> None:
+        for place, (name, form, array) in zip(places, variables, strict=True):
+            if array is None:
+                self.known[place] = Value(self.new(f"load {form}, ptr {name}"), form)
 
-    def _answered(self, step: Control, variables: list[Value]) -> None:
+    def _answered(self, step: Control, variables: list[Variable]) -> None:
         answers = self._with_places_of_tags(step.answers, step.params or step.answers)
         self._get(answers, variables)
-        for place in answers:
-            self.keep(place)
+        for place, variable in zip(answers, variables, strict=True):
+            if variable.array is None:
+                self.keep(place)
 
     def tag(self, x: Any) -> str:
         """Whether an argument is a number of NumPy's."""
@@ -143,34 +169,41 @@ class ControlCode(Code):
         """Keep a value that was made in a branch in a variable."""
         text, form = self.known[place]
         if place not in self._kept:
-            self._kept[place] = Value(self.variable(form), form)
+            self._kept[place] = Variable(self.variable(form), form)
         self._set([self._kept[place]], [Value(text, form)])
 
     def kept(self, place: int) -> Value | None:
         """The value at a place that was made in another branch; None if there is no variable with it."""
         if place not in self._kept:
             return None
-        name, form = self._kept[place]
+        name, form, _ = self._kept[place]
         return Value(self.new(f"load {form}, ptr {name}"), form)
 
     # A branch
 
     def _fork(self, step: Fork) -> None:
         branches = [self._with_tags(step.answers, results) for results in step.results]
-        variables = [self._variable_like(result) for result in branches[0]]
+        variables = self._variables(step.answers, branches[0])
         yes, no, end = self._labels("yes", "no", "end")
         self.lines.append(f"  br i1 {self.truth(step.predicate)}, label %{yes}, label %{no}")
         for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
                 self._set(variables, self._block(block, results, branches[0]))
+                self.memory.free_after(self.now)
             self.lines.append(f"  br label %{end}")
         self.lines.append(f"{end}:")
         self._answered(step, variables)
 
-    def _variable_like(self, x: Any) -> Value:
-        form = form_of_number(x)
-        return Value(self.variable(form), form)
+    def _variables(self, places: list[int], like: Sequence[Any]) -> list[Variable]:
+        """Variables for the values at these places, and for their tags."""
+        found = []
+        for i, x in enumerate(like):
+            if (form := form_carried(x)) == ARRAY:
+                found.append(Variable(self.new_block(places[i], unstaged(x)), form, unstaged(x)))
+            else:
+                found.append(Variable(self.variable(form), form))
+        return found
 
     # A loop
 
@@ -181,38 +214,54 @@ class ControlCode(Code):
         keeps, place = step.rounds.place in self.uses.count, step.rounds.place
         last = head = ""
         if keeps:
-            head, last = self._new_frame(FIRST_SLOT), self.variable(ARRAY)
+            head, last = self.new_frame(FIRST_SLOT), self.variable(ARRAY)
             self.lines.append(f"  store ptr {head}, ptr {last}")
         again, round_, end = self._labels("test", "round", "end")
         self._goto(again)
         with self._inside():
             self._get(self._with_places_of_tags(step.params, step.params), variables)
             (goes_on,) = self._block(test, [step.goes_on], [step.goes_on])
+            self.memory.free_after(self.now)
             self.lines += [f"  br i1 {self._truth(goes_on)}, label %{round_}, label %{end}", f"{round_}:"]
-            with self._releasing(step, body):
-                results = self._results(step, body)
+            with self.releasing(step, body):
+                results = self._results(step, body, variables)
             if keeps:
-                self._append(step, body, last)
+                self.append(step, body, last)
             self._set(variables, results)
+            self.memory.free_after(self.now)
             self._look(step)
         self.lines += [f"  br label %{again}", f"{end}:"]
         if keeps:
             at_end = self.new(f"load ptr, ptr {last}")
-            self._link(at_end, head)
+            self.link(at_end, head)
             self.known[place] = Value(head, ARRAY)
             self.keep(place)
+        self._hand_on(step, variables)
         self._answered(step, variables)
 
-    def _carried(self, step: Control) -> list[Value]:
-        values = [self._in_form(arg, form_of_number(arg)) for arg in self._with_tags(step.params, step.args)]
-        variables = [Value(self.variable(form), form) for _, form in values]
+    def _carried(self, step: Control) -> list[Variable]:
+        args = self._with_tags(step.params, step.args)
+        values = [self._in_form(arg, arg) for arg in args]
+        variables = self._variables(step.params, args)
         self._set(variables, values)
         return variables
 
-    def _results(self, step: Control, body: Block) -> list[Value]:
-        """What a round carries into the next one."""
+    def _results(self, step: Control, body: Block, variables: list[Variable]) -> list[Value]:
+        """What a round carries into the next one. As it is set one after another, nothing in it is carried itself."""
         results, args = (self._with_tags(step.params, values) for values in (step.results[-1], step.args))
-        return self._block(body, results, args)
+        values = self._block(body, results, args)
+        for i, (x, (_, form, array)) in enumerate(zip(results, variables, strict=True)):
+            if array is not None and type(x) is Staged and self.memory.root(self.place(x)) in step.params:
+                copy = self.aside(array)
+                self.copy(values[i].text, copy, array)
+                values[i] = Value(copy, form)
+        return values
+
+    def _hand_on(self, step: Control, variables: list[Variable]) -> None:
+        """The answers have the memory of what was carried."""
+        for param, answer, (_, _, array) in zip(step.params, step.answers, variables, strict=False):
+            if array is not None:
+                self.memory.hand_on(param, answer)
 
     def _truth(self, x: Value) -> str:
         if x.form == DOUBLE:
@@ -227,7 +276,7 @@ class ControlCode(Code):
         variables, head = self._carried(step), self.value_at(step.rounds.place).text
         link = PREVIOUS if step.is_reversed else NEXT
         at = self.variable(ARRAY)
-        self.lines.append(f"  store ptr {self._load_link(head, link)}, ptr {at}")
+        self.lines.append(f"  store ptr {self.load_link(head, link)}, ptr {at}")
         again, round_, end = self._labels("visit", "round", "end")
         self._goto(again)
         frame = self.new(f"load ptr, ptr {at}")
@@ -235,75 +284,20 @@ class ControlCode(Code):
         self.lines += [f"  br i1 {is_over}, label %{end}, label %{round_}", f"{round_}:"]
         with self._inside():
             self._get(self._with_places_of_tags(step.params, step.params), variables)
-            slots = self.uses.slots.get(step.rounds, {})
+            offsets = self.offsets(step)
             for place in self.uses.loads.get(body.origin, []):
-                self.known[place] = self._from_slot(frame, slots[place], self.form_at(place))
+                self.known[place] = self.from_slot(self.at(frame, offsets[place]), place)
                 self.known.pop(tag_at(place), None)
-            with self._releasing(step, body):
-                results = self._results(step, body)
-            self._store(step, body, frame)
+            with self.releasing(step, body):
+                results = self._results(step, body, variables)
+            self.store(step, body, frame)
             self._set(variables, results)
-            self.lines.append(f"  store ptr {self._load_link(frame, link)}, ptr {at}")
+            self.memory.free_after(self.now)
+            self.lines.append(f"  store ptr {self.load_link(frame, link)}, ptr {at}")
             self._look(step)
         self.lines += [f"  br label %{again}", f"{end}:"]
+        self._hand_on(step, variables)
         self._answered(step, variables)
-
-    @abstractmethod
-    def form_at(self, place: int) -> str:
-        """The form of the value at a place."""
-
-    # Frames
-
-    def _new_frame(self, size: int) -> str:
-        frame = self.new(f"call ptr @new_frame(ptr %frame, i64 {size})")
-        self.exit_if(self.new(f"icmp eq ptr {frame}, null"), LEAVE)
-        return frame
-
-    def _append(self, step: Any, body: Block, last: str) -> None:
-        """A frame for the round, behind the last one."""
-        frame = self._new_frame(FIRST_SLOT + 8 * len(self.uses.slots.get(step.rounds, {})))
-        self._link(self.new(f"load ptr, ptr {last}"), frame)
-        self.lines.append(f"  store ptr {frame}, ptr {last}")
-        self._store(step, body, frame)
-
-    def _link(self, frame: str, following: str) -> None:
-        self.lines.append(f"  store ptr {following}, ptr {self._at(frame, NEXT)}")
-        self.lines.append(f"  store ptr {frame}, ptr {self._at(following, PREVIOUS)}")
-
-    def _load_link(self, frame: str, link: int) -> str:
-        return self.new(f"load ptr, ptr {self._at(frame, link)}")
-
-    def _at(self, frame: str, offset: int) -> str:
-        return self.new(f"getelementptr i8, ptr {frame}, i64 {offset}")
-
-    def _store(self, step: Any, body: Block, frame: str) -> None:
-        """Store the values of a round that later visits need."""
-        for place, index in self.uses.stored(body, step.rounds).items():
-            text, form = self.value_at(place)
-            if form == TRUTH:
-                text, form = self.new(f"zext i1 {text} to i64"), INTEGER
-            self.lines.append(f"  store {form} {text}, ptr {self._at(frame, FIRST_SLOT + 8 * index)}")
-
-    def _from_slot(self, frame: str, index: int, form: str) -> Value:
-        stored = INTEGER if form == TRUTH else form
-        text = self.new(f"load {stored}, ptr {self._at(frame, FIRST_SLOT + 8 * index)}")
-        return Value(self.new(f"trunc i64 {text} to i1") if form == TRUTH else text, form)
-
-    @contextmanager
-    def _releasing(self, step: Any, body: Block) -> Iterator[None]:
-        """Write a round. The frames that it makes are released if no later visit needs them."""
-        made = {inner.rounds.place for inner in all_steps(body.steps) if isinstance(inner, Loop)}
-        made &= self.uses.count.keys()
-        if not made or not made.isdisjoint(self.uses.stored(body, step.rounds)):
-            yield
-            return
-        marks = [self.new(f"load ptr, ptr {self.slot(number)}") for number in (TOP, END, NEWEST)]
-        yield
-        self.lines.append(f"  call void @release(ptr %frame, {', '.join(f'ptr {mark}' for mark in marks)})")
-
-    @abstractmethod
-    def slot(self, number: int) -> str:
-        """The address of a slot of the function's frame."""
 
     # Interrupts
 
@@ -313,7 +307,7 @@ class ControlCode(Code):
             self._done = self.variable(INTEGER)
             self.use(LOOK)
         before = self.new(f"load i64, ptr {self._done}")
-        done = self.new(f"add i64 {before}, {sum(1 for _ in all_steps([step]))}")
+        done = self.new(f"add i64 {before}, {self._cost(step)}")
         is_due = self.new(f"icmp ugt i64 {done}, {STEPS_BETWEEN_LOOKS}")
         look, on = self._labels("look", "on")
         self.lines += [
@@ -326,10 +320,13 @@ class ControlCode(Code):
         self.exit_if(problem, INTERRUPTED)
         self._goto(on)
 
+    def _cost(self, step: Control) -> int:
+        """The number of the steps in a round; one on an array counts as many as the array has elements."""
+        arrays = [self.array_at(inner.place) for inner in all_steps([step]) if not isinstance(inner, Control)]
+        return len(arrays) + 1 + sum(int(array.size) for array in arrays if array is not None)
 
-def form_of_number(x: Any) -> str:
-    """The form of a number that a loop carries or a branch answers."""
+
+def form_carried(x: Any) -> str:
+    """The form of a value that a loop carries or a branch answers."""
     form = TRUTH if type(x) is Tag else form_of(unstaged(x))
-    if form is None or form == ARRAY:
-        refuse(f"a loop or a branch has {described(unstaged(x))}")
-    return form
+    return refuse(f"a loop or a branch has {described(unstaged(x))}") if form is None else form

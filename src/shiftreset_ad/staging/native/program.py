@@ -12,12 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.arrays import emit as emit_of_arrays
-from shiftreset_ad.staging.native.arrays import is_move
 from shiftreset_ad.staging.native.control import LOOK, ControlCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
-from shiftreset_ad.staging.native.fusion import Fusion, elementwise
-from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DONE,
@@ -30,7 +26,7 @@ from shiftreset_ad.staging.native.llvm import (
     function,
     refuse,
 )
-from shiftreset_ad.staging.native.memory import Memory
+from shiftreset_ad.staging.native.memory import Memory, Roots
 from shiftreset_ad.staging.native.operations import ask, emit
 from shiftreset_ad.staging.native.slots import Slots, parts_of
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at, tagged
@@ -89,19 +85,18 @@ class Program:
         whole = _Whole(trace, left, outputs, self)
         slots, memory = whole.slots, whole.memory
         parts = []
-        done = 0
+        now = -1
         for number, steps in enumerate(parts_of(left.steps)):
-            part = _Part(number, whole)
+            part = _Part(number, whole, now)
             for step in steps:
-                part.number_of_step = done
                 part.add(step)
-                done += 1
-            part.finish(done - 1)
+            part.finish()
             parts.append(part)
+            now = part.now
         if trace.has_control:
-            parts.append(_Part(len(parts), whole))
+            parts.append(_Part(len(parts), whole, now))
             parts[-1].leave_if_nan(outputs)
-            parts[-1].finish(done)
+            parts[-1].finish()
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
         self.outputs = [_output(x, left, slots, memory, whole.types) for x in outputs]
         arrays = [memory.address(left.place(x)).root for x in outputs if form_of(unstaged(x)) == ARRAY]
@@ -183,22 +178,19 @@ class _Whole:
         self.slots = Slots(trace, left, outputs)
         self.memory = Memory(trace, left, outputs)
         self.types = Types(trace, left)
-        self.uses = Uses(trace, left, outputs)
+        self.uses = Uses(trace, Roots(left, self.memory), outputs)
+        self.memory.keep_for_frames(self.uses, trace.homes)
         self.tagged = tagged(left, self.types, outputs)
 
 
 class _Part(ControlCode):
     """Some of the steps, as the code of a function."""
 
-    __slots__ = ("_constants", "_fusion", "_left", "_loaded", "_memory", "_slots", "_whole", "number", "number_of_step")
+    __slots__ = ("_left", "_loaded", "_slots", "_whole", "number")
 
-    def __init__(self, number: int, whole: _Whole) -> None:
-        super().__init__(whole.uses, whole.tagged)
+    def __init__(self, number: int, whole: _Whole, now: int) -> None:
+        super().__init__(whole.uses, whole.tagged, whole.memory, whole.program.constants, now)
         self.number = number
-        self.number_of_step = 0  # counted from the first step of all; that of a step with blocks counts in them, too
-        self._fusion = Fusion()
-        self._memory = whole.memory
-        self._constants = whole.program.constants
         self._left = whole.left
         self._slots = whole.slots
         self._whole = whole
@@ -206,6 +198,7 @@ class _Part(ControlCode):
 
     def add(self, step: Step) -> None:
         trace, program = self._whole.trace, self._whole.program
+        self.now += 1
         if isinstance(step, Gather):
             refuse("it gathers the values of rounds")
         if isinstance(step, Control):
@@ -219,7 +212,7 @@ class _Part(ControlCode):
             program.questions.append(asked(step, step.expected))
             return
         if any(form_of(unstaged(x)) == ARRAY for x in (*staged_in(args), *args, answer)):
-            self.add_of_arrays(step, args, answer, self.number_of_step)
+            self.add_of_arrays(step, args, answer)
         else:
             emit(self, step, args, answer)
         if step.open_ended:
@@ -264,70 +257,27 @@ class _Part(ControlCode):
         form = form_of(value)
         return refuse(f"it computes with {described(value)}") if form is None or form == ARRAY else form
 
+    def array_at(self, place: int) -> Any:
+        value = self._whole.trace.values[place] if place >= 0 else None
+        return value if form_of(value) == ARRAY else None
+
     def types(self, x: Any) -> frozenset[type]:
         return self._whole.types.of(x)
 
     def leave_if_nan(self, outputs: list[Any]) -> None:
         """Leave if an answer is NaN, as the steps by NumPy do."""
         for x in outputs:
-            if form_of(unstaged(x)) == ARRAY or (type(x) is not Staged and has_nan(x)):
-                refuse("it has loops or branches, and returns an array or NaN")
-            if type(x) is Staged and form_of(x.inside) == DOUBLE:
+            if type(x) is not Staged or x._place in self._left.fixed:
+                if has_nan(unstaged(x)):
+                    refuse("it has loops or branches, and returns NaN")
+            elif form_of(x.inside) == ARRAY and x.inside.dtype == np.float64:
+                self.leave_if(self.is_nan_in(x))
+            elif form_of(x.inside) == DOUBLE:
                 text = self.double(self.argument(x))
                 self.leave_if(self.new(f"fcmp uno double {text}, {text}"))
 
-    # Arrays
-
-    def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any, number: int) -> None:
-        """Write a step on arrays, or let it wait for its loop."""
-        if step.writes:
-            refuse(f"{name_in_program(step.function)} writes")
-        member = elementwise(step, args, answer)
-        operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
-        if member is not None and self._fusion.fits(answer) and not any(map(self.waits_for, operands)):
-            self._fusion.members.append(member)
-            return
-        if form_of(answer) == ARRAY and self._memory.address(step.place).root != step.place:
-            if not is_move(step.function) or len(staged_in(own_arguments(step))) > 1:
-                refuse(f"{name_in_program(step.function)} gives a view that may depend on values")
-            return
-        self.write_loop(number - 1)
-        if member is not None:
-            self._fusion.members.append(member)
-            return
-        emit_of_arrays(self, step, args, answer, self.address, self.new_block)
-        self._memory.free_after(number)
-
-    def waits_for(self, place: int) -> bool:
-        """Whether an array is a view of one that is made in the waiting loop."""
-        return not self._fusion.has(place) and self._fusion.has(self._memory.address(place).root)
-
-    def write_loop(self, number: int) -> None:
-        """Write the loop of the steps that wait, up to this step."""
-        if self._fusion.members:
-            needed = [m for m in self._fusion.members if self._memory.is_needed_after(m.place, number)]
-            self._fusion.write(self, self.address, {m.place: self.new_block(m.place, m.answer) for m in needed})
-            self._memory.free_after(number)
-
-    def new_block(self, place: int, array: ndarray[Any, Any]) -> str:
-        """The address of a new block for an array."""
-        if not layout_of(array).is_dense and any(array.strides):
-            refuse("an array of it has gaps")
-        return self.new(f"getelementptr i8, ptr %memory, i64 {self._memory.block(place, max(array.nbytes, 8))}")
-
-    def address(self, x: Any) -> str:
-        """The address of an array."""
-        if type(x) is not Staged:
-            number = next((i for i, known in enumerate(self._constants) if known is x), len(self._constants))
-            if number == len(self._constants):
-                self._constants.append(x)
-            self.use(f"@constant{number} = external global i8")
-            return f"@constant{number}"
-        root, offset = self._memory.address(self.place(x))
-        if root in self._slots.of:  # an argument
-            start = self.new(f"load ptr, ptr {self.slot(self._slots.of[root])}")
-            return self.new(f"getelementptr i8, ptr {start}, i64 {offset}")
-        return self.new(f"getelementptr i8, ptr %memory, i64 {self._memory.block(root) + offset}")
+    def given(self, place: int) -> str:
+        return self.new(f"load ptr, ptr {self.slot(self._slots.of[place])}")
 
     def argument(self, x: Any) -> Any:
         """An argument, with the values of what is the same for all inputs."""
@@ -358,9 +308,9 @@ class _Part(ControlCode):
         """The address of a slot."""
         return self.new(f"getelementptr i64, ptr %frame, i64 {number}")
 
-    def finish(self, number: int) -> None:
-        """End the function with the step of this number, and free the slots that no later part needs."""
-        self.write_loop(number)
+    def finish(self) -> None:
+        """End the function, and free the slots that no later part needs."""
+        self.write_rest()
         self.end(DONE)
         for place in sorted(self._loaded):
             if not self._slots.is_needed_after(place, self.number):

@@ -7,15 +7,25 @@ round finds the values of the round in its frame, which has a slot for each of t
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
-from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
+class Steps(Protocol):
+    """The steps of a trace, after elimination."""
+
+    @property
+    def steps(self) -> list[Step]: ...
+
+    def places_in(self, x: Any) -> Iterator[int]:
+        """The places of the values in an argument."""
+
+
 class Uses:
-    """The uses of the values of a trace, after elimination.
+    """The uses of the values of a trace.
 
     *   `count`: how often a value is used;
     *   `last`: the last step that uses a value; None if it is needed at the end of its block;
@@ -25,7 +35,7 @@ class Uses:
     *   `answers`: the answers of loops and branches, which may be arrays of others.
     """
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+    def __init__(self, trace: Trace, left: Steps, outputs: list[Any]) -> None:
         self.count: Counter[int] = Counter()
         self.last: dict[int, Step | None] = {}
         self.elsewhere: set[int] = set()
@@ -41,11 +51,11 @@ class Uses:
     def stored(self, block: Block, rounds: Rounds) -> dict[int, int]:
         """The values of a round, or of a visit, that go into its frame, each with its index."""
         slots = self.slots.get(rounds, {})
-        return {place: index for place, index in slots.items() if _round_of(self._homes[place]) is block.origin}
+        return {place: index for place, index in slots.items() if round_of(self._homes[place]) is block.origin}
 
     def is_of_branch(self, place: int) -> bool:
         """Whether a value is there only if a branch has been taken."""
-        return _round_of(self._homes[place]) is not self._homes[place]
+        return round_of(self._homes[place]) is not self._homes[place]
 
     def _walk(self, steps: list[Step], chain: list[Block]) -> None:
         for step in steps:
@@ -112,7 +122,7 @@ class Uses:
         self.last[place] = None
 
 
-def _round_of(block: Block) -> Block:
+def round_of(block: Block) -> Block:
     """The round in which a block is, or the whole run."""
     return next(around for around in block.outwards() if around.rounds is not None or around.around is None)
 

@@ -1,0 +1,68 @@
+"""An array at an index that is a value: where the elements lie, and whether the index is in the array.
+
+The integers of an index are values, and its slices are constants. So the elements have a layout that is known, and
+begin at an address that is not.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.layouts import offsets_like
+from shiftreset_ad.staging.native.llvm import INTEGER, Code, form_of, refuse
+from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.trace import Step
+from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
+
+PARTS = (int, slice, type(None), type(Ellipsis))
+
+
+class Part(NamedTuple):
+    """A part of an array: an address in the array, and the offsets of the elements from there."""
+
+    address: str
+    offsets: Any
+
+
+def is_at_values(step: Step) -> bool:
+    """Whether a step takes the elements of an array at an index that is a value."""
+    return step.function is operator.getitem and is_staged(step.args[1])
+
+
+def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Part:
+    """The part of an array at an index. The code leaves if the index is not in the array."""
+    parts = list(index) if type(index) is tuple else [index]
+    if any(type(unstaged(part)) not in PARTS or is_of_slice(part) for part in parts):
+        refuse(f"{name_in_program(operator.getitem)} by these values has no native form")
+    axis = 0
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = x.ndim - sum(1 for later in parts[i + 1 :] if later is not None)
+        elif part is not None:
+            if type(part) is Staged:
+                address = _moved(code, address, part, x.shape[axis], x.strides[axis])
+                parts[i] = 0
+            axis += 1
+    return Part(address, np.asarray(offsets_like(x)[tuple(parts)]))
+
+
+def is_of_slice(part: Any) -> bool:
+    """Whether an index has a slice whose ends are values."""
+    return type(part) is slice and is_staged(part)
+
+
+def _moved(code: Code, address: str, index: Staged, length: int, stride: int) -> str:
+    """The address of the row at an index. If there is none, the code leaves, and has the address of the first row."""
+    if form_of(index.inside) != INTEGER:
+        refuse("it indexes by something else than an integer")
+    i = code.integer(index)
+    from_last = code.new(f"add i64 {i}, {length}")
+    code.leave_if(code.new(f"icmp uge i64 {from_last}, {2 * length}"))
+    is_before, is_in = code.new(f"icmp ult i64 {from_last}, {length}"), code.new(f"icmp ult i64 {i}, {length}")
+    row = code.new(f"select i1 {is_in}, i64 {i}, i64 0")
+    row = code.new(f"select i1 {is_before}, i64 {from_last}, i64 {row}")
+    return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {row}, {stride}')}")

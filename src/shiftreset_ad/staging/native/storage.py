@@ -1,0 +1,133 @@
+"""The code of steps on arrays in the memory of a program: their addresses, blocks, copies, and the loop that waits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.arrays import emit, is_move
+from shiftreset_ad.staging.native.fusion import Fusion, elementwise
+from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Code, form_of, refuse
+from shiftreset_ad.staging.native.loops import Round, operand
+from shiftreset_ad.staging.native.memory import Memory
+from shiftreset_ad.staging.steps.blocks import own_arguments
+from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.trace import Step
+from shiftreset_ad.staging.steps.values import Staged, staged_in
+
+
+class ArrayCode(Code):
+    """The code of a function with steps on arrays.
+
+    `now` is the number of a step, of the end of a block, or of the end of a step with blocks (`memory`). An array that
+    a visit has found in its frame is `known` by its address.
+    """
+
+    __slots__ = ("_constants", "_fusion", "memory", "now")
+
+    def __init__(self, memory: Memory, constants: list[ndarray[Any, Any]], now: int) -> None:
+        super().__init__()
+        self.memory = memory
+        self.now = now
+        self._constants = constants
+        self._fusion = Fusion()
+
+    def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any) -> None:
+        """Write a step on arrays, or let it wait for its loop."""
+        if step.writes:
+            refuse(f"{name_in_program(step.function)} writes")
+        member = elementwise(step, args, answer)
+        operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
+        if member is not None and self._fusion.fits(answer) and not any(map(self._waits_for, operands)):
+            self._fusion.members.append(member)
+            return
+        if form_of(answer) == ARRAY and self.memory.root(step.place) != step.place:
+            if not is_move(step.function) or len(staged_in(own_arguments(step))) > 1:
+                refuse(f"{name_in_program(step.function)} gives a view that may depend on values")
+            return
+        self.write_waiting()
+        if member is not None:
+            self._fusion.members.append(member)
+            return
+        emit(self, step, args, answer, self.address, self.new_block)
+        self.memory.free_after(self.now)
+
+    def write_waiting(self) -> None:
+        """Write the loop of the steps that wait, for a step that does not join it."""
+        self._write_loop(self.now - 1)
+
+    def write_rest(self) -> None:
+        """Write the loop of the steps that wait, the last one among them."""
+        self._write_loop(self.now)
+
+    def _waits_for(self, place: int) -> bool:
+        """Whether an array is a view of one that is made in the waiting loop."""
+        return not self._fusion.has(place) and self._fusion.has(self.memory.root(place))
+
+    def _write_loop(self, number: int) -> None:
+        """Write the loop of the steps that wait, up to this step."""
+        if self._fusion.members:
+            needed = [m for m in self._fusion.members if self.memory.is_needed_after(m.place, number)]
+            self._fusion.write(self, self.address, {m.place: self.new_block(m.place, m.answer) for m in needed})
+            self.memory.free_after(number)
+
+    # Memory
+
+    def new_block(self, place: int, array: ndarray[Any, Any]) -> str:
+        """The address of a new block for an array."""
+        return self.new(f"getelementptr i8, ptr %memory, i64 {self.memory.block(place, bytes_of(array))}")
+
+    def aside(self, array: ndarray[Any, Any]) -> str:
+        """The address of a block that is free again after this step."""
+        return self.new_block(-1 - len(self.lines), array)
+
+    def address(self, x: Any) -> str:
+        """The address of an array."""
+        if type(x) is not Staged:
+            number = next((i for i, known in enumerate(self._constants) if known is x), len(self._constants))
+            if number == len(self._constants):
+                self._constants.append(x)
+            self.use(f"@constant{number} = external global i8")
+            return f"@constant{number}"
+        return self.address_at(self.place(x))
+
+    def address_at(self, place: int) -> str:
+        """The address of the array at a place."""
+        root, offset = self.memory.address(place)
+        if root in self.known:  # in a frame
+            start = self.known[root].text
+        elif self.memory.has_block(root):
+            return self.new(f"getelementptr i8, ptr %memory, i64 {self.memory.block(root) + offset}")
+        else:
+            start = self.given(root)
+        return self.new(f"getelementptr i8, ptr {start}, i64 {offset}") if offset else start
+
+    @abstractmethod
+    def given(self, place: int) -> str:
+        """The address of an array that Python gives."""
+
+    def copy(self, source: str, target: str, array: ndarray[Any, Any]) -> None:
+        """Copy an array with the layout of this one."""
+        self.lines.append(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_of(array)}, i1 false)"
+        )
+
+    def is_nan_in(self, x: Staged) -> str:
+        """Whether NaN is among the elements of an array of floats."""
+        found = self.variable(TRUTH)
+        turn = Round(self, x.inside.shape, {"x": operand(self.address(x), x.inside)}, {})
+        text = turn.element("x").text
+        before = turn.new(f"load i1, ptr {found}")
+        after = turn.new(f"or i1 {before}, {turn.new(f'fcmp uno double {text}, {text}')}")
+        turn.lines.append(f"  store i1 {after}, ptr {found}")
+        turn.write()
+        return self.new(f"load i1, ptr {found}")
+
+
+def bytes_of(array: ndarray[Any, Any]) -> int:
+    """The bytes from the first element of an array to its last one."""
+    if any(stride < 0 for stride in array.strides):
+        refuse("an array of it is reversed")
+    return int(array.itemsize + sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)))

@@ -1,0 +1,109 @@
+"""The tape: code that makes, links, fills, reads and releases the frames of rounds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.frames import END, FIRST_SLOT, NEWEST, NEXT, PREVIOUS, TOP
+from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, TRUTH, Value
+from shiftreset_ad.staging.native.memory import Memory
+from shiftreset_ad.staging.native.storage import ArrayCode, bytes_of
+from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Loop, all_steps
+from shiftreset_ad.staging.steps.trace import Block
+
+END_OF_FRAME = -1  # in place of a place
+
+
+class TapeCode(ArrayCode):
+    """The code of a function with frames of rounds."""
+
+    __slots__ = ("uses",)
+
+    def __init__(self, uses: Uses, memory: Memory, constants: list[ndarray[Any, Any]], now: int) -> None:
+        super().__init__(memory, constants, now)
+        self.uses = uses
+
+    @abstractmethod
+    def value_at(self, place: int) -> Value:
+        """The value at a place."""
+
+    @abstractmethod
+    def form_at(self, place: int) -> str:
+        """The form of the value at a place."""
+
+    @abstractmethod
+    def array_at(self, place: int) -> Any:
+        """The array that was recorded at a place; None if there is none."""
+
+    @abstractmethod
+    def slot(self, number: int) -> str:
+        """The address of a slot of the function's frame."""
+
+    def new_frame(self, size: int) -> str:
+        frame = self.new(f"call ptr @new_frame(ptr %frame, i64 {size})")
+        self.exit_if(self.new(f"icmp eq ptr {frame}, null"), LEAVE)
+        return frame
+
+    def append(self, step: Any, body: Block, last: str) -> None:
+        """A frame for the round, behind the last one."""
+        frame = self.new_frame(self.offsets(step)[END_OF_FRAME])
+        self.link(self.new(f"load ptr, ptr {last}"), frame)
+        self.lines.append(f"  store ptr {frame}, ptr {last}")
+        self.store(step, body, frame)
+
+    def link(self, frame: str, following: str) -> None:
+        self.lines.append(f"  store ptr {following}, ptr {self.at(frame, NEXT)}")
+        self.lines.append(f"  store ptr {frame}, ptr {self.at(following, PREVIOUS)}")
+
+    def load_link(self, frame: str, link: int) -> str:
+        return self.new(f"load ptr, ptr {self.at(frame, link)}")
+
+    def at(self, frame: str, offset: int) -> str:
+        return self.new(f"getelementptr i8, ptr {frame}, i64 {offset}")
+
+    def offsets(self, step: Any) -> dict[int, int]:
+        """Where the values of a round have their slots in its frame, and where the frame ends."""
+        offsets, end = {}, FIRST_SLOT
+        for place in self.uses.slots.get(step.rounds, {}):
+            offsets[place] = end
+            array = self.array_at(place)
+            end += 8 if array is None else -(-bytes_of(array) // 8) * 8
+        return {**offsets, END_OF_FRAME: end}
+
+    def store(self, step: Any, body: Block, frame: str) -> None:
+        """Store the values of a round that later visits need."""
+        offsets = self.offsets(step)
+        for place in self.uses.stored(body, step.rounds):
+            slot, array = self.at(frame, offsets[place]), self.array_at(place)
+            if array is not None:
+                self.copy(self.address_at(place), slot, array)
+                continue
+            text, form = self.value_at(place)
+            if form == TRUTH:
+                text, form = self.new(f"zext i1 {text} to i64"), INTEGER
+            self.lines.append(f"  store {form} {text}, ptr {slot}")
+
+    def from_slot(self, slot: str, place: int) -> Value:
+        if self.array_at(place) is not None:
+            return Value(slot, ARRAY)
+        form = self.form_at(place)
+        text = self.new(f"load {INTEGER if form == TRUTH else form}, ptr {slot}")
+        return Value(self.new(f"trunc i64 {text} to i1") if form == TRUTH else text, form)
+
+    @contextmanager
+    def releasing(self, step: Any, body: Block) -> Iterator[None]:
+        """Write a round. The frames that it makes are released if no later visit needs them."""
+        made = {inner.rounds.place for inner in all_steps(body.steps) if isinstance(inner, Loop)}
+        made &= self.uses.count.keys()
+        if not made or not made.isdisjoint(self.uses.stored(body, step.rounds)):
+            yield
+            return
+        marks = [self.new(f"load ptr, ptr {self.slot(number)}") for number in (TOP, END, NEWEST)]
+        yield
+        self.lines.append(f"  call void @release(ptr %frame, {', '.join(f'ptr {mark}' for mark in marks)})")
