@@ -76,6 +76,8 @@ OTHERS = {
     "a long function": (np.exp, RNG.normal(size=1003)),
     "sum": (lambda x: np.sum(x * x), C),
     "sums": (lambda x: (np.sum(x, axis=0), np.sum(x, axis=1), x.sum(axis=(0, 1)), np.sum(x, 0)), C),
+    "sums of other orders": (lambda x: (np.sum(x.T * 2.0), np.max(x.T), np.mean(np.exp(x.T)), np.prod(x.T)), A),
+    "sums of strided vectors": (lambda x: (np.sum(x[:, 1]), np.max(x[3]), np.mean(x[5, ::2]), np.prod(x[::9, 0])), C),
     "sums of three axes": (lambda x: (np.sum(x, axis=(0, 1)), np.sum(x, axis=(1, 2)), np.sum(x, axis=-1)), S),
     "sums that keep axes": (lambda x: (centred(x), np.sum(x, axis=0, keepdims=True) * 2.0), C),
     "means": (lambda x: (np.mean(x), x.mean(axis=0), x.mean(axis=1)), C),

@@ -200,8 +200,8 @@ class _Step:
         axes = range(many) if axis is None else sorted(a % many for a in (axis if type(axis) is tuple else (axis,)))
         along = [layout.shape[a] for a in axes]
         first, last = list(axes) == list(range(len(along))), list(axes) == list(range(many - len(along), many))
-        is_strided = many == 1 and layout.strides[0] > 0
-        if not (layout.is_in_order or is_strided) or not (first or last):
+        is_one_loop = layout.strides[0] > 0 if many == 1 else layout.is_dense and len(along) == many
+        if not (layout.is_in_order or is_one_loop) or not (first or last):
             refuse(f"{name_in_program(self.function)} along these axes has no native form")
         n = int(np.prod(along, dtype=int))
         rest = layout.size // n

@@ -12,25 +12,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.frames import FIRST_SLOT, NEXT, PREVIOUS
+from shiftreset_ad.staging.native.layouts import Layout, layout_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DOUBLE,
     INTEGER,
     INTERRUPTED,
+    LEAVE,
     TRUTH,
     Value,
     described,
     form_of,
     refuse,
 )
+from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.native.tags import Tag, is_numpys, tag_at
 from shiftreset_ad.staging.native.tape import TapeCode
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, all_steps
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -299,6 +303,46 @@ class ControlCode(TapeCode):
         self._hand_on(step, variables)
         self._answered(step, variables)
 
+    # The array of a value of each round
+
+    def gather(self, step: Gather) -> None:
+        """Copy a value of each round to its row. The code leaves if there are more or fewer rounds than rows."""
+        self.write_waiting()
+        answer, value = self.array_at(step.place), self.argument(step.value)
+        if answer is None:
+            refuse(f"it gathers {described(unstaged(value))}")
+        row = Operand(self.new_block(step.place, answer), *_row_of(answer))
+        head, at, number = self.value_at(step.rounds.place).text, self.variable(ARRAY), self.variable(INTEGER)
+        self.lines.append(f"  store ptr {self.load_link(head, NEXT)}, ptr {at}")
+        self.lines.append(f"  store i64 0, ptr {number}")
+        again, round_, end = self._labels("gather", "round", "end")
+        self._goto(again)
+        frame, i = self.new(f"load ptr, ptr {at}"), self.new(f"load i64, ptr {number}")
+        is_over = self.new(f"icmp eq ptr {frame}, {head}")
+        self.lines += [f"  br i1 {is_over}, label %{end}, label %{round_}", f"{round_}:"]
+        self.exit_if(self.new(f"icmp eq i64 {i}, {len(answer)}"), LEAVE)
+        with self._inside():
+            if type(value) is Staged:
+                root = self.memory.root(self.place(value))
+                self.known[root] = self.from_slot(self.at(frame, self.offsets(step)[root]), root)
+            target = self.at(row.address, self.new(f"mul nsw i64 {i}, {answer.strides[0]}"))
+            self._copy_to(row._replace(address=target), value)
+        self.lines.append(f"  store ptr {self.load_link(frame, NEXT)}, ptr {at}")
+        self.lines.append(f"  store i64 {self.new(f'add nuw nsw i64 {i}, 1')}, ptr {number}")
+        self.lines += [f"  br label %{again}", f"{end}:"]
+        self.exit_if(self.new(f"icmp ne i64 {i}, {len(answer)}"), LEAVE)
+        self.memory.free_after(self.now)
+
+    def _copy_to(self, target: Operand, x: Any) -> None:
+        """Copy a number or an array to memory."""
+        value = unstaged(x)
+        is_array = form_of(value) == ARRAY
+        source = {"x": operand(self.address(x), value)} if is_array else {}
+        turn = Round(self, target.layout.shape, source, {"y": target})
+        text = turn.element("x") if is_array else self._in_form(x, x)
+        turn.store("y", text)
+        turn.write()
+
     # Interrupts
 
     def _look(self, step: Control) -> None:
@@ -330,3 +374,9 @@ def form_carried(x: Any) -> str:
     """The form of a value that a loop carries or a branch answers."""
     form = TRUTH if type(x) is Tag else form_of(unstaged(x))
     return refuse(f"a loop or a branch has {described(unstaged(x))}") if form is None else form
+
+
+def _row_of(array: ndarray[Any, Any]) -> tuple[Layout, str]:
+    """The layout of a row of an array, and the form of an element."""
+    layout = layout_of(array)
+    return Layout(layout.shape[1:], layout.strides[1:], layout.itemsize), TRUTH if array.dtype == np.bool else DOUBLE

@@ -200,7 +200,8 @@ class _Part(ControlCode):
         trace, program = self._whole.trace, self._whole.program
         self.now += 1
         if isinstance(step, Gather):
-            refuse("it gathers the values of rounds")
+            self.gather(step)
+            return
         if isinstance(step, Control):
             self.control(step)
             return

@@ -64,7 +64,7 @@ class TapeCode(ArrayCode):
     def load_link(self, frame: str, link: int) -> str:
         return self.new(f"load ptr, ptr {self.at(frame, link)}")
 
-    def at(self, frame: str, offset: int) -> str:
+    def at(self, frame: str, offset: int | str) -> str:
         return self.new(f"getelementptr i8, ptr {frame}, i64 {offset}")
 
     def offsets(self, step: Any) -> dict[int, int]:
