@@ -19,9 +19,11 @@ from hypothesis import HealthCheck, Phase, assume, given, note, seed, settings
 
 import shiftreset_ad
 from shiftreset_ad.formulations import ROOMS, Room
-from shiftreset_ad.formulations.language import Term, evaluate, show
+from shiftreset_ad.formulations.language import Const, Term, evaluate, show
+from shiftreset_ad.formulations.language.checker import infer
+from shiftreset_ad.formulations.language.types import REAL, function, product
 from shiftreset_ad.formulations.overloading import Overloaded
-from tests.formulations.random_terms import REAL, Type, features, programs
+from tests.formulations.random_terms import features, programs
 
 TOLERANCE = 1e-8
 LARGE = 1e4  # programs with larger values or derivatives say more about rounding than about derivatives
@@ -96,8 +98,9 @@ def deep_stack() -> Iterator[None]:
 
 
 def check_agreement(program: Term, x, rooms: dict[Room, Callable], compared: Counter) -> None:
-    """Every room that covers the program, the library's `grad`, finite differences and Lemma 1 agree at `x`."""
+    """The program is well typed; all rooms that cover it, `grad`, finite differences and Lemma 1 agree at `x`."""
     note(f"{show(program)}\nat {x}")
+    infer(program, expected=function(infer(Const(x)), REAL), recursive=True)
     value, branches, largest = run_recorded(program, x)
     assume(abs(value) < LARGE and largest < LARGE)
     expected = shiftreset_ad.grad(evaluate(program))(x)
@@ -126,7 +129,7 @@ def check_agreement(program: Term, x, rooms: dict[Room, Callable], compared: Cou
         )
 
 
-PAIR = Type("*", (REAL, REAL))
+PAIR = product(REAL, REAL)
 
 
 def check_nested_agreement(program: Term, x: float, rooms: dict, compared: Counter) -> None:

@@ -4,9 +4,6 @@ Every program is closed, `fun x -> e`, from a real number or nested pairs of the
 comparisons do not change. It terminates: functions are simply typed, memory holds no functions, loops are bounded.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -32,21 +29,8 @@ from shiftreset_ad.formulations.language import (
     repeat,
     sequence,
 )
+from shiftreset_ad.formulations.language.types import REAL, UNIT, Type, either, function, product, reference
 
-
-@dataclass(frozen=True)
-class Type:
-    """A simple type: `real`, `unit`, or one of these with two parts, `*`, `+`, `->`, or one part, `ref`."""
-
-    kind: str
-    parts: tuple["Type", ...] = ()
-
-    @cached_property
-    def is_data(self):
-        return self.kind != "->" and all(part.is_data for part in self.parts)
-
-
-REAL, UNIT = Type("real"), Type("unit")
 NAMES = "xyzabcfgr"
 CONSTANTS = (1.0, 2.0, 0.5, -1.5, 0.0, 3.0, -0.75)
 
@@ -83,7 +67,7 @@ def points(draw, t):
     return tuple(draw(points(part)) for part in t.parts)
 
 
-ARGUMENTS = (REAL, Type("*", (REAL, REAL)), Type("*", (REAL, Type("*", (REAL, REAL)))))
+ARGUMENTS = (REAL, product(REAL, REAL), product(REAL, product(REAL, REAL)))
 
 
 @st.composite
@@ -105,16 +89,16 @@ class Writer:
         return choices[self.draw(st.integers(0, len(choices) - 1))] if len(choices) > 1 else choices[0]
 
     def some_type(self, depth=2, data=False):
-        kinds = ["real", "real", "real", "*", "+", "unit"]
+        kinds = ["R", "R", "R", "*", "+", "1"]
         if self.memory:
             kinds += ["ref", "ref"]
         if not data:
             kinds += ["->", "->"]
-        kind = self.among(kinds) if depth else "real"
-        if kind in ("real", "unit"):
-            return {"real": REAL, "unit": UNIT}[kind]
+        kind = self.among(kinds) if depth else "R"
+        if kind in ("R", "1"):
+            return {"R": REAL, "1": UNIT}[kind]
         if kind == "ref":
-            return Type("ref", (self.some_type(depth - 1, data=True),))
+            return reference(self.some_type(depth - 1, data=True))
         return Type(kind, (self.some_type(depth - 1, data), self.some_type(depth - 1, data)))
 
     def term(self, t, context):
@@ -123,11 +107,11 @@ class Writer:
         self.budget -= 1
         ways = [self.leaf, self.introduction, self.introduction, self.introduction]
         ways += [self.let, self.let, self.conditional, self.case, self.beta, self.projection]
-        if t.is_data and t.kind != "ref":
+        if t.is_first_order and t.kind != "ref":
             ways.append(self.loop)
         if self.reachable(lambda other: other.kind == "->" and other.parts[1] == t, context):
             ways += [self.call] * 3
-        if self.memory and t.is_data:
+        if self.memory and t.is_first_order:
             ways.append(self.cell)
         if self.reachable(lambda other: other.kind == "ref", context):
             ways += [self.write] * 3
@@ -166,11 +150,11 @@ class Writer:
     def introduction(self, t, context, term=None):
         term = term or self.term
         match t.kind:
-            case "real":
+            case "R":
                 if self.draw(st.booleans()):
                     return self.among(BINARY)(term(REAL, context), term(REAL, context))
                 return self.among(UNARY)(term(REAL, context))
-            case "unit":
+            case "1":
                 return Const(())
             case "*":
                 return Pair(term(t.parts[0], context), term(t.parts[1], context))
@@ -196,30 +180,30 @@ class Writer:
 
     def case(self, t, context):
         left, right = self.some_type(1), self.some_type(1)
-        scrutinee = self.term(Type("+", (left, right)), context)
+        scrutinee = self.term(either(left, right), context)
         names = self.binder(), self.binder()
         branches = [self.term(t, ((name, side), *context)) for name, side in zip(names, (left, right), strict=True)]
         return Case(scrutinee, names[0], branches[0], names[1], branches[1])
 
     def beta(self, t, context):
         argument = self.some_type(1)
-        return App(self.term(Type("->", (argument, t)), context), self.term(argument, context))
+        return App(self.term(function(argument, t), context), self.term(argument, context))
 
     def call(self, t, context):
-        function, of = self.among(self.reachable(lambda other: other.kind == "->" and other.parts[1] == t, context))
-        return App(function, self.term(of.parts[0], context))
+        called, of = self.among(self.reachable(lambda other: other.kind == "->" and other.parts[1] == t, context))
+        return App(called, self.term(of.parts[0], context))
 
     def projection(self, t, context):
         other = self.some_type(1)
         if self.draw(st.booleans()):
-            return Fst(self.term(Type("*", (t, other)), context))
-        return Snd(self.term(Type("*", (other, t)), context))
+            return Fst(self.term(product(t, other), context))
+        return Snd(self.term(product(other, t), context))
 
     def loop(self, t, context):
-        return repeat(self.among((1, 2, 3)), self.term(Type("->", (t, t)), context), self.term(t, context))
+        return repeat(self.among((1, 2, 3)), self.term(function(t, t), context), self.term(t, context))
 
     def cell(self, t, context):
-        return Deref(self.term(Type("ref", (t,)), context))
+        return Deref(self.term(reference(t), context))
 
     def write(self, t, context):
         cell, of = self.among(self.reachable(lambda other: other.kind == "ref", context))

@@ -21,10 +21,11 @@ from shiftreset_ad.formulations.language import (
     parse,
     repeat,
 )
+from shiftreset_ad.formulations.language.types import REAL, product
 from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.formulations.pearlmutter_siskind import call, grad, program, run
 from shiftreset_ad.formulations.structures import Structure
-from tests.formulations.random_terms import REAL, Type, programs
+from tests.formulations.random_terms import programs
 
 # Of the example programs in the authors' distribution: basics.vlad, bug-a.vlad, marble.vlad.
 ITS_OWN = [
@@ -89,7 +90,7 @@ def test_random_programs(case):
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(programs(arguments=(Type("*", (REAL, REAL)),), size=12, memory=False))
+@given(programs(arguments=(product(REAL, REAL),), size=12, memory=False))
 def test_random_programs_with_a_derivative_in_a_derivative(case):
     """d/dx x (d/dy f(x, y))(x): reverse over reverse, by J of a program with J in it."""
     term, (x, _) = case

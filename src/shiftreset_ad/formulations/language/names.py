@@ -118,9 +118,9 @@ def _renamed(term: Term, new: Mapping[str, str]) -> Recursion[Term]:
     return with_parts(term, (yield for_each(lambda child: _renamed(child, new), children(term))))
 
 
-def distinct(term: Term) -> Term:
-    """The same term by Barendregt's convention: bound names differ from one another, and from free names."""
-    return answer_of(_distinct(term, {}, Names(used=free_variables(term))))
+def distinct(term: Term, avoid: Iterable[str] = ()) -> Term:
+    """The same term by Barendregt's convention: bound names differ from one another, free names, and `avoid`."""
+    return answer_of(_distinct(term, {}, Names(used={*free_variables(term), *avoid})))
 
 
 def _distinct(term: Term, new: Mapping[str, str], names: Names) -> Recursion[Term]:

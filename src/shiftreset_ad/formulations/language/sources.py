@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.formulations.language.derived import sequence
+from shiftreset_ad.formulations.language.discrete import Integer
 from shiftreset_ad.formulations.language.names import UNUSED, Names, distinct, free_variables
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of
 from shiftreset_ad.formulations.language.terms import (
@@ -39,7 +40,8 @@ from shiftreset_ad.formulations.language.values import Cell, Left, Right
 from shiftreset_ad.formulations.language.wavy import Hat, let_all
 from shiftreset_ad.formulations.structures import NUMBERS
 
-WRONG_SIDE = Fst(Const(()))  # its evaluation is an error: the argument has not the structure of the example
+DISCRETE_VALUES = (bool, np.bool_, str, Integer, type(None))  # a transformation leaves them alone
+WRONG_SIDE = Fst(Const(()))  # its evaluation is an error: a value has not the structure that a transformation expects
 
 
 def source(name: str, program: Any, with_control: bool = False) -> Term:
@@ -107,7 +109,7 @@ def _literal(value: Any, lift: Callable[[Term], Term]) -> Recursion[Term]:
 
 
 def _require_inert(what: str, value: Any) -> None:
-    if value != () if isinstance(value, tuple) else not isinstance(value, (bool, np.bool_, str, type(None))):
+    if value != () if isinstance(value, tuple) else not isinstance(value, DISCRETE_VALUES):
         raise TypeError(
             f"{what} of a source transformation is made of real numbers, (), pairs and sums; "
             f"got the {type(value).__name__} {value!r}; write it as a term of these"
