@@ -37,6 +37,7 @@ FACTORS = {
     "pearlmutter_siskind": 4.0,
     "krawiec.sharing": 4.1,  # and one for the result, which tells only where the program is small
     "krawiec.source_sharing": 4.1,
+    "krawiec.monadic": 5.0,  # also a literal has a slope
     "krawiec.array_backed": 4.0,
     "krawiec.structured": 4.1,
     "krawiec.arrays": 4.0,

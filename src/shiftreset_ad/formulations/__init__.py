@@ -209,6 +209,16 @@ ROOMS = (
         order=1,
     ),
     Room(
+        "monadic translation with Let",
+        "krawiec.monadic",
+        KRAWIEC,
+        "5.3, Fig. 9 to 11; 9, Fig. 16",
+        "the paper's figures as they are printed, with types: the reverse derivative of a term is a term",
+        "derivatives of derivatives: the target has constants that the source has not; programs with shift and reset",
+        style="terms",
+        order=1,
+    ),
+    Room(
         "array-backed",
         "krawiec.array_backed",
         KRAWIEC,

@@ -15,6 +15,7 @@ from shiftreset_ad.formulations.krawiec import (
     dense,
     duals,
     fusion,
+    monadic,
     sharing,
     source_duals,
     source_sharing,
@@ -23,7 +24,7 @@ from shiftreset_ad.formulations.krawiec import (
 from shiftreset_ad.formulations.language import evaluate, parse
 
 OVERLOADED = (duals, dense, delta, sharing, array_backed, structured, arrays, fusion)
-TRANSLATIONS = (source_duals, source_sharing)
+TRANSLATIONS = (source_duals, source_sharing, monadic)
 each = pytest.mark.parametrize("room", OVERLOADED, ids=lambda room: room.__name__.rpartition(".")[2])
 each_translation = pytest.mark.parametrize("room", TRANSLATIONS, ids=lambda room: room.__name__.rpartition(".")[2])
 each_at_all = pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from shiftreset_ad.formulations.krawiec import (
     dense,
     duals,
     fusion,
+    monadic,
     sharing,
     source_duals,
     source_sharing,
@@ -21,7 +22,9 @@ from shiftreset_ad.formulations.language import Lam, Var, parse
 each_that_shares = pytest.mark.parametrize(
     "room", [duals, dense, sharing, array_backed, structured, arrays, fusion], ids=lambda room: room.__name__
 )
-each_translation = pytest.mark.parametrize("room", [source_duals, source_sharing], ids=lambda room: room.__name__)
+each_translation = pytest.mark.parametrize(
+    "room", [source_duals, source_sharing, monadic], ids=lambda room: room.__name__
+)
 
 
 @each_that_shares

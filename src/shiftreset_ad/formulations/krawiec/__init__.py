@@ -6,7 +6,8 @@
 2. `dense`: the tangent is the whole gradient, a dense vector (Fig. 5 and 6).
 3. `delta`: the vector is not computed; it is a term, which is evaluated at the end (Fig. 7 and 8).
 4. `sharing`: results get names, so evaluation visits each result once (Fig. 9 to 11); `source_sharing` is the monadic
-   translation of terms; `array_backed` has mutable arrays in place of maps (5.3.3).
+   translation of terms, and `monadic` has the figures as they are printed, with types; `array_backed` has mutable
+   arrays in place of maps (5.3.3).
 5. `structured`: any structure as argument and as result (Fig. 16).
 6. `arrays`: build and index (8.3); `fusion`: a whole function as one operation (Fig. 15).
 """

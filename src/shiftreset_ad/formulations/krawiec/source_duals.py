@@ -1,4 +1,4 @@
-"""Forward mode as a translation of terms (Krawiec et al. 2022, section 3, Fig. 3 and 4).
+"""Forward mode as a translation of terms (Krawiec et al. 2022, section 4, Fig. 3, 4 and 16).
 
     D[R]        = R * R                        types: a real becomes a pair, primal and tangent,
     D[S -> T]   = D[S] -> D[T]                 and every other type stays as it is
@@ -7,8 +7,9 @@
     D[op e ...] = let (x, x_dot) = D[e] in ... let y = op x ... in (y, op' x ... * x_dot + ...)     2.
     D[e1 < e2]  = fst D[e1] < fst D[e2]                                                        3.
 
-All other constructs are translated part by part: functions, pairs, sums, references (which the paper does not have),
-even shift and reset. The target is the same language, so `transform(transform(term))` is a second derivative.
+All other constructs are translated part by part: functions, pairs, sums, integers and strings with their primitives,
+references (which the paper does not have), even shift and reset. The target is the same language, so
+`transform(transform(term))` is a second derivative.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from shiftreset_ad.formulations.language import (
     Const,
     Fst,
+    Lam,
     Let,
     Names,
     Pair,
@@ -37,10 +39,23 @@ from shiftreset_ad.formulations.language import (
     run,
     with_parts,
 )
+from shiftreset_ad.formulations.language.checker import infer
+from shiftreset_ad.formulations.language.discrete import DISCRETE
+from shiftreset_ad.formulations.language.polytypic import delta, zip_
 from shiftreset_ad.formulations.language.recursion import for_each
 from shiftreset_ad.formulations.language.sources import is_real, literal
+from shiftreset_ad.formulations.language.types import REAL, Type, product
 from shiftreset_ad.formulations.language.values import Left, Right
 from shiftreset_ad.formulations.structures import NUMBERS, Structure
+
+
+def of_type(t: Type) -> Type:
+    """D{A}
+
+    >>> print(of_type(product(REAL, Type("Z"))))
+    R * R * Z
+    """
+    return product(REAL, REAL) if t == REAL else Type(t.kind, tuple(map(of_type, t.parts)))
 
 
 def transform(term: Term) -> Term:
@@ -58,7 +73,7 @@ def _translate(term: Term, names: Names) -> Recursion[Term]:
         case Const(value):
             return literal(value, lambda r: Pair(r, Const(0.0)))  # 1
     parts: list[Term] = yield for_each(lambda part: _translate(part, names), children(term))
-    if not isinstance(term, Primitive):
+    if not isinstance(term, Primitive) or term.function in DISCRETE:
         return with_parts(term, parts)
     if term.is_comparison:
         return Primitive(term.function, tuple(map(Fst, parts)))  # 3
@@ -85,6 +100,19 @@ def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term
     for pair, operand in reversed(list(zip(pairs, operands, strict=True))):
         body = Let(pair, operand, body)
     return body
+
+
+def forward(e: Term, t: Type | None = None) -> Term:
+    """F{e} : S * dS -> dT, for the closed term e : S -> T (Fig. 4 and 16); `t` is its type, if e leaves it open.
+
+    Raises TypeError if the types S and T are not first-order.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> call(run(forward(parse("fun x -> (2.0 * x, sin x)"))), (0.0, 10.0), lambda answer: answer)
+    (np.float64(20.0), np.float64(10.0))
+    """
+    source, target = infer(e, expected=t).parts
+    return Lam("p", delta(target)(transform(e)(zip_(source)(Var("p")))))
 
 
 def jvp(f: Term) -> Callable[[Any, Any], Any]:
