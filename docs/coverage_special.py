@@ -139,6 +139,18 @@ EXAMPLES: dict[str, Example] = {
         ),
         integrate,
     ),
+    **each(
+        "solve_ivp",
+        lambda f: to_precision(
+            1e-5,
+            lambda t: f(lambda s, y, p: s - p * y * y, (0.0, t), [t], args=(t,), rtol=1e-11, atol=1e-11).y[:, -1],
+        ),
+        integrate,
+    ),
+    **each("quad", lambda f: lambda t: f(lambda x: np.exp(-t * x) * x, t, 2.0)[0], integrate),
+    **each("nquad", lambda f: lambda t: f(lambda x, y: t * x * x * y, [lambda y: (0.0, y), (0.0, t)])[0], integrate),
+    **each("dblquad", lambda f: lambda t: f(lambda y, x: t * x * x * y, 0.0, t, 0.0, lambda x: x)[0], integrate),
+    **each("tplquad", lambda f: lambda t: f(lambda z, y, x: t * x * y, 0, t, 0, 1, 0, 1)[0], integrate),
     **methods(
         "norm laplace cauchy logistic gumbel_r", CONTINUOUS, lambda f: lambda signed, x, large: f(signed, x, large)
     ),

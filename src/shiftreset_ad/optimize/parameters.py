@@ -22,18 +22,20 @@ from shiftreset_ad.rules.annotations import Primal
 class Parameters:
     """What some functions hold: the `numbers` that are being differentiated, and the plain arrays as they are now.
 
+    The arrays are kept if there are such numbers, or if they are among the other operands of a solution (`is_kept`).
     Numbers of derivatives that have finished stay as they are: the user may have collected them in a list.
     """
 
-    __slots__ = ("_arrays", "_environment", "_operator", "_places", "_watch", "numbers")
+    __slots__ = ("_arrays", "_environment", "_operator", "_places", "_watch", "is_kept", "numbers")
 
-    def __init__(self, operator: str, roots: dict[str, Any]) -> None:
+    def __init__(self, operator: str, roots: dict[str, Any], is_kept: bool = False) -> None:
         self._operator = operator
         self._environment = Environment(roots)
         leaves = self._environment.leaves
         self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Number) and is_open(leaf)]
         self.numbers = [leaves[i] for i in self._places]
-        if self.numbers:
+        self.is_kept = is_kept or bool(self.numbers)
+        if self.is_kept:
             self._arrays = [
                 (i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray
             ]
