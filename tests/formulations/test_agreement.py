@@ -145,7 +145,7 @@ def test_a_program_of_loops_in_loops_may_nest_deep():
     """Explicit continuation-passing style takes more of Python's stack than the usual limit for this one."""
     compared = Counter()
 
-    @settings(max_examples=1, database=None)
+    @settings(max_examples=1, deadline=None, database=None)
     @given(just((parse(LONG), 0.0123)))
     def check(case):
         check_agreement(*case, ROOMS, compared)

@@ -33,7 +33,7 @@ BREAKAGES = [
     Breakage("control/continuations.py", "program.handled.end()  #", "pass  #", CONTROL),
     Breakage("control/programs.py", "if driver in drivers:", "if False:", STATE),
     Breakage("control/programs.py", "prompt.capture = prompt.closed", "pass", STATE),
-    Breakage("control/bodies.py", "self.gr_context = here().gr_context", "pass", f"{STATE} test_programs.py"),
+    Breakage("control/bodies.py", "self.gr_context = caller.gr_context", "pass", f"{STATE} test_programs.py"),
     # Tags, dispatch and writing, of all modes
     Breakage(
         "numbers/tags.py", "return [tag for tag in tags[:i] if tag in visible] + tags[i:]", "return tags", CHECKPOINTS
