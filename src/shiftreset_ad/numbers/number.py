@@ -225,7 +225,13 @@ def is_open(x: Any) -> bool:
 def has_number(argument: Any) -> bool:
     """Whether there is a number in an argument: itself, or in a list or tuple, nested or not."""
     kind = type(argument)  # to ask a number, or a staged value, for its class takes time
-    return issubclass(kind, Number) or (issubclass(kind, SEQUENCES) and any(map(has_number, argument)))
+    if not issubclass(kind, SEQUENCES):
+        return issubclass(kind, Number)
+    for part in argument:
+        kind = type(part)
+        if issubclass(kind, Number) or (issubclass(kind, SEQUENCES) and has_number(part)):
+            return True
+    return False
 
 
 def numbers_in(argument: Any) -> list[Number]:

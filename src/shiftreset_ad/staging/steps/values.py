@@ -12,7 +12,7 @@ import math
 import operator
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number as AnyNumber
 from types import EllipsisType, FrameType, NoneType
 from typing import Any, NoReturn
@@ -98,10 +98,10 @@ class Staged(Wrapped, StagedValue):
         return call(function, inputs, kwargs, True if name == "reduceat" else None)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        if has_number(args) or has_number(list(kwargs.values())):
+        if has_number(args) or (kwargs and has_number(list(kwargs.values()))):
             return NotImplemented
         if function in WITHOUT_VALUES and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
-            return function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
+            return on_plain(function, args, kwargs)
         if function in OF_THE_MEMORY:
             self._trace.refuse(f"{name_in_program(function)} looks at the memory of an array. Decide it outside")
         if function in WRITING:
@@ -232,6 +232,12 @@ def unstaged(x: Any) -> Any:
     return slice(unstaged(x.start), unstaged(x.stop), unstaged(x.step)) if kind is slice else x
 
 
+def on_plain(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The answer of a function to these arguments with plain values in place of the staged ones."""
+    plain = [x._trace.values[x._place] if type(x) is Staged else unstaged(x) for x in args]
+    return function(*plain, **{name: unstaged(arg) for name, arg in kwargs.items()}) if kwargs else function(*plain)
+
+
 def staged_in(x: Any) -> list[Staged]:
     """The staged values in an argument."""
     found: list[Staged] = []
@@ -307,7 +313,7 @@ def call(
     args = tuple([kept(arg, trace) for arg in args])
     kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()} if kwargs else NOTHING
     try:
-        answer = function(*map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
+        answer = on_plain(function, args, kwargs)
     except Exception as error:
         if not (isinstance(error, ArithmeticError) and may_be_idle(trace, operands)):
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
@@ -347,7 +353,7 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     args = tuple([kept(arg, trace) for arg in args])
     kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
     try:
-        function(x.inside, *map(unstaged, args), **{name: unstaged(arg) for name, arg in kwargs.items()})
+        on_plain(function, (x, *args), kwargs)
     except Exception as error:
         trace.ask(raised, (function, x, *args), kwargs, (type(error), str(error))).writes = True  # perhaps a part
         raise
