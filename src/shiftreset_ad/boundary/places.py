@@ -29,7 +29,7 @@ _CALLS_OF_THE_USERS = {"_guarded", "push", "expanded"}
 Line = tuple[CodeType, int]  # with `f_lasti`, from which the line is found when it is needed
 
 
-class Place:
+class OperationPlace:
     """An operation of the user's.
 
     It may be many operations of the library: `made` has the ids of their answers, and `spoilt` says that the adjoint of
@@ -44,9 +44,9 @@ class Place:
         self.made: set[int] = set()
         self.spoilt = False
 
-    def again(self) -> Place:
+    def again(self) -> OperationPlace:
         """The same place, for operations on the way back from it."""
-        return Place(self.operation, self.line)
+        return OperationPlace(self.operation, self.line)
 
     def __str__(self) -> str:
         """The line as in a traceback."""
@@ -61,7 +61,7 @@ def line_text(line: Line) -> str:
     return f'  File "{code.co_filename}", line {number}, in {code.co_name}' + (f"\n    {text}" if text else "")
 
 
-class Visit:
+class FramesOutwards:
     """What the frames say, from a frame of the library outwards to the user's frame.
 
     `operation` is what the user called. `inside` is the place of the larger operation of which it is a part.
@@ -72,7 +72,7 @@ class Visit:
 
     def __init__(self, innermost: FrameType, larger: dict[CodeType, str]) -> None:
         self._frames: list[FrameType] = []
-        self.inside: Place | None = None
+        self.inside: OperationPlace | None = None
         self.in_region = False
         self.line: Line | None = None
         self.operation = Called()
@@ -94,9 +94,9 @@ class Visit:
                 self.operation = called_in(frame) or self.operation
 
     @property
-    def place(self) -> Place:
+    def place(self) -> OperationPlace:
         """The place of the operation, or of the larger operation of which it is a part."""
-        return Place(self.operation, self.line) if self.inside is None else self.inside
+        return OperationPlace(self.operation, self.line) if self.inside is None else self.inside
 
     @property
     def operands(self) -> list[Any]:

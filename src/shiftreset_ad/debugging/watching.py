@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.boundary.notes import FUNCTION_OF, described
-from shiftreset_ad.boundary.places import Called, Place, Visit
+from shiftreset_ad.boundary.places import Called, FramesOutwards, OperationPlace
 from shiftreset_ad.control import Operation
 from shiftreset_ad.debugging.finite import Element, adjoint_of, element, first_not_finite, is_finite
 from shiftreset_ad.modes.reverse.unsettled import Held
@@ -54,7 +54,7 @@ def debug(enabled: bool = True) -> Iterator[None]:
 class Noted(tuple[Any, ...]):
     """An operation, with its place."""
 
-    place: Place
+    place: OperationPlace
 
 
 class Watcher:
@@ -68,7 +68,7 @@ class Watcher:
         """A `capture` for this tag that first looks at the answers, and keeps the place of each operation."""
 
         def look(source: Any, operation: Operation) -> Any:
-            visit = Visit(sys._getframe(1), PLACE_IN)
+            visit = FramesOutwards(sys._getframe(1), PLACE_IN)
             noted = Noted(operation)
             noted.place = visit.place
             answers = numbers_in(operation[1])
@@ -83,13 +83,13 @@ class Watcher:
         """The `capture` for a tag without control: it only looks at the answers."""
 
         def look(source: Any, answers: Any) -> None:
-            require_finite(Visit(sys._getframe(1), PLACE_IN), tag, numbers_in(answers))
+            require_finite(FramesOutwards(sys._getframe(1), PLACE_IN), tag, numbers_in(answers))
 
         return look
 
     def composite(self, definition: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the definition of a composite operation, and look at its answer."""
-        visit = Visit(sys._getframe(1), PLACE_IN)
+        visit = FramesOutwards(sys._getframe(1), PLACE_IN)
         place = visit.place  # noqa: F841 (its parts find it here)
         answer = definition(*args, **kwargs)
         found = numbers_in(answer)
@@ -102,7 +102,7 @@ class Watcher:
     def pull(self, operation: Operation) -> None:
         """Go back through an operation, and look at the new adjoints of its operands."""
         noted = getattr(operation, "place", None)
-        place = Place(Called(), None) if noted is None else noted.again()
+        place = OperationPlace(Called(), None) if noted is None else noted.again()
         ys, xs = with_adjoint(operation[1:2]), with_adjoint(operation[2:])
         answers, operands = parts_read_by(operation)
         y_bars = [answers(adjoint_of(y)) for y in ys]
@@ -150,7 +150,7 @@ def part(adjoint: Adjoint, index: Any) -> Any:
     return summed[index] if isinstance(summed, np.ndarray) else None
 
 
-def require_finite(visit: Visit, tag: Tag, answers: list[Any]) -> None:
+def require_finite(visit: FramesOutwards, tag: Tag, answers: list[Any]) -> None:
     """Raise FloatingPointError if an answer has an infinity or a NaN, and the operands have none."""
     if visit.inside is not None:
         return
@@ -168,7 +168,7 @@ def require_finite(visit: Visit, tag: Tag, answers: list[Any]) -> None:
 # The errors
 
 
-def spoilt_answer(place: Place, found: Element, operands: list[Any], answers: list[Any]) -> FloatingPointError:
+def spoilt_answer(place: OperationPlace, found: Element, operands: list[Any], answers: list[Any]) -> FloatingPointError:
     """The error for an operation whose answer is not finite."""
     name, elementwise = place.operation
     shape = shape_of(answers[0])
@@ -181,7 +181,7 @@ def spoilt_answer(place: Place, found: Element, operands: list[Any], answers: li
     )
 
 
-def spoilt_adjoint(place: Place, x: Any, ys: list[Any], y_bars: list[Cotangent]) -> FloatingPointError:
+def spoilt_adjoint(place: OperationPlace, x: Any, ys: list[Any], y_bars: list[Cotangent]) -> FloatingPointError:
     """The error for an operation that gives its operand an adjoint that is not finite."""
     found = first_not_finite(adjoint_of(x))
     assert found is not None

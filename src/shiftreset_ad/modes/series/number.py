@@ -1,4 +1,4 @@
-"""Truncated power series: a number carries its Taylor coefficients along, and each operation computes them all.
+"""`Series`: a number carries its Taylor coefficients along, and each operation computes them all.
 
 For y(t) = function(x(t)), the coefficients y_0 to y_K follow from those of x, at the cost of products of polynomials
 (Griewank and Walther 2008, chapter 13; Karczmarczuk, ICFP 1998). Linear functions take each coefficient by itself, and

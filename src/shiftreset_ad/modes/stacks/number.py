@@ -1,4 +1,4 @@
-"""Many directions at once: a number that stands for a stack of values of one shape.
+"""`Stack`: a number that stands for many values of one shape, such as many directions at once.
 
 A derivative is linear in its direction, so a Jacobian is the derivative along all unit directions. A `Stack` of them
 goes through the rules as a single tangent or cotangent does, and each operation works on all of them: one pass, instead

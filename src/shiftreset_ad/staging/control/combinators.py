@@ -43,13 +43,13 @@ def cond(pred: Any, true_fun: Callable[[*Xs], Y], false_fun: Callable[[*Xs], Y],
     if type(pred) is not Staged:
         return true_fun(*operands) if pred else false_fun(*operands)
     functions = {"true_fun": true_fun, "false_fun": false_fun}
-    found: list[Structure] = []
+    found: list[CarriedStructure] = []
 
     def branch(name: str) -> Callable[[list[Any]], list[Any]]:
         def body(_: list[Any]) -> list[Any]:
             answer = called(trace, f"{name} of cond", functions[name], *operands)
             if not found:
-                found.append(Structure(trace, "cond", answer))
+                found.append(CarriedStructure(trace, "cond", answer))
             return found[0].leaves_of(answer)
 
         return body
@@ -139,7 +139,7 @@ def written_loop(
     trace: Trace, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], state: Any, keeps: bool = False
 ) -> tuple[Any, LoopWay]:
     """The loop as a step: its last state, and the way in which it is written."""
-    shape = Structure(trace, "while_loop", state)
+    shape = CarriedStructure(trace, "while_loop", state)
     leaves = shape.leaves_of(state)
 
     def test(values: list[Any]) -> Any:
@@ -165,7 +165,7 @@ def own(x: Any) -> Any:
     return +number if isinstance(x, Number) else x
 
 
-class Structure:
+class CarriedStructure:
     """The structure of what control carries: a tree, whose leaves are values, or stay the same."""
 
     def __init__(self, trace: Trace, name: str, tree: Any) -> None:

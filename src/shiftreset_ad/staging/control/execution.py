@@ -22,7 +22,7 @@ FRAMES_OF_A_CALL = 8  # of Python's, at most, that carry out a call inside, in a
 LONGEST_RUN = 10_000_000  # steps that a loop may take while it is recorded
 
 
-class Frame:
+class RoundFrame:
     """The values of a round, and those `around` it."""
 
     __slots__ = ("around", "values")
@@ -66,14 +66,14 @@ class Execution:
     def gather(self, step: Gather, frame: Any) -> None:
         """Carry out a step that gathers a value of each round."""
         frames = frame[step.rounds.place]
-        frame[step.place] = np.stack([resolved(step.value, Frame(values, frame)) for values in frames])
+        frame[step.place] = np.stack([resolved(step.value, RoundFrame(values, frame)) for values in frames])
 
     def _loop(self, step: Loop, state: list[Any], frame: Any) -> list[Any]:
         test, body = step.blocks
         frames: list[dict[int, Any]] = []
         frame[step.rounds.place] = frames
         while True:
-            here = Frame(dict(zip(step.params, state, strict=True)), frame)
+            here = RoundFrame(dict(zip(step.params, state, strict=True)), frame)
             self._block(test.steps, here)
             if not resolved(step.goes_on, here):
                 return state
@@ -87,7 +87,7 @@ class Execution:
         frames = frame[step.rounds.place]
         for values in reversed(frames) if step.is_reversed else frames:
             values.update(zip(step.params, state, strict=True))
-            here = Frame(values, frame)
+            here = RoundFrame(values, frame)
             self._block(body.steps, here)
             state = [resolved(result, here) for result in step.results[-1]]
         return state
@@ -112,7 +112,7 @@ class Execution:
         function, around = self._functions[step.body]
         values = frame[step.frame]
         values.update(zip(function.params, [resolved(arg, frame) for arg in step.args], strict=True))
-        here = Frame(values, around)
+        here = RoundFrame(values, around)
         self._block(step.body.steps, here)
         if step.blocks and outer is not None:
             self._functions[step.body] = outer  # that of another activation of the function around it

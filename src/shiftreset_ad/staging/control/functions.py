@@ -10,7 +10,7 @@ from typing import Any
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.control.activations import Again, CallWay
-from shiftreset_ad.staging.control.combinators import CARRIED, Structure, called
+from shiftreset_ad.staging.control.combinators import CARRIED, CarriedStructure, called
 from shiftreset_ad.staging.control.kinds import staged_inside
 from shiftreset_ad.staging.control.recursion import called_out
 from shiftreset_ad.staging.steps.trace import Trace
@@ -37,7 +37,7 @@ class SelfCalling:
         self._leaves: list[Any] = []
         self._spec: Any = None
         self._carried: list[int] = []
-        self._answer: Structure | None = None
+        self._answer: CarriedStructure | None = None
         self._again: Again | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ class SelfCalling:
         finally:
             self._again = outer
         if self._answer is None:
-            self._answer = Structure(self._trace, "a function that calls itself", answer)
+            self._answer = CarriedStructure(self._trace, "a function that calls itself", answer)
         return self._answer.leaves_of(answer)
 
     def _with_leaves(self, answers: list[Any]) -> Any:

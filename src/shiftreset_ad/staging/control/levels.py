@@ -16,7 +16,7 @@ from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
 from shiftreset_ad.staging.control.reverse import in_reverse
-from shiftreset_ad.staging.control.writing import Body, Way
+from shiftreset_ad.staging.control.writing import Body, ControlWay
 
 
 class _Grown(BaseException):
@@ -28,7 +28,7 @@ class _Grown(BaseException):
 
 
 def carried_out(
-    way: Way, bodies: Sequence[Body], state: list[Any], like: Sequence[Any] = (), tags: Sequence[Tag] = ()
+    way: ControlWay, bodies: Sequence[Body], state: list[Any], like: Sequence[Any] = (), tags: Sequence[Tag] = ()
 ) -> list[Any]:
     """Write control down for bodies on numbers, and return its answers, which are numbers.
 
@@ -46,7 +46,7 @@ def carried_out(
 
 
 def _of_kinds(
-    way: Way, bodies: Sequence[Body], state: list[Any], kinds: Kinds, like: Sequence[Any], tags: Sequence[Tag]
+    way: ControlWay, bodies: Sequence[Body], state: list[Any], kinds: Kinds, like: Sequence[Any], tags: Sequence[Tag]
 ) -> list[Any]:
     there = [i for i, kind in enumerate(kinds) if kind is not None]
 
@@ -76,7 +76,9 @@ def _of_kinds(
     return filled(at_level(way, list(map(checked, bodies)), reduced(state) if way.carries else [], known, tags))
 
 
-def at_level(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]) -> list[Any]:
+def at_level(
+    way: ControlWay, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tags: Sequence[Tag]
+) -> list[Any]:
     """Control on values of these kinds, and on operations of these tags. What goes out can be lifted to the kinds."""
     levels = [*tags, *[kind.tag for kind in kinds if kind.tag is not None]]
     if not levels:
@@ -89,7 +91,7 @@ def at_level(way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kin
 
 
 def _by_parts(
-    way: Way, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tag: Tag, tags: Sequence[Tag]
+    way: ControlWay, bodies: Sequence[Body], state: list[Any], kinds: list[Kind], tag: Tag, tags: Sequence[Tag]
 ) -> list[Any]:
     """Control on the parts of the numbers of this tag."""
 

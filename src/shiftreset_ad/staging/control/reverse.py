@@ -24,7 +24,7 @@ from shiftreset_ad.modes.reverse.writing import is_write
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.kinds import Kind, staged_inside
-from shiftreset_ad.staging.control.writing import Body, Way, collecting, open_reverse_tags
+from shiftreset_ad.staging.control.writing import Body, ControlWay, collecting, open_reverse_tags
 
 
 class Part:
@@ -66,7 +66,7 @@ class Record:
 
     __slots__ = ("__weakref__", "_carried_out", "parts", "tag", "way")
 
-    def __init__(self, way: Way, tag: Tag, count: int, carried_out: Callable[..., list[Any]]) -> None:
+    def __init__(self, way: ControlWay, tag: Tag, count: int, carried_out: Callable[..., list[Any]]) -> None:
         self.way = way
         self.tag = tag
         self.parts = [Part() for _ in range(count)]
@@ -129,7 +129,7 @@ def restore(adjoints: Iterable[tuple[NumR, Any]]) -> None:
 
 
 def in_reverse(
-    way: Way,
+    way: ControlWay,
     bodies: Sequence[Body],
     state: list[Any],
     kinds: list[Kind],

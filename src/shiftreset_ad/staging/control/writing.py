@@ -28,7 +28,7 @@ Body = Callable[[list[Any]], list[Any]]  # from the values that come in to those
 Records: TypeAlias = "WeakSet[Any]"
 
 
-class Way(Protocol):
+class ControlWay(Protocol):
     """A way in which control is written down."""
 
     trace: Trace
@@ -38,7 +38,7 @@ class Way(Protocol):
     def write(self, bodies: Any, state: list[Any], /) -> list[Any]:
         """Write a step for bodies, or for a function, on plain staged values; the answers are staged values."""
 
-    def back(self) -> Way:
+    def back(self) -> ControlWay:
         """The way in which the derivative goes back."""
 
     def has(self, block: Block) -> bool:
@@ -55,7 +55,7 @@ class Rounded:
         self.rounds = rounds
         self.records = records
 
-    def back(self) -> Way:
+    def back(self) -> ControlWay:
         return AgainWay(self.trace, self.rounds, self.records, is_reversed=True)
 
     def has(self, block: Block) -> bool:
@@ -102,7 +102,7 @@ class AgainWay(Rounded):
         super().__init__(trace, rounds, records)
         self._is_reversed = is_reversed
 
-    def back(self) -> Way:
+    def back(self) -> ControlWay:
         return AgainWay(self.trace, self.rounds, self.records, not self._is_reversed)
 
     def write(self, bodies: Sequence[Body], state: list[Any]) -> list[Any]:
@@ -121,7 +121,7 @@ class ForkWay:
         self.records = records
         self._predicate = predicate
 
-    def back(self) -> Way:
+    def back(self) -> ControlWay:
         return ForkWay(self.trace, self._predicate, self.records)
 
     def has(self, block: Block) -> bool:

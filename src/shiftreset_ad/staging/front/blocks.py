@@ -17,17 +17,17 @@ from typing import Any, TypeAlias
 from shiftreset_ad.staging.front.facts import RESULT, assign, facts, place
 from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
-from shiftreset_ad.staging.front.source import Place, parameters
+from shiftreset_ad.staging.front.source import CompiledWith, parameters
 
 Cells: TypeAlias = Mapping[str, CellType]
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 ITEM = "_sr_item"  # the parameter of the round of a `for` loop
 
 
-class Code:
+class RewrittenCode:
     """Where rewritten code is compiled, and the objects that are its constants."""
 
-    def __init__(self, place: Place, function: FunctionType, running: Any) -> None:
+    def __init__(self, place: CompiledWith, function: FunctionType, running: Any) -> None:
         self.place = place
         self.name = function.__code__.co_name
         self.qualname = function.__code__.co_qualname
@@ -65,11 +65,11 @@ def is_of_a_generator(code: CodeType) -> bool:
     return bool(code.co_flags & LATER) and code.co_name != "<genexpr>"
 
 
-class Block:
+class CodeBlock:
     """Statements, or an expression, that are carried out on the cells of a frame."""
 
     def __init__(
-        self, code: Code, part: Sequence[ast.stmt] | ast.expr, bound: set[str], is_round: bool = False
+        self, code: RewrittenCode, part: Sequence[ast.stmt] | ast.expr, bound: set[str], is_round: bool = False
     ) -> None:
         self._code = code
         self._part = part

@@ -9,7 +9,7 @@ from typing import Any
 UNBOUND: Any = object()  # the content of a variable that has no value
 
 
-class Frame:
+class FrameVariables:
     """Some variables of a running function, by their names."""
 
     def __init__(self, seen: Any) -> None:

@@ -9,14 +9,14 @@ from operator import is_
 from types import CodeType, FunctionType
 from typing import Any
 
-from shiftreset_ad.staging.front.blocks import Code
-from shiftreset_ad.staging.front.frames import Frame
+from shiftreset_ad.staging.front.blocks import RewrittenCode
+from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.refusals import CALLS_ANOTHER
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.sites import Site
 
 
-class Recursion(Site):
+class RecursionSite(Site):
     """A function that calls itself. Its calls inside are calls of what is written down."""
 
     is_of_a_function = True
@@ -42,13 +42,13 @@ class Recursion(Site):
         function = session.control.self_calling(form)
         session.functions[self] = form, function
         try:
-            with self.writing(session, Frame(form), [form]):
+            with self.writing(session, FrameVariables(form), [form]):
                 return function(*args, **kwargs)
         finally:
             del session.functions[self]
 
 
 @cache
-def recursion(form: CodeType, code: Code) -> Recursion:
+def recursion(form: CodeType, code: RewrittenCode) -> RecursionSite:
     """The site of a function, by its code, which is a part of the rewritten `code`."""
-    return Recursion(form.co_firstlineno, code, None)
+    return RecursionSite(form.co_firstlineno, code, None)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from shiftreset_ad.staging.front.blocks import ITEM, Block, Code
+from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
 from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
 from shiftreset_ad.staging.front.jumps import Jumps
@@ -35,7 +35,7 @@ from shiftreset_ad.staging.front.refusals import (
     GLOBAL,
     USES_SUPER,
 )
-from shiftreset_ad.staging.front.sites import Branch, Choice, Loop, Site
+from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite, Site
 from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_of
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
@@ -45,7 +45,7 @@ LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 def rewritten_code(function: FunctionType, running: ModuleType) -> CodeType:
     """The code of a function, rewritten; it calls functions of `running`. Raises RefusedError if it cannot be done."""
     source = source_of(function)
-    code = Code(source.place, function, running)
+    code = RewrittenCode(source.place, function, running)
     rewriter = Rewriter(code, set(source.place.free))
     return code.with_objects(source.place.compiled(rewriter.function(source.node)))
 
@@ -53,7 +53,7 @@ def rewritten_code(function: FunctionType, running: ModuleType) -> CodeType:
 class Rewriter(ast.NodeTransformer):
     """The rewriting of one function, with the names of the functions around it."""
 
-    def __init__(self, code: Code, outer: set[str]) -> None:
+    def __init__(self, code: RewrittenCode, outer: set[str]) -> None:
         self._code = code
         self._outer = outer
         self._visible = outer
@@ -100,7 +100,7 @@ class Rewriter(ast.NodeTransformer):
         cells = self._cells(node, blocks, bound | ({site.rounds} if site.rounds else set()))
         test = self._valued(self.test(node.test))
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
-        site.blocks = Block(self._code, node.body, bound), Block(self._code, node.orelse, bound)
+        site.blocks = CodeBlock(self._code, node.body, bound), CodeBlock(self._code, node.orelse, bound)
         written: ast.stmt = ast.Pass()
         if facts(node).answers:
             written = ast.Return(load(RESULT))
@@ -115,9 +115,9 @@ class Rewriter(ast.NodeTransformer):
         cells = self._cells(node, [node.test, *node.body], bound)
         node.test = self.test(node.test)
         in_test = self._bound([node.test], set())
-        site.test, site.test_binds = Block(self._code, node.test, in_test), bool(in_test)
+        site.test, site.test_binds = CodeBlock(self._code, node.test, in_test), bool(in_test)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
-        site.round = Block(self._code, node.body, bound)
+        site.round = CodeBlock(self._code, node.body, bound)
         goes_on = self._call(site, "goes_on", load(VALUE), cells)
         node.test = place(ast.IfExp(self._is_staged(self._valued(node.test)), goes_on, load(VALUE)), node.test)
         return node
@@ -135,7 +135,7 @@ class Rewriter(ast.NodeTransformer):
         node.target = self.visit(node.target)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         first = place(ast.Assign([node.target], load(ITEM)), node.target)
-        site.round = Block(self._code, [first, *node.body], bound, is_round=True)
+        site.round = CodeBlock(self._code, [first, *node.body], bound, is_round=True)
         items: ast.expr = self._call(site, "items", iterable, cells)
         if site.rounds is not None:
             items = ast.NamedExpr(ast.Name(site.rounds, ast.Store()), items)
@@ -214,13 +214,13 @@ class Rewriter(ast.NodeTransformer):
         """One of two expressions; both are written down if the test is staged."""
         parts = [then, other]
         bound = self._bound(parts, set()) & bound_by(parts)
-        site = Choice(node.lineno, self._code, BINDS_IN_EXPRESSION if bound else self._problem(node, parts, set()))
+        site = ChoiceSite(node.lineno, self._code, BINDS_IN_EXPRESSION if bound else self._problem(node, parts, set()))
         seen = self._cells(node, parts, set())
         parts = [part if _is_value(part) else visit(part) for part in parts]
         if site.problem is not None:
             plain = ast.IfExp(self._call(site, "noted", self._valued(test)), *parts)
             return ast.fix_missing_locations(ast.copy_location(plain, node))
-        site.blocks = tuple(None if _is_value(part) else Block(self._code, part, set()) for part in parts)
+        site.blocks = tuple(None if _is_value(part) else CodeBlock(self._code, part, set()) for part in parts)
         chosen = self._call(site, "value", load(VALUE), seen)
         plain = ast.copy_location(ast.IfExp(load(VALUE), *parts), node)
         found: ast.expr = place(ast.IfExp(self._is_staged(self._valued(test)), chosen, plain), node)
@@ -244,8 +244,8 @@ class Rewriter(ast.NodeTransformer):
     def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         return [self.visit(statement) for statement in statements]
 
-    def _loop(self, node: ast.While | ast.For, bound: set[str], parts: list[ast.AST]) -> Loop:
-        site = Loop(node.lineno, self._code, self._problem(node, parts, bound))
+    def _loop(self, node: ast.While | ast.For, bound: set[str], parts: list[ast.AST]) -> LoopSite:
+        site = LoopSite(node.lineno, self._code, self._problem(node, parts, bound))
         site.carried = sorted(bound & facts(node).live_at_head)
         site.bound = bound
         site.flag, site.rounds = facts(node).flag, facts(node).rounds

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.front.session import Control
+from shiftreset_ad.staging.front.session import ControlWriter
 
 
 class Sequential(Protocol):
@@ -22,7 +22,7 @@ class Sequential(Protocol):
     def at(self, position: int) -> Any:
         """The item at a plain index."""
 
-    def at_any_index(self, control: Control) -> Callable[[Any], Any] | None:
+    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any] | None:
         """A function that gives the item at a staged index; None if there is no such function."""
 
 
@@ -39,7 +39,7 @@ class StagedRange:
     def at(self, position: Any) -> Any:
         return self._start + position * self._step
 
-    def at_any_index(self, control: Control) -> Callable[[Any], Any]:
+    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any]:
         return self.at
 
 
@@ -58,13 +58,13 @@ class Items:
     def at(self, position: int) -> Any:
         return self._items[position]
 
-    def at_any_index(self, control: Control) -> Callable[[Any], Any] | None:
+    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any] | None:
         if type(items := self._items) is range:
             return lambda position: items.start + position * items.step
         return control.items(items)
 
 
-def sequential(x: Any, control: Control) -> Sequential | None:
+def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
     if type(x) is StagedRange:
         return x
@@ -73,7 +73,7 @@ def sequential(x: Any, control: Control) -> Sequential | None:
     return None
 
 
-def counting(control: Control, *ends: Any) -> Any:
+def counting(control: ControlWriter, *ends: Any) -> Any:
     """`range(*ends)` with staged ends, or Python's own."""
     if not any(map(control.is_staged, ends)) or not all(issubclass(control.type_of(end), int) for end in ends):
         return range(*ends)

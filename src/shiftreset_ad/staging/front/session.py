@@ -1,7 +1,7 @@
 """A session: while it is open, tests of staged values are written down, by the control that the session has.
 
-`Control` is all that the front end knows of staged values. Its refusals are kept by site: a site that was refused asks
-its test from then on, and the recording starts again.
+`ControlWriter` is all that the front end knows of staged values. Its refusals are kept by site: a site that was refused
+asks its test from then on, and the recording starts again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shiftreset_ad.staging.front.handed_on import HandedOn
 from shiftreset_ad.staging.front.refusals import CHANGES_LATER, Refusal
 
 
-class Control(Protocol):
+class ControlWriter(Protocol):
     """Staged values, and the functions that write a branch or a loop down."""
 
     error: type[Exception]  # that `refuse`, and the functions, raise
@@ -62,7 +62,7 @@ class Session:
 
     def __init__(
         self,
-        control: Control,
+        control: ControlWriter,
         refusals: dict[Any, Refusal],
         asked: dict[Any, Refusal],
         recursive: dict[CodeType, Any],

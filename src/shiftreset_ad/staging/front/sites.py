@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from shiftreset_ad.staging.front.blocks import Block, Code
+from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
 from shiftreset_ad.staging.front.facts import BREAKS
-from shiftreset_ad.staging.front.frames import UNBOUND, Frame
+from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
     FOREIGN_ITERATOR,
@@ -35,7 +35,7 @@ class Site:
 
     is_of_a_function = False  # whether the site is a whole function
 
-    def __init__(self, line: int, code: Code, problem: str | None) -> None:
+    def __init__(self, line: int, code: RewrittenCode, problem: str | None) -> None:
         self.line = line
         self.code = code
         self.problem = problem
@@ -44,7 +44,7 @@ class Site:
     def refusal(self, reason: str) -> Refusal:
         return Refusal(self.code.place.filename, self.line, reason)
 
-    def is_open(self, session: Session, frame: Frame) -> bool:
+    def is_open(self, session: Session, frame: FrameVariables) -> bool:
         """Whether the site may be written down. If not, the session gets the reason."""
         if self in session.refusals:
             return False
@@ -55,11 +55,11 @@ class Site:
             session.asked[self] = self.refusal(problem)
         return problem is None
 
-    def problem_in(self, frame: Frame) -> str | None:
+    def problem_in(self, frame: FrameVariables) -> str | None:
         """Why the site cannot be written down for the values that the variables have now."""
         return None
 
-    def functions(self, session: Session, frame: Frame, *blocks: Block) -> list[Callable[..., Any]]:
+    def functions(self, session: Session, frame: FrameVariables, *blocks: CodeBlock) -> list[Callable[..., Any]]:
         """The blocks as functions."""
         try:
             return [block.on(frame.cells) for block in blocks]
@@ -68,7 +68,9 @@ class Site:
             return []
 
     @contextmanager
-    def writing(self, session: Session, frame: Frame, functions: Sequence[Callable[..., Any]]) -> Iterator[None]:
+    def writing(
+        self, session: Session, frame: FrameVariables, functions: Sequence[Callable[..., Any]]
+    ) -> Iterator[None]:
         """Write the site down, and see that the blocks change nothing but the variables that they bind."""
         before = frame.copy(self.bound)
         with session.writing(self):
@@ -89,13 +91,17 @@ class Site:
 class Branch(Site):
     """An `if` statement."""
 
-    blocks: tuple[Block, Block]
+    blocks: tuple[CodeBlock, CodeBlock]
     joined: list[str]
     surely_bound: set[str]
     rounds: str | None = None
 
-    def problem_in(self, frame: Frame) -> str | None:
-        if self.rounds is not None and type(iterator := frame[self.rounds]) is not Rounds and iterator is not UNBOUND:
+    def problem_in(self, frame: FrameVariables) -> str | None:
+        if (
+            self.rounds is not None
+            and type(iterator := frame[self.rounds]) is not LoopIterator
+            and iterator is not UNBOUND
+        ):
             return FOREIGN_ITERATOR.format(kind=type(iterator).__name__)
         for name in self.joined:
             if frame[name] is UNBOUND and name not in self.surely_bound:
@@ -104,7 +110,7 @@ class Branch(Site):
 
     def is_written(self, test: Any, seen: Any) -> bool:
         """Whether the branches have been written down; then the variables have their values after the `if`."""
-        session, frame = current(), Frame(seen)
+        session, frame = current(), FrameVariables(seen)
         if session is None or not self.is_open(session, frame):
             return False
         if not (functions := self.functions(session, frame, *self.blocks)):
@@ -126,10 +132,10 @@ class Branch(Site):
         return True
 
 
-class Choice(Site):
+class ChoiceSite(Site):
     """An expression with a test: `a if t else b`, `a and b`, `a or b`. None stands for the test's value."""
 
-    blocks: tuple[Block | None, ...]
+    blocks: tuple[CodeBlock | None, ...]
 
     def noted(self, test: Any) -> Any:
         """The value of a test that is asked; the session gets the reason."""
@@ -140,7 +146,7 @@ class Choice(Site):
 
     def value(self, test: Any, seen: Any) -> Any:
         """The value of the expression."""
-        session, frame = current(), Frame(seen)
+        session, frame = current(), FrameVariables(seen)
         blocks = [block for block in self.blocks if block is not None]
         functions = [block.on(frame.cells) for block in blocks]
         rest = iter(functions)
@@ -165,29 +171,29 @@ def handed_on(session: Session, site: Site, values: Sequence[Any]) -> tuple[Any,
     return tuple(values)
 
 
-class Loop(Site):
+class LoopSite(Site):
     """A `while` or `for` statement."""
 
-    test: Block
+    test: CodeBlock
     test_binds = False
-    round: Block
+    round: CodeBlock
     carried: list[str]
     flag: str | None
     rounds: str | None = None
 
-    def problem_in(self, frame: Frame) -> str | None:
+    def problem_in(self, frame: FrameVariables) -> str | None:
         for name in self.carried:
             if frame[name] is UNBOUND:
                 return UNBOUND_BEFORE_LOOP.format(name=name)
         return None
 
-    def begin(self, frame: Frame, state: Sequence[Any]) -> None:
+    def begin(self, frame: FrameVariables, state: Sequence[Any]) -> None:
         """Give the variables this state. A variable of the round's own has no value at the beginning."""
         frame.fill(dict.fromkeys(frame.copy(self.bound), UNBOUND) | dict(zip(self.carried, state, strict=True)))
 
     def goes_on(self, value: Any, seen: Any) -> Any:
         """False after the loop has been written down, as then it is over; otherwise the value of the test."""
-        session, frame = current(), Frame(seen)
+        session, frame = current(), FrameVariables(seen)
         if session is None or not self.is_open(session, frame):
             return value
         if not (functions := self.functions(session, frame, self.test, self.round)):
@@ -225,9 +231,9 @@ class Loop(Site):
         items = sequential(iterable, session.control)
         if items is None or (self.flag is None and not items.is_counted):
             return iterable
-        return Rounds(self, session, Frame(seen), items)
+        return LoopIterator(self, session, FrameVariables(seen), items)
 
-    def are_written(self, session: Session, frame: Frame, items: Sequential, position: int) -> bool:
+    def are_written(self, session: Session, frame: FrameVariables, items: Sequential, position: int) -> bool:
         """Whether the rounds from here on have been written down."""
         if not self.is_open(session, frame) or not (functions := self.functions(session, frame, self.round)):
             return False
@@ -253,10 +259,10 @@ class Loop(Site):
         return True
 
 
-class Rounds:
+class LoopIterator:
     """The iterator of a `for` loop whose rounds may be written down. Python goes over it as long as all is plain."""
 
-    def __init__(self, site: Loop, session: Session, frame: Frame, items: Sequential) -> None:
+    def __init__(self, site: LoopSite, session: Session, frame: FrameVariables, items: Sequential) -> None:
         self._site = site
         self._session = session
         self._frame = frame
@@ -264,7 +270,7 @@ class Rounds:
         self._position = 0
         self._is_over = False
 
-    def __iter__(self) -> Rounds:
+    def __iter__(self) -> LoopIterator:
         return self
 
     def __next__(self) -> Any:

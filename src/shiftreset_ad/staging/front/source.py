@@ -30,7 +30,7 @@ _trees: dict[str, tuple[list[str], ast.Module]] = {}
 
 
 @dataclass(frozen=True)
-class Place:
+class CompiledWith:
     """What a piece of code is compiled with: its file, its class, the free variables, and features of the future."""
 
     filename: str
@@ -64,7 +64,7 @@ class Source:
     """The syntax tree of a function, and its place."""
 
     node: FunctionNode
-    place: Place
+    place: CompiledWith
 
 
 def source_of(function: FunctionType) -> Source:
@@ -75,7 +75,9 @@ def source_of(function: FunctionType) -> Source:
     for node, of_class, is_nested in _functions_in(tree, None, False):
         if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>") or not _may_be(node, code):
             continue
-        place = Place(code.co_filename, of_class, is_nested, code.co_freevars, imported, code.co_flags & FEATURES)
+        place = CompiledWith(
+            code.co_filename, of_class, is_nested, code.co_freevars, imported, code.co_flags & FEATURES
+        )
         if place.compiled(deepcopy(node)) == code:
             return Source(with_whole_names(deepcopy(node), of_class), place)
     raise RefusedError(

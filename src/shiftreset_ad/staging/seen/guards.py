@@ -1,4 +1,4 @@
-"""Guards: places outside a function, and what they had when it was recorded. Its steps hold as long as they have it."""
+"""Guards: places outside a function, and their contents at its recording. The steps hold while the contents stay."""
 
 from __future__ import annotations
 

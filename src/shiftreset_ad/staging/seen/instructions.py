@@ -21,7 +21,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.calls import Calls
 from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, is_key, is_made_by_python
 from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads
-from shiftreset_ad.staging.seen.stack import NOTHING, Instruction, Stack, Unknown, may_be_staged
+from shiftreset_ad.staging.seen.stack import NOTHING, FrameStack, Instruction, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 
 OF_PATTERNS = 1 << 5 | 1 << 6  # the flags of classes that `match` takes for sequences, and for mappings
@@ -80,7 +80,7 @@ class Watched:
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
         self.hidden = hidden_in(frame.f_code)
-        self.stack = Stack(frame.f_code)
+        self.stack = FrameStack(frame.f_code)
         self.expects: CodeType | None = None
         self.late: str | None = None  # the variable whose value is on top of the stack
         self.replaced: dict[str, Any] = {}

@@ -95,7 +95,7 @@ def handlers_of(code: CodeType) -> list[Handler]:
     return found
 
 
-class Stack:
+class FrameStack:
     """The stack of a frame before the instruction that comes next."""
 
     __slots__ = ("_code", "_instruction", "_instructions", "_offset", "_pushed", "_returned", "_values", "raised")

@@ -1,1 +1,1 @@
-"""The front end: values that record each operation on them as a step."""
+"""Steps: values that record each operation on them, and the trace of all steps of a run."""

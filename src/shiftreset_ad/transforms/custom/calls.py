@@ -33,7 +33,7 @@ from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_wit
 from shiftreset_ad.transforms.custom.levels import Level, lowered, protecting, with_constants
 from shiftreset_ad.transforms.custom.paths import Path, not_found
 from shiftreset_ad.transforms.custom.rules import Application, Residuals, copied, name_of
-from shiftreset_ad.transforms.custom.transposition import NoValue, Unknown, transpose
+from shiftreset_ad.transforms.custom.transposition import NoValue, UnknownDirection, transpose
 from shiftreset_ad.transforms.directions import Linear
 
 
@@ -232,7 +232,7 @@ class RuledCall:
             recording.copies_all = True  # the rule may write to arrays that it has made, though this recording runs
             y_dots: list[Any]
             answers, y_dots = self.now(Application.jvp, numbers, spread(directions, places, len(numbers)))
-            if any(type(level) is Unknown for y in answers.numbers for level in levels_of(y)):
+            if any(type(level) is UnknownDirection for y in answers.numbers for level in levels_of(y)):
                 raise TypeError(f"{self.name}: the value that {jvp} returned depends on the tangents")
             # What `zeros` has made is a number of the transposition, and does not depend on the tangents.
             values = [np.positive(y.primal) if is_of(y, recording) else y for y in answers.numbers]

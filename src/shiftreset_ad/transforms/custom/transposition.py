@@ -37,7 +37,7 @@ def transpose(operator: str, linear: Linear, like: list[Any], purpose: str) -> L
     `linear`, None stands for zero. `purpose` says what the transpose is for; every error has it as a note.
     """
     tag = Tag.around(x.tag.level for x in like if isinstance(x, Number))
-    anywhere = [Unknown(np.zeros(shape_of(x), dtype_of(x))[()], tag) for x in like]
+    anywhere = [UnknownDirection(np.zeros(shape_of(x), dtype_of(x))[()], tag) for x in like]
 
     def answered(*directions: Any) -> list[Any]:
         return [0.0 if answer is None else answer for answer in linear(list(map(copied, directions)))]
@@ -80,11 +80,11 @@ def depends_on(x: Any, tag: Tag) -> bool:
 def stand_in(x: Any) -> Any:
     """The plain value of a number, or zeros if it has none: nothing is differentiated here."""
     while isinstance(x, Number):
-        x = x.zeros if type(x) is Unknown else x.primal
+        x = x.zeros if type(x) is UnknownDirection else x.primal
     return x
 
 
-class Unknown(ArrayNumber):
+class UnknownDirection(ArrayNumber):
     """A direction without a value. Linear code makes zeros of its `zeros`, and they have the right shape and dtype."""
 
     __slots__ = ("tag", "zeros")
@@ -120,11 +120,11 @@ class Unknown(ArrayNumber):
         else:
             answer = quietly(rule.function, *given, **named)
         if isinstance(answer, SEQUENCES):
-            return type(answer)([Unknown(part, self.tag) for part in answer])
-        return Unknown(answer, self.tag)
+            return type(answer)([UnknownDirection(part, self.tag) for part in answer])
+        return UnknownDirection(answer, self.tag)
 
-    def lifted(self, constant: Any) -> Unknown:
-        return Unknown(constant, self.tag)
+    def lifted(self, constant: Any) -> UnknownDirection:
+        return UnknownDirection(constant, self.tag)
 
 
 class NoValue:
@@ -183,13 +183,13 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
     """The elementwise operation, on zeros."""
 
     def operate(*operands: Any) -> Any:
-        last = newest([x for x in operands if type(x) is Unknown])
-        given = [x if type(x) is Unknown else as_operand(x, last, function) for x in operands]
+        last = newest([x for x in operands if type(x) is UnknownDirection])
+        given = [x if type(x) is UnknownDirection else as_operand(x, last, function) for x in operands]
         if any(x is NotImplemented for x in given):
             return NotImplemented
-        return Unknown(quietly(function, *map(stand_in, given)), last.tag)
+        return UnknownDirection(quietly(function, *map(stand_in, given)), last.tag)
 
     return operate
 
 
-install_operators(Unknown, make_operation)
+install_operators(UnknownDirection, make_operation)
