@@ -20,7 +20,7 @@ from shiftreset_ad.numbers.number import ZERO, Number, innermost
 from shiftreset_ad.rules.annotations import Adjoint
 from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
 
-SMALL = 1024  # elements
+SMALL = 512  # elements
 
 
 class Shell(Number):
