@@ -50,10 +50,8 @@ from shiftreset_ad.numbers.writing import at, fill, function_into, in_place, par
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import OBJECT, SEQUENCES, array, gathered, is_of_objects
 from shiftreset_ad.rules.layouts import lies_in
+from shiftreset_ad.rules.numpy.choosing import CLIP
 from shiftreset_ad.rules.numpy.shapes import astype
-
-CLIP: Any = sys.modules["numpy._core.umath"].clip  # the ufunc that `a.clip(0, x)` of a plain array calls
-
 
 ARRAYS = (Number, np.ndarray, Wrapped, list, tuple)
 _REMEDY_FOR_ARRAYS = f"{BUILD} (x is an array already, so numpy.asarray(x) can be left out)"

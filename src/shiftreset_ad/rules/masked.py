@@ -8,6 +8,8 @@ products are selected by this mask. A zero from arithmetic is an ordinary zero: 
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import LinearMap
 
 BOOL, INT8, INT64 = np.dtype(bool), np.dtype(np.int8), np.dtype(np.int64)
+PUT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "putmask", np.putmask)  # without NumPy's protocol
 FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
 OF_NUMPY = (ndarray, np.bool_, StagedValue)
@@ -73,7 +76,7 @@ def selected(mask: Any, values: Any) -> Any:
         bits &= values.view(INT64)
         return bits.view(FLOAT64)
     chosen = np.zeros(values.shape)
-    np.putmask(chosen, mask, values)
+    PUT(chosen, mask, values)
     return chosen
 
 
@@ -126,13 +129,33 @@ class Choice:
     def chosen(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, from the cotangent of the answer."""
         shares, mask = self.shares, self.mask
-        if not shape_of(shares):
-            return shares * y_bar if shares else NOTHING
-        if not is_of_numpy(mask):
-            return self * settled(y_bar)
+        if type(mask) is not ndarray:
+            if not shape_of(shares):
+                return shares * y_bar if shares else NOTHING
+            if not is_of_numpy(mask):
+                return self * settled(y_bar)
         if type(y_bar) is Masked:
             y_bar, mask = y_bar.values, mask & y_bar.mask
         return Masked(selected(mask, self.of_shares(y_bar)), mask)
+
+
+def halved_where(mask: Any, tie: Any) -> Choice:
+    """One where the mask is True, zero elsewhere, and a half at a tie."""
+    shares = mask.astype(float)
+    PUT(shares, tie, 0.5)
+    return Choice(shares, mask)
+
+
+def once(found: Callable[[], Choice]) -> Callable[[], Choice]:
+    """`found`, called at most once: a second derivative needs the same shares on both ways."""
+    known: list[Choice] = []
+
+    def shares() -> Choice:
+        if not known:
+            known.append(found())
+        return known[0]
+
+    return shares
 
 
 # The cotangent of a scalar that was not chosen

@@ -24,7 +24,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         y = function(primal)
         y_dot = times_partial(x.tangent, y, primal)
         # The operand decides: the absolute value of a complex number is a float, and its tangent must become one too.
-        answer = NumF(y, y_dot, tag) if is_double(primal) else number(y, y_dot, tag, x.tangent)
+        is_scalar = type(primal) is not ndarray and is_double(primal)
+        answer = NumF(y, y_dot, tag) if is_scalar else number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
         return answer

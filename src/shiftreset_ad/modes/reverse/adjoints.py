@@ -86,18 +86,20 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
-    adjoint = x.adjoint
-    plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
+    adjoint, plain = x.adjoint, x.primal
+    if type(plain) is not ndarray and issubclass(type(plain), Number):
+        plain = single_value(plain)
+    given = single_value(x_bar) if type(x_bar) is not ndarray and issubclass(type(x_bar), Number) else x_bar
     if (
-        type(x_bar) is not ndarray
+        type(given) is not ndarray
         or type(plain) is not ndarray
-        or x_bar.dtype is not plain.dtype
-        or x_bar.shape != plain.shape
+        or given.dtype is not plain.dtype
+        or given.shape != plain.shape
     ):
         if type(x_bar) is Masked:
             accumulate_masked(x, x_bar)
             return
-        if not conforms(x_bar, plain):
+        if not conforms(given, plain):
             conformed = conform(x_bar, x.primal)
             owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
             x_bar = conformed
@@ -124,7 +126,7 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
-    plain = single_value(primal) if issubclass(type(primal), Number) else primal
+    plain = single_value(primal) if type(primal) is not ndarray and issubclass(type(primal), Number) else primal
     if (
         adjoint is ZERO
         and type(values) is type(plain) is type(mask) is ndarray
@@ -197,19 +199,17 @@ def given_up(x: Accumulator) -> Cotangent:
     return x.adjoint
 
 
-def conforms(x_bar: Cotangent, plain: Any) -> bool:
-    """Whether `conform` surely has nothing to do, for an operand with this plain value; shapes of numbers take longer.
+def conforms(given: Any, plain: Any) -> bool:
+    """Whether `conform` surely has nothing to do, for these plain values of a contribution and of its operand.
 
-    The adjoint of a stack is none of the usual cases.
+    A stack has no plain value, and arrays of one shape have been found to conform. Shapes of numbers take longer.
     """
-    if issubclass(type(x_bar), Number):
-        x_bar = single_value(x_bar)
-    kind, kind_of_plain = type(x_bar), type(plain)
-    if kind is ndarray:
-        return kind_of_plain is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape != ()
-    if (rows := rows_of(x_bar)) is not None:
-        return kind_of_plain is ndarray and rows.dtype is plain.dtype and rows.shape[1:] == plain.shape != ()
-    return (kind is float64 or kind is float) and (kind_of_plain is float64 or kind_of_plain is float)
+    kind, kind_of_plain = type(given), type(plain)
+    if kind is float64 or kind is float:
+        return kind_of_plain is float64 or kind_of_plain is float
+    if kind is ndarray or kind_of_plain is not ndarray or (rows := rows_of(given)) is None:
+        return False
+    return rows.dtype is plain.dtype and rows.shape[1:] == plain.shape != ()
 
 
 def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from numpy import ndarray
+
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, summed
+from shiftreset_ad.numbers.memory import read
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.masked import Choice
 
@@ -16,7 +19,7 @@ def pulls_of_choice(
     """The ways back through y = maximum(a, b), say, for both operands active, for `a` alone, and for `b` alone.
 
     Each is for scalars, for scalars that are numbers, and for arrays. A scalar that was not chosen must get no adjoint
-    at all.
+    at all. A choice depends on plain values only, at every level.
     """
 
     def pull_both(operation: Operation) -> None:
@@ -35,6 +38,8 @@ def pulls_of_choice(
         _, y, a, b, r, p, q = operation
         y_bar = summed(y)
         if y_bar is not ZERO:
+            if type(r) is not ndarray:
+                r, p, q = read(r), read(p), read(q)
             accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
             accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
 
@@ -42,12 +47,16 @@ def pulls_of_choice(
         _, y, a, _, r, p, q = operation
         y_bar = summed(y)
         if y_bar is not ZERO:
+            if type(r) is not ndarray:
+                r, p, q = read(r), read(p), read(q)
             accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
 
     def pull_b_array(operation: Operation) -> None:
         _, y, _, b, r, p, q = operation
         y_bar = summed(y)
         if y_bar is not ZERO:
+            if type(r) is not ndarray:
+                r, p, q = read(r), read(p), read(q)
             accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
 
     both = pull_both, pull_both, pull_both_arrays

@@ -129,6 +129,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 y.owns = False  # y_bar is an operand of an outer operation
         accumulate_last(b, factor_b, y, y_bar, sums_b)
 
+    def pull_sum_of_arrays(operation: Operation) -> None:
+        _, y, a, b, _, _, _ = operation
+        y_bar = y.adjoint
+        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
+            accumulate(a, y_bar)
+            accumulate(b, y_bar)
+            y.owns = False  # y_bar is the adjoint of both
+
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
         y_bar = y.adjoint
@@ -152,6 +160,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         accumulate_last(b, factor, y, y_bar, sums_b)
 
     pulls_of_both: ThreePulls = (pull_both, pull_both_nested, pull_both_arrays)
+    if sums_a and sums_b:
+        pulls_of_both = (pull_both, pull_both_nested, pull_sum_of_arrays)
     pulls_of_a: ThreePulls = (pull_a, pull_a_nested, pull_a_array)
     pulls_of_b: ThreePulls = (pull_b, pull_b_nested, pull_b_array)
     if function in CHOICES:
@@ -199,7 +209,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
                 operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
-        elif issubclass(kind, Number) and is_double(primal):
+        elif issubclass(kind, Number) and type(primal.inside) is not ndarray and is_double(primal):
             operation = (pulls[1], y, a, b)
         else:
             require_differentiable(function, primal)
@@ -265,7 +275,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
                 operation = (pull_array, y, x, primal, x.primal)
             else:
                 operation = sparing.unary(pull_array, pulls[3], y, x)
-        elif issubclass(kind, Number) and is_double(primal):
+        elif issubclass(kind, Number) and type(primal.inside) is not ndarray and is_double(primal):
             operation = (pull_nested, y, x)
         else:
             require_differentiable(function, primal)
@@ -286,6 +296,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 
 def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
     """Raise TypeError if an answer that is not in double precision is no floating-point number either."""
+    if issubclass(type(answer), Number):  # the operation of the level below has looked at it
+        return
     is_inexact(answer)
     if function in CHOICES:
         require_order(function, answer)

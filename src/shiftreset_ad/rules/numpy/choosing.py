@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
-from shiftreset_ad.rules.masked import Choice, selected, where_chosen
+from shiftreset_ad.rules.masked import Choice, halved_where, once, selected, where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
@@ -39,9 +40,13 @@ def chosen_beside(condition: Any, x_dot: Tangent, shape: tuple[int, ...]) -> Any
     return np.where(condition, x_dot, np.zeros(shape, dtype_of(x_dot)))
 
 
+# The ufunc in `np.clip`, and in `a.clip(0, x)` of a plain array. It takes a fifth of the time for a small array.
+CLIP: Any = sys.modules["numpy._core.umath"].clip
+
+
 @dispatched
 def clipped(a: Any, lowest: Any, highest: Any) -> Any:
-    """`np.clip` of an array, between constant bounds. NumPy's own function takes twice as long for a small array."""
+    """`np.clip` of an array, between constant bounds."""
     return np.minimum(np.maximum(a, lowest), highest)
 
 
@@ -76,21 +81,21 @@ def _as_clipped(
 @structured(clipped, kept=("a", "lowest", "highest"), linear=True)
 def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
     require_order(np.clip, a)
-    y = clipped(a, lowest, highest)
+    y = CLIP(a, lowest, highest) if type(a) is np.ndarray else clipped(a, lowest, highest)
 
-    def shares() -> Choice:
+    def found() -> Choice:
         """As of `maximum` with one bound, times those of `minimum` with the other."""
         inside, at_bound = a == y, (a == lowest) | (a == highest)
-        if type(at_bound) is not np.ndarray or COUNT(lowest >= highest):
+        if type(at_bound) is np.ndarray and not COUNT(at_bound):
+            return Choice(inside, inside)
+        are_crossed = lowest >= highest
+        if type(at_bound) is not np.ndarray or (are_crossed is not False and COUNT(are_crossed)):
             raised = np.maximum(a, lowest)
             of_lowest = np.where(a == lowest, 0.5, a == raised)
             return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
-        if not COUNT(at_bound):
-            return Choice(inside, inside)
-        halved = inside.astype(float)
-        np.putmask(halved, at_bound, 0.5)
-        return Choice(halved, inside)
+        return halved_where(inside, at_bound)
 
+    shares = once(found) if type(a) is np.ndarray else found
     return y, (LinearMap(lambda x_dot: shares() * x_dot, lambda y_bar: shares().chosen(y_bar), moves=True),)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.masked import Choice
+from shiftreset_ad.rules.masked import Choice, halved_where
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
 from shiftreset_ad.rules.table import (
@@ -77,9 +77,7 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
         if not COUNT(tie):
             return Choice(mask, mask)
-        shares = mask.astype(float)
-        np.putmask(shares, tie, 0.5)
-        return Choice(shares, mask)
+        return halved_where(mask, tie)
 
     return first, lambda y, a, b: first(y, b, a)
 

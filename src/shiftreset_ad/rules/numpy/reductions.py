@@ -12,7 +12,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
-from shiftreset_ad.rules.masked import Choice, where_chosen
+from shiftreset_ad.rules.masked import Choice, once, where_chosen
 from shiftreset_ad.rules.numpy.shapes import broadcast
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
@@ -146,7 +146,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         else:
             y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
 
-        def shares() -> Choice:
+        def found() -> Choice:
             extreme = lined_up(y, shape, axes)
             tied = a == extreme
             if where is not True:
@@ -158,6 +158,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
                 return Choice(tied, tied)
             return Choice(tied / count)
 
+        shares = once(found) if type(a) is ndarray else found
         return y, (
             LinearMap(
                 lambda x_dot: total(shares() * x_dot, axis, keepdims=keepdims),
