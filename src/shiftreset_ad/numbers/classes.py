@@ -35,7 +35,9 @@ def class_for_isinstance(x: Number) -> type:
         frame = frame.f_back
         if "shuffle" in frame.f_code.co_names:  # `shuffle` asks for a sequence before it swaps anything
             require_no_shuffle(frame)
-    return type(x) if knows_numbers(frame.f_globals.get("__name__")) else class_of_value(x)
+    if knows_numbers(frame.f_globals.get("__name__")):
+        return type(x)
+    return ndarray if type(x.inside) is ndarray and x.has_one_value else class_of_value(x)  # the usual case, for speed
 
 
 @cache
@@ -50,7 +52,7 @@ def class_of_value(x: Any) -> type:
     A number that holds an array of another library tells the truth: the C code of PyTorch asks like a user, and then
     reads the memory of every object that says yes.
     """
-    if type(single_value(x)) is ndarray:  # the usual case, for speed
+    if type(single_value(x)) is ndarray:
         return ndarray
     plain = in_memory(x)
     if plain is None:

@@ -87,6 +87,8 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     values = selected(condition, y_bar)
     if type(condition) is ndarray and condition.dtype is BOOL:
         mask: Any = condition
+        if type(values) is ndarray and values.shape == mask.shape:  # the usual case, for speed
+            return Masked(values, mask)
     elif isinstance(condition, PLAIN):
         mask = np.asarray(condition, bool)
     elif is_of_numpy(condition):

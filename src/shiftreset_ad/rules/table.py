@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Primal, Pullback, Pushforward
-from shiftreset_ad.rules.broadcasting import is_complex
+from shiftreset_ad.rules.broadcasting import FLOAT64, is_complex
 
 # The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number if it is the same everywhere;
 # None if the operand has no derivative (the exponent of `ldexp`).
@@ -171,7 +171,7 @@ def restated(
 
 def require_order(function: Callable[..., Any], x: Any) -> None:
     """Raise TypeError if `x` is complex: `function` compares elements."""
-    if is_complex(x):
+    if (type(x) is not np.ndarray or x.dtype is not FLOAT64) and is_complex(x):
         raise TypeError(
             f"numpy.{function.__name__}: complex numbers have no order, so the function has no derivative for them. "
             "Compare real numbers: numpy.where(numpy.abs(a) > numpy.abs(b), a, b), z[numpy.argmax(numpy.abs(z))]"

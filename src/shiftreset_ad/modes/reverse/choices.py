@@ -36,8 +36,8 @@ def pulls_of_choice(
 
     def pull_both_arrays(operation: Operation) -> None:
         _, y, a, b, r, p, q = operation
-        y_bar = summed(y)
-        if y_bar is not ZERO:
+        y_bar = y.adjoint
+        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
             accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
@@ -45,16 +45,16 @@ def pulls_of_choice(
 
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
-        y_bar = summed(y)
-        if y_bar is not ZERO:
+        y_bar = y.adjoint
+        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
             accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
 
     def pull_b_array(operation: Operation) -> None:
         _, y, _, b, r, p, q = operation
-        y_bar = summed(y)
-        if y_bar is not ZERO:
+        y_bar = y.adjoint
+        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
             accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
