@@ -5,7 +5,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hvp, jvp, taylor
+from shiftreset_ad import grad, hvp, jvp, taylor, vjp
 from shiftreset_ad.testing import check_grads
 
 Pair = namedtuple("Pair", "first second")
@@ -89,3 +89,20 @@ def test_an_operand_whose_values_the_maps_read_may_be_overwritten():
         return largest**2 * np.sum(np.clip(y, 1.0, 5.0) ** 3)
 
     check_grads(f, (X,), order=3)
+
+
+@pytest.mark.parametrize(
+    "largest", [np.max, lambda y: np.sum(np.clip(y, 1.0, 50.0) * y), lambda y: np.sum(np.maximum(y, 2.0))]
+)
+def test_an_outer_program_may_overwrite_what_an_inner_recording_has_compared(largest):
+    def overwritten(x):
+        y = x * x
+        _, pullback = vjp(largest, y)
+        y[0] = 100.0
+        return pullback(1.0)[0] @ x**2 + np.sum(y[1:])
+
+    def copied(x):
+        y = x * x
+        return vjp(largest, y * 1.0)[1](1.0)[0] @ x**2 + np.sum(y[1:])
+
+    assert np.array_equal(grad(overwritten)(X), grad(copied)(X))
