@@ -91,9 +91,8 @@ class Tag(Prompt):
     def __init__(self) -> None:
         self.serial = next(_serials)
         self.level = 1
-        for body in enclosing():
-            if isinstance(body.prompt, Tag):
-                self.level += 1
+        if here().parent is not None:  # otherwise nothing is running around the call
+            self.level += sum(isinstance(body.prompt, Tag) for body in enclosing())
         self.thread = get_ident()
         self.recorded = False
         self.site: Any = None

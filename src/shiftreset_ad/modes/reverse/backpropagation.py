@@ -85,7 +85,7 @@ def there_and_back(
     if type(answer) is NumR and answer.tag is tag:
         answer.adjoint = answer.adjoint + 1.0
         going_back(tag, partial(backward, pending))  # 4
-    return value, [finished(x) for x in xs], aux
+    return value, list(map(finished, xs)), aux
 
 
 def backward(pending: list[Operation], watch: Any, forget: Callable[[Operation], None] | None = None) -> None:
