@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import shiftreset_ad as sr
+
+LENGTH = 1000  # of the data of a recurrence
 
 
 class Kernel(NamedTuple):
@@ -52,6 +56,25 @@ def oscillator(x: Any, rounds: Any) -> Any:
 
     _, y, v = sr.while_loop(lambda state: state[0] < rounds, body, (0, x, 0.5 * x))
     return y * y + v * v
+
+
+def recurrence(x: Any, rounds: Any) -> Any:
+    """Over data, which depend on the number."""
+    data = x * np.linspace(0.1, 0.9, LENGTH)
+    return sr.fori_loop(0, rounds, lambda i, y: y * 0.5 + data[i] * y, x)
+
+
+def spinning(x: Any, rounds: Any) -> Any:
+    """A vector of three, by steps of Euler's rule."""
+    start = np.stack([x, 0.5 * x, 1.0])
+    return np.sum(sr.fori_loop(0, rounds, lambda i, y: y + 0.001 * (y[1] * y - x * y * y), start))
+
+
+def layers(x: Any, rounds: Any) -> Any:
+    """A recurrent network of eight neurons."""
+    weights = np.cos(np.arange(64.0)).reshape(8, 8) * 0.3
+    start = x * np.linspace(0.1, 0.8, 8)
+    return np.sum(sr.fori_loop(0, rounds, lambda i, y: np.tanh(weights @ y) + 0.5 * y, start))
 
 
 KERNELS = {
@@ -121,6 +144,65 @@ KERNELS = {
         )
         for rounds in (1_000, 100_000)
     },
+    "recurrence over 1,000 elements": Kernel(
+        recurrence,
+        0.5,
+        LENGTH,
+        """
+        static double w[1000], data[1000], bar[1000];
+        for (int i = 0; i < 1000; ++i) { w[i] = 0.1 + i * (0.8 / 999); data[i] = x * w[i]; bar[i] = 0; }
+        double y = x, y_bar = 1, x_bar = 0; tape.clear();
+        for (long i = 0; i < rounds; ++i) { tape.push_back(y); y = y * 0.5 + data[i] * y; }
+        for (long i = rounds - 1; i >= 0; --i) { bar[i] += tape[i] * y_bar; y_bar = data[i] * y_bar + 0.5 * y_bar; }
+        for (int i = 0; i < 1000; ++i) x_bar += bar[i] * w[i];
+        return x_bar + y_bar;""",
+    ),
+    "a vector of 3, 1,000 rounds": Kernel(
+        spinning,
+        0.5,
+        1_000,
+        """
+        double y[3] = {x, 0.5 * x, 1}, bar[3] = {1, 1, 1}, x_bar = 0; tape.clear();
+        for (long i = 0; i < rounds; ++i) {
+            double s = y[1];
+            for (int k = 0; k < 3; ++k) {
+                tape.push_back(y[k]); y[k] = y[k] + 0.001 * (s * y[k] - x * y[k] * y[k]);
+            }
+        }
+        for (long i = rounds - 1; i >= 0; --i) {
+            double s_bar = 0, s = tape[3 * i + 1];
+            for (int k = 0; k < 3; ++k) {
+                double z = tape[3 * i + k], h = 0.001 * bar[k];
+                s_bar += z * h; x_bar -= z * z * h; bar[k] = bar[k] + s * h - 2 * x * z * h;
+            }
+            bar[1] += s_bar;
+        }
+        return x_bar + bar[0] + 0.5 * bar[1];""",
+    ),
+    "a network of 8, 100 rounds": Kernel(
+        layers,
+        0.5,
+        100,
+        """
+        static double w[64]; double y[8], bar[8], x_bar = 0; tape.clear();
+        for (int k = 0; k < 64; ++k) w[k] = std::cos(double(k)) * 0.3;
+        for (int k = 0; k < 8; ++k) { y[k] = x * (0.1 + 0.1 * k); bar[k] = 1; }
+        for (long i = 0; i < rounds; ++i) {
+            double z[8];
+            for (int k = 0; k < 8; ++k) {
+                double sum = 0; for (int l = 0; l < 8; ++l) sum += w[8 * k + l] * y[l];
+                z[k] = std::tanh(sum); tape.push_back(z[k]);
+            }
+            for (int k = 0; k < 8; ++k) y[k] = z[k] + 0.5 * y[k];
+        }
+        for (long i = rounds - 1; i >= 0; --i) {
+            double h[8];
+            for (int k = 0; k < 8; ++k) { double z = tape[8 * i + k]; h[k] = (1 - z * z) * bar[k]; bar[k] *= 0.5; }
+            for (int k = 0; k < 8; ++k) for (int l = 0; l < 8; ++l) bar[l] += w[8 * k + l] * h[k];
+        }
+        for (int k = 0; k < 8; ++k) x_bar += bar[k] * (0.1 + 0.1 * k);
+        return x_bar;""",
+    ),
 }
 
 

@@ -77,10 +77,6 @@ class ControlCode(TapeCode):
         """Write a step."""
 
     @abstractmethod
-    def argument(self, x: Any) -> Any:
-        """An argument, with the values of what is the same for all inputs."""
-
-    @abstractmethod
     def keep(self, place: int) -> None:
         """Keep a value for others that need it."""
 
@@ -131,8 +127,9 @@ class ControlCode(TapeCode):
 
     def _set(self, variables: list[Variable], values: list[Value]) -> None:
         for (name, form, array), (text, _) in zip(variables, values, strict=True):
-            if form == ARRAY and array is not None:
-                self.copy(text, name, array)
+            if array is not None:
+                if text != name:
+                    self.copy(text, name, array)
             else:
                 self.lines.append(f"  store {form} {text}, ptr {name}")
 
@@ -255,7 +252,11 @@ class ControlCode(TapeCode):
         results, args = (self._with_tags(step.params, values) for values in (step.results[-1], step.args))
         values = self._block(body, results, args)
         for i, (x, (_, form, array)) in enumerate(zip(results, variables, strict=True)):
-            if array is not None and type(x) is Staged and self.memory.root(self.place(x)) in step.params:
+            if array is None or type(x) is not Staged or self.memory.root(self.place(x)) not in step.params:
+                continue
+            if self.memory.address(self.place(x)) == (step.params[i], 0):  # it is there already
+                values[i] = Value(variables[i].name, form)
+            else:
                 copy = self.aside(array)
                 self.copy(values[i].text, copy, array)
                 values[i] = Value(copy, form)

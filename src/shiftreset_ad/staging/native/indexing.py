@@ -35,9 +35,9 @@ def is_at_values(step: Step) -> bool:
 
 def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Part:
     """The part of an array at an index. The code leaves if the index is not in the array."""
-    parts = list(index) if type(index) is tuple else [index]
-    if any(type(unstaged(part)) not in PARTS or is_of_slice(part) for part in parts):
+    if not is_at_integers(index):
         refuse(f"{name_in_program(operator.getitem)} by these values has no native form")
+    parts = list(index) if type(index) is tuple else [index]
     axis = 0
     for i, part in enumerate(parts):
         if part is Ellipsis:
@@ -50,9 +50,10 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Part:
     return Part(address, np.asarray(offsets_like(x)[tuple(parts)]))
 
 
-def is_of_slice(part: Any) -> bool:
-    """Whether an index has a slice whose ends are values."""
-    return type(part) is slice and is_staged(part)
+def is_at_integers(index: Any) -> bool:
+    """Whether an index has integers, which may be values, and constant slices. It names each position once."""
+    parts = index if type(index) is tuple else (index,)
+    return not any(type(unstaged(part)) not in PARTS or (type(part) is slice and is_staged(part)) for part in parts)
 
 
 def _moved(code: Code, address: str, index: Staged, length: int, stride: int) -> str:

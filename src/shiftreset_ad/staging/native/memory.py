@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.additions import Additions
 from shiftreset_ad.staging.native.indexing import is_at_values
 from shiftreset_ad.staging.native.layouts import distance, is_view
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
@@ -63,10 +64,23 @@ class Memory:
     written. An array from outside that a round needs is needed until the loop ends.
     """
 
-    __slots__ = ("_addresses", "_blocks", "_ends", "_free", "_homes", "_last", "_left", "_now", "_outputs", "size")
+    __slots__ = (
+        "_addresses",
+        "_blocks",
+        "_ends",
+        "_free",
+        "_homes",
+        "_last",
+        "_left",
+        "_now",
+        "_outputs",
+        "additions",
+        "size",
+    )
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], additions: Additions) -> None:
         self.size = 0
+        self.additions = additions
         self._left = left
         self._addresses: dict[int, Address] = {}
         self._blocks: dict[int, tuple[int, int]] = {}  # of a root: where it begins, and how long it is
@@ -87,7 +101,11 @@ class Memory:
                 self._walk_blocks(step, chain, values)
             elif isinstance(step, Gather):
                 self._add(step.place, chain)
-            else:
+            elif step.place in self.additions.found:
+                addition = self.additions.found[step.place]
+                self._use([*addition], chain)
+                self._addresses[step.place] = self._addresses[self._left.place(addition.array)]
+            elif step.place not in self.additions.scatters:
                 self._use(own_arguments(step), chain)
                 if form_of(answer := values[step.place]) == ARRAY and not step.is_question:
                     self._addresses[step.place] = self._address(step, answer)

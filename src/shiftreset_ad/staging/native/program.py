@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.additions import Additions
 from shiftreset_ad.staging.native.control import LOOK, ControlCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.llvm import (
@@ -176,7 +177,7 @@ class _Whole:
         self.left = left
         self.program = program
         self.slots = Slots(trace, left, outputs)
-        self.memory = Memory(trace, left, outputs)
+        self.memory = Memory(trace, left, outputs, Additions(trace, left, outputs))
         self.types = Types(trace, left)
         self.uses = Uses(trace, Roots(left, self.memory), outputs)
         self.memory.keep_for_frames(self.uses, trace.homes)

@@ -7,15 +7,18 @@ from typing import Any
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.additions import Addition
 from shiftreset_ad.staging.native.arrays import emit, is_move
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
-from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Code, form_of, refuse
-from shiftreset_ad.staging.native.loops import Round, operand
+from shiftreset_ad.staging.native.indexing import part_at
+from shiftreset_ad.staging.native.layouts import as_layout
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, form_of, refuse
+from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import Memory
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
-from shiftreset_ad.staging.steps.values import Staged, staged_in
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 
 class ArrayCode(Code):
@@ -38,6 +41,13 @@ class ArrayCode(Code):
         """Write a step on arrays, or let it wait for its loop."""
         if step.writes:
             refuse(f"{name_in_program(step.function)} writes")
+        if step.place in self.memory.additions.scatters:
+            return
+        if step.place in self.memory.additions.found:
+            self.write_waiting()
+            self._add_in_place(self.memory.additions.found[step.place], answer)
+            self.memory.free_after(self.now)
+            return
         member = elementwise(step, args, answer)
         operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
         if member is not None and self._fusion.fits(answer) and not any(map(self._waits_for, operands)):
@@ -53,6 +63,19 @@ class ArrayCode(Code):
             return
         emit(self, step, args, answer, self.address, self.new_block)
         self.memory.free_after(self.now)
+
+    def _add_in_place(self, addition: Addition, answer: ndarray[Any, Any]) -> None:
+        addition = Addition(*map(self.argument, addition))
+        address, offsets = part_at(self, self.address(addition.array), answer, addition.index)
+        first, layout = as_layout(offsets, answer.itemsize) or refuse("it adds at single positions")
+        value = addition.value
+        part = Operand(self.new(f"getelementptr i8, ptr {address}, i64 {first}"), layout, DOUBLE)
+        is_array = form_of(unstaged(value)) == ARRAY
+        source = {"x": operand(self.address(value), unstaged(value))} if is_array else {}
+        turn = Round(self, layout.shape, {"y": part, **source}, {"y": part})
+        added = turn.element("x").text if is_array else self.double(value)
+        turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {added}"), DOUBLE))
+        turn.write()
 
     def write_waiting(self) -> None:
         """Write the loop of the steps that wait, for a step that does not join it."""
@@ -103,6 +126,10 @@ class ArrayCode(Code):
         else:
             start = self.given(root)
         return self.new(f"getelementptr i8, ptr {start}, i64 {offset}") if offset else start
+
+    @abstractmethod
+    def argument(self, x: Any) -> Any:
+        """An argument, with the values of what is the same for all inputs."""
 
     @abstractmethod
     def given(self, place: int) -> str:

@@ -1,0 +1,108 @@
+"""Additions in place: `x + scatter(v at i)` adds `v` to a part of `x`, if nothing else needs `x`.
+
+The way back of `xs[i]` in a loop adds such an array of zeros in each round. Whole arrays would cost each round as many
+additions as `xs` has elements. `x + 0.0` is `x` but for -0.0, so `x` must be known to have no such element.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.staging.native.fusion import FILLED
+from shiftreset_ad.staging.native.indexing import is_at_integers
+from shiftreset_ad.staging.native.layouts import is_view
+from shiftreset_ad.staging.native.llvm import ARRAY, form_of
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import Control, Fork, all_steps, own_arguments
+from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
+
+ADDING = (np.add, operator.add)
+DEEPEST = 50  # steps of which one is made of the next
+
+
+class Addition(NamedTuple):
+    """The array that is added to, and what is added at which index."""
+
+    array: Staged
+    value: Any
+    index: Any
+
+
+class Additions:
+    """The additions in place of a trace, by the places of the sums. The scatters in them have no code of their own."""
+
+    __slots__ = ("_homes", "_left", "_made_of", "_makers", "_uses", "found", "scatters")
+
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+        self._left = left
+        self._homes = trace.homes
+        self._uses = Counter(left.places_in(outputs))
+        self._makers: dict[int, Step] = {}
+        self._made_of: dict[int, list[Any]] = {}  # what a value is that loops carry or branches answer
+        self.found: dict[int, Addition] = {}
+        self.scatters: set[int] = set()
+        for step in all_steps(left.steps):
+            self._uses.update(left.places_in(own_arguments(step)))
+            if not isinstance(step, Control):
+                self._makers[step.place] = step
+                continue
+            for i, answer in enumerate(step.answers):
+                made_of = [results[i] for results in step.results]
+                if not isinstance(step, Fork):
+                    made_of.append(step.args[i])
+                    self._made_of[step.params[i]] = made_of
+                self._made_of[answer] = made_of
+        for step in [*self._makers.values()]:
+            self._look_at(step, trace.values[step.place])
+
+    def _look_at(self, step: Step, answer: Any) -> None:
+        if step.function not in ADDING or step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
+            return
+        for x, added in (step.args, step.args[::-1]):
+            if self._serves_only(step, x, answer) and self._serves_only(step, added, answer):
+                maker = self._makers.get(self._left.place(added))
+                if maker is None or maker.function is not scatter or len(maker.args[0]) != 1:
+                    continue
+                (value,), (index,), *_ = maker.args
+                if is_at_integers(index) and self._has_no_negative_zero(x, frozenset()):
+                    self.found[step.place] = Addition(x, value, index)
+                    self.scatters.add(maker.place)
+                    return
+
+    def _serves_only(self, step: Step, x: Any, answer: Any) -> bool:
+        """Whether an argument is an array like the answer, made in the same block for this step alone."""
+        if type(x) is not Staged or x._place in self._left.fixed:
+            return False
+        place, value = self._left.place(x), x.inside
+        is_made_here = place in self._made_of or (place in self._makers and self._is_new(self._makers[place], value))
+        is_like = form_of(value) == ARRAY and (value.dtype, value.strides) == (answer.dtype, answer.strides)
+        is_here = is_made_here and self._homes[place] is self._homes[step.place]
+        return is_here and is_like and value.shape == answer.shape and self._uses[place] == 1
+
+    def _is_new(self, maker: Step, value: Any) -> bool:
+        """Whether an array is no view of another one."""
+        return not any(is_view(value, x.inside) for x in staged_in(own_arguments(maker)))
+
+    def _has_no_negative_zero(self, x: Any, assumed: frozenset[int]) -> bool:
+        """Whether no element can be -0.0, if the values at the places `assumed` have no such element."""
+        if type(x) is not Staged or x._place in self._left.fixed:
+            value = np.asarray(unstaged(x))
+            return not np.any((value == 0.0) & np.signbit(value))
+        place = self._left.place(x)
+        if place in assumed or len(assumed) > DEEPEST:
+            return place in assumed
+        assumed |= {place}
+        if place in self._made_of:
+            return all(self._has_no_negative_zero(part, assumed) for part in self._made_of[place])
+        maker = self._makers.get(place)
+        if maker is None:
+            return False
+        if maker.function in ADDING:  # a sum is -0.0 only if both terms are
+            return any(self._has_no_negative_zero(part, assumed) for part in maker.args)
+        return maker.function is scatter or maker.function in FILLED
