@@ -189,3 +189,15 @@ def test_other_layouts_are_refused(f, reason):
     g = staged(f)
     for _ in range(3):
         np.testing.assert_allclose(g(X), f(X), rtol=1e-12)
+
+
+def test_one_array_that_is_answered_twice_is_refused():
+    """The function returns one array under two names."""
+    f = lambda x: cond(x[0] > 0.0, lambda: (x, x), lambda: (-x, x))  # noqa: E731
+    with pytest.raises(NoNativeFormError, match="share memory"):
+        native(f, X)
+    g = staged(f)
+    for _ in range(4):
+        y, z = g(X)
+        assert np.array_equal(y, X)
+        assert np.array_equal(z, X)

@@ -350,7 +350,7 @@ def _array(i: int, leaf: Leaf) -> Iterator[str]:
     yield f"set{i}:"
     yield f"  %of_data{i}_out = getelementptr i8, ptr %y{i}, i64 {DATA}"
     yield f"  %data{i}_out = load ptr, ptr %of_data{i}_out"
-    yield f"  %from{i} = getelementptr i8, ptr %memory, i64 {leaf.offset}"
+    yield f"  %from{i} = getelementptr i8, ptr {leaf.constant or '%memory'}, i64 {leaf.offset}"
     yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %data{i}_out, ptr %from{i}, i64 {x.nbytes}, i1 false)"
 
 

@@ -38,7 +38,7 @@ from shiftreset_ad.staging.python.generation import asked, known_of
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, all_steps, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
-from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 INVALID, DIVIDE, OVER, UNDER = 1, 4, 8, 16  # the machine's flags, as x86 has them
@@ -48,8 +48,8 @@ FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
 class Leaf(NamedTuple):
     """A value that Python gives or gets: its type, and its slot; or a constant. An answer that is an array has no slot.
 
-    `example` is the array that was recorded, and `offset` says where in the memory the array lies. If there is a slot
-    with a `tag`, the value is of this type or of another one.
+    `example` is the array that was recorded, and `offset` says where in the memory the array lies; the `constant` of an
+    array is its name in the text. If there is a slot with a `tag`, the value is of this type or of another one.
     """
 
     kind: Any
@@ -94,18 +94,21 @@ class Program:
             part.finish()
             parts.append(part)
             now = part.now
+        last = _Part(len(parts), whole, now)
         if trace.has_control:
-            parts.append(_Part(len(parts), whole, now))
-            parts[-1].leave_if_nan(outputs)
-            parts[-1].finish()
+            last.leave_if_nan(outputs)
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
-        self.outputs = [_output(x, left, slots, memory, whole.types) for x in outputs]
-        arrays = [memory.address(left.place(x)).root for x in outputs if form_of(unstaged(x)) == ARRAY]
-        if len(set(arrays)) < len(arrays):
+        self.outputs = [last.output(x) for x in outputs]
+        last.finish()
+        if trace.has_control:
+            parts.append(last)
+        owners = [id(owner) for x in outputs for owner in owners_of(unstaged(x))]
+        roots = [memory.root(place) for place in left.places_in(outputs) if form_of(trace.values[place]) == ARRAY]
+        if len(set(owners)) < len(owners) or len(set(roots)) < len(roots):
             refuse("it returns arrays that share memory")
         self.memory = memory.size
         self.slots = slots.count
-        used = dict.fromkeys(text for part in parts for text in part.used)
+        used = dict.fromkeys(text for part in (*parts, last) for text in part.used)
         self.looks = LOOK in used
         self.has_frames = any("@new_frame(" in line for part in parts for line in part.lines)
         if self.has_frames:
@@ -134,29 +137,6 @@ def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
 
 
-def _output(x: Any, left: Eliminated, slots: Slots, memory: Memory, types: Types) -> Leaf:
-    value = unstaged(x)
-    if type(x) is not Staged or x._place in left.fixed:
-        return refuse("it returns a constant array") if isinstance(value, ndarray) else Leaf(None, None, value)
-    place = left.place(x)
-    if form_of(value) == ARRAY:
-        root, offset = memory.address(place)
-        if (
-            place in slots.of
-            or not memory.has_block(root)
-            or not (value.flags.c_contiguous or value.flags.f_contiguous)
-        ):
-            refuse("it returns a view")
-        return Leaf(ndarray, None, example=value, offset=memory.block(root) + offset)
-    if form_of(value) is None or isinstance(value, ndarray):
-        refuse(f"it returns {described(value)}")
-    tag = slots.of.get(tag_at(place))
-    if tag is None and len(types.at(place)) > 1:
-        refuse("it returns a number that may be Python's or NumPy's")
-    kind = next(kind for kind in types.at(place) if tag is None or not is_numpys(kind))
-    return Leaf(kind, slots.of[place], tag=tag)
-
-
 def _calls(parts: int) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
     for number in range(parts):
@@ -167,6 +147,10 @@ def _calls(parts: int) -> Iterator[str]:
         yield f"  ret i64 %status{number}"
         yield f"on{number}:"
     yield f"  ret i64 {DONE}"
+
+
+def _is_contiguous(x: ndarray[Any, Any]) -> bool:
+    return x.flags.c_contiguous or x.flags.f_contiguous
 
 
 class _Whole:
@@ -277,6 +261,29 @@ class _Part(ControlCode):
             elif form_of(x.inside) == DOUBLE:
                 text = self.double(self.argument(x))
                 self.leave_if(self.new(f"fcmp uno double {text}, {text}"))
+
+    def output(self, x: Any) -> Leaf:
+        """What Python gets of a value. A constant array is copied for each call."""
+        value, slots = unstaged(x), self._slots
+        if type(x) is not Staged or x._place in self._left.fixed:
+            if not isinstance(value, ndarray):
+                return Leaf(None, None, value)
+            if form_of(value) != ARRAY or not _is_contiguous(value):
+                refuse(f"it returns a constant, {described(value)}")
+            return Leaf(ndarray, None, self.address(value), value)
+        place = self.place(x)
+        if form_of(value) == ARRAY:
+            root, offset = self.memory.address(place)
+            if place in slots.of or not self.memory.has_block(root) or not _is_contiguous(value):
+                refuse("it returns a view")
+            return Leaf(ndarray, None, example=value, offset=self.memory.block(root) + offset)
+        if form_of(value) is None or isinstance(value, ndarray):
+            refuse(f"it returns {described(value)}")
+        kinds, tag = self._whole.types.at(place), slots.of.get(tag_at(place))
+        if tag is None and len(kinds) > 1:
+            refuse("it returns a number that may be Python's or NumPy's")
+        kind = next(kind for kind in kinds if tag is None or not is_numpys(kind))
+        return Leaf(kind, slots.of[place], tag=tag)
 
     def given(self, place: int) -> str:
         return self.new(f"load ptr, ptr {self.slot(self._slots.of[place])}")
