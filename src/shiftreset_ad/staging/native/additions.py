@@ -23,7 +23,7 @@ from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 ADDING = (np.add, operator.add)
-DEEPEST = 50  # steps of which one is made of the next
+MOST = 200  # values that one question about -0.0 looks at
 
 
 class Addition(NamedTuple):
@@ -37,10 +37,11 @@ class Addition(NamedTuple):
 class Additions:
     """The additions in place of a trace, by the places of the sums. The scatters in them have no code of their own."""
 
-    __slots__ = ("_homes", "_left", "_made_of", "_makers", "_uses", "found", "scatters")
+    __slots__ = ("_homes", "_left", "_looks", "_made_of", "_makers", "_uses", "found", "scatters")
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self._left = left
+        self._looks = 0
         self._homes = trace.homes
         self._uses = Counter(left.places_in(outputs))
         self._makers: dict[int, Step] = {}
@@ -70,6 +71,7 @@ class Additions:
                 if maker is None or maker.function is not scatter or len(maker.args[0]) != 1:
                     continue
                 (value,), (index,), *_ = maker.args
+                self._looks = 0
                 if is_at_integers(index) and self._has_no_negative_zero(x, frozenset()):
                     self.found[step.place] = Addition(x, value, index)
                     self.scatters.add(maker.place)
@@ -95,7 +97,8 @@ class Additions:
             value = np.asarray(unstaged(x))
             return not np.any((value == 0.0) & np.signbit(value))
         place = self._left.place(x)
-        if place in assumed or len(assumed) > DEEPEST:
+        self._looks += 1
+        if place in assumed or self._looks > MOST:
             return place in assumed
         assumed |= {place}
         if place in self._made_of:
