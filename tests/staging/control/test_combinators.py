@@ -367,3 +367,13 @@ def test_zero_times_an_infinite_derivative_does_not_count():
     assert [g(x) for x in (-1.0, -2.0, -4.0)] == [3.0, 3.0, 3.0]
     assert math.isnan(g(1.0))
     assert len(g.sources) == 1
+
+
+def test_a_scan_that_answers_a_value_from_outside():
+    """The frames of its rounds do not have the value."""
+    for f in (lambda x, z: scan(lambda c, y: (c + y, z), 0.0, x)[1], lambda x, z: scan(lambda c, y: (c, x), z, x)[1]):
+        g = staged(f)
+        for factor in (1.0, 2.0, 3.0):
+            x = np.array([1.0, 2.0, 3.0]) * factor
+            assert np.array_equal(g(x, factor), f(x, factor))
+        assert len(g.sources) == 1

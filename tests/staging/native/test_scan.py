@@ -52,6 +52,13 @@ def of_a_constant(x):
     return np.sum(scan(lambda c, y: (c + y, 2.5), 0.0, x)[1] * x * x * x)
 
 
+def of_an_outer_value(x):
+    """Each round answers the same value, which is no value of the round."""
+    y, z = x * 2.0, np.sin(x[0])
+    _, (ys, zs) = scan(lambda c, u: (c + u * c, (y, z)), 1.0, x)
+    return np.sum(ys[1] * x) + zs[0] * ys[0, 1]
+
+
 @pytest.mark.parametrize(
     "operator",
     [
@@ -70,6 +77,14 @@ def test_a_scan_has_the_bits_of_the_steps(f, x, operator):
         found = entry(x * factor)
         assert _are_same(found, steps([x * factor]))
         np.testing.assert_allclose(found[0], g(x * factor), rtol=1e-11)
+
+
+def test_a_scan_that_answers_outer_values():
+    code, steps = native_and_steps(of_an_outer_value, X)
+    for factor in (1.0, 0.5, -0.75):
+        found = code.entry()(X * factor)
+        assert _are_same(found, steps([X * factor]))
+        np.testing.assert_allclose(found[0], of_an_outer_value(X * factor), rtol=1e-12)
 
 
 def test_a_scan_is_answered():

@@ -323,8 +323,8 @@ class ControlCode(TapeCode):
         self.lines += [f"  br i1 {is_over}, label %{end}, label %{round_}", f"{round_}:"]
         self.exit_if(self.new(f"icmp eq i64 {i}, {len(answer)}"), LEAVE)
         with self._inside():
-            if type(value) is Staged:
-                root = self.memory.root(self.place(value))
+            root = self.memory.root(self.place(value)) if type(value) is Staged else None
+            if root in self.uses.slots.get(step.rounds, {}):
                 self.known[root] = self.from_slot(self.at(frame, self.offsets(step)[root]), root)
             target = self.at(row.address, self.new(f"mul nsw i64 {i}, {answer.strides[0]}"))
             self._copy_to(row._replace(address=target), value)

@@ -100,6 +100,7 @@ class Memory:
             if isinstance(step, Control):
                 self._walk_blocks(step, chain, values)
             elif isinstance(step, Gather):
+                self._use(step.value, chain)  # which may be of no round
                 self._add(step.place, chain)
             elif step.place in self.additions.found:
                 addition = self.additions.found[step.place]

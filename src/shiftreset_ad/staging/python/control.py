@@ -149,7 +149,7 @@ def kept_in_frame(
 def gathering(writer: Writer, step: Gather) -> str:
     """The expression for the array of a value of each round."""
     frames, slots = writer.variables[step.rounds.place], writer.uses.slots.get(step.rounds, {})
-    places = [f"v[{slots[place]}]" for place in writer.left.places_in(step.value)]
+    places = [f"v[{slots[place]}]" for place in writer.left.places_in(step.value) if place in slots]
     return f"{writer.constant(np.stack)}([{places[0] if places else writer.argument(step.value)} for v in {frames}])"
 
 

@@ -61,7 +61,10 @@ class Uses:
         for step in steps:
             if isinstance(step, Gather):
                 for place in self._left.places_in(step.value):
-                    self._keep_in_frame(place, step.rounds)
+                    if any(block.rounds is step.rounds for block in self._homes[place].outwards()):
+                        self._keep_in_frame(place, step.rounds)
+                    else:  # each round answers the same value
+                        self._use_place(place, chain, step)
             else:
                 self._use([*step.args, *step.kwargs.values()], chain, step)
             if isinstance(step, Visit | Gather):
