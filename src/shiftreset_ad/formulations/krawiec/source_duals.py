@@ -103,15 +103,15 @@ def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term
 
 
 def forward(e: Term, t: Type | None = None) -> Term:
-    """F{e} : S * dS -> dT, for the closed term e : S -> T (Fig. 4 and 16); `t` is its type, if e leaves it open.
+    """F{e} : S * dS -> dT, for the closed term e : S -> T (Fig. 4 and 16).
 
-    Raises TypeError if the types S and T are not first-order.
+    `t` is its type, if `infer` does not find it. Raises TypeError if the types S and T are not first-order.
 
     >>> from shiftreset_ad.formulations.language import parse
     >>> call(run(forward(parse("fun x -> (2.0 * x, sin x)"))), (0.0, 10.0), lambda answer: answer)
     (np.float64(20.0), np.float64(10.0))
     """
-    source, target = infer(e, expected=t).parts
+    source, target = (t or infer(e)).parts
     return Lam("p", delta(target)(transform(e)(zip_(source)(Var("p")))))
 
 

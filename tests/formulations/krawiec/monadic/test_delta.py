@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from shiftreset_ad.formulations.krawiec.monadic import delta as fig_11
 from shiftreset_ad.formulations.krawiec.monadic.delta import (
@@ -21,11 +20,8 @@ from shiftreset_ad.formulations.krawiec.monadic.delta import (
 from shiftreset_ad.formulations.krawiec.monadic.monad import CONSTANTS, bindings_of, run_delta
 from shiftreset_ad.formulations.language import parse, run
 from shiftreset_ad.formulations.language.discrete import Integer
+from tests.formulations.krawiec.monadic.random_deltas import deltas, size, x
 from tests.formulations.language.term_strategies import SETTINGS
-
-
-def x(i):
-    return Var(Integer(i))
 
 
 def test_the_five_functions_on_maps():
@@ -78,34 +74,6 @@ def test_laws_of_the_monad(left, right):
     }
     answers = [bindings_of(run(parse(text), environment), Integer(1)) for text in (left, right)]
     assert answers[0] == answers[1]
-
-
-NAMES = [Integer(i) for i in range(1, 4)]
-
-
-@st.composite
-def deltas(draw, names=3, size=8):
-    """A Delta term whose free names are the first `names`."""
-    kind = draw(st.sampled_from(("var", "zero", "scale", "add", "let") if size > 0 else ("var", "zero")))
-    if kind == "scale":
-        return Scale(draw(st.integers(-3, 3)) / 2, draw(deltas(names, size - 1)))
-    if kind == "add":
-        return Add(draw(deltas(names, size // 2)), draw(deltas(names, size // 2)))
-    if kind == "let":
-        bound = draw(deltas(names, size // 2))
-        return Let(Integer(names + 1), bound, draw(deltas(names + 1, size // 2)))
-    return Zero() if kind == "zero" else x(draw(st.integers(1, names)))
-
-
-def size(u):
-    match u:
-        case Scale(_, scaled):
-            return 1 + size(scaled)
-        case Add(left, right):
-            return 1 + size(left) + size(right)
-        case Let(_, bound, body):
-            return 1 + size(bound) + size(body)
-    return 1
 
 
 @SETTINGS

@@ -42,11 +42,11 @@ from shiftreset_ad.formulations.language.types import REAL, Type
 
 
 def reverse(e: Term, t: Type | None = None) -> Term:
-    """R{e} : S * dT -> dS, for the closed term e : S -> T; `t` is its type, if the term leaves it open.
+    """R{e} : S * dT -> dS, for the closed term e : S -> T; `t` is its type, if `infer` does not find it.
 
-    Raises TypeError if the types S and T are not first-order.
+    A term may leave its type open, or call itself. Raises TypeError if the types S and T are not first-order.
     """
-    source, target = infer(e, expected=t).parts
+    source, target = (t or infer(e)).parts
     s, dt = Var("s"), Var("dt")
     scalar = Lam("p", let_pair("s", "dt", Var("p"), dot(target)(Pair(e(s), dt))))
     start = Pair(s, Const(Integer(0)))
