@@ -283,7 +283,7 @@ def norm(v: Vector) -> Any:
 
 
 def rotate(v: Vector, q: Quaternion) -> Vector:
-    """Fig. 12: u = 2 (q_vec . v) q_vec, plus (w^2 - |q_vec|^2) v, plus 2 w (q_vec x v)."""
+    """The program of Fig. 12: u = 2 (q_vec . v) q_vec, plus (w^2 - |q_vec|^2) v, plus 2 w (q_vec x v)."""
     u, s = q_to_vector(q), q.w
     return plus(plus(scale(2.0 * dot(u, v), u), scale(s * s - dot(u, u), v)), scale(2.0 * s, cross(u, v)))
 
@@ -308,6 +308,7 @@ def rotation_gradient(v: Any, q: Any, c: Any) -> tuple[Any, Any]:
     return c @ by_v, c @ by_q
 
 
+# Inputs of our own: the figure's are in tests/formulations/krawiec/monadic/test_fig_12.py.
 V, Q = (1.1, -2.3, 0.7), (0.9, 0.2, -0.6, 0.4)
 
 
@@ -345,7 +346,7 @@ def test_krawiec_2022_fig_12_a_unit_quaternion_keeps_the_length() -> None:
     np.testing.assert_allclose(by_q, 2 * found * np.array(unit), rtol=0, atol=1e-12)
 
 
-def test_krawiec_2022_section_2_sharing() -> None:
+def test_krawiec_2022_section_5_3_sharing() -> None:
     """An answer used twice is one node: y = sin x, y * y has the derivative 2 sin x cos x."""
 
     def f(x: Any) -> Any:

@@ -1,7 +1,8 @@
-"""docs/papers.md names code and tests that exist, and every room."""
+"""docs/papers.md has a row for every item of the papers, and names code and tests that exist, and every room."""
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,38 @@ ROOT = Path(__file__).parents[2]
 PAPERS = (ROOT / "docs" / "papers.md").read_text()
 ROWS = [line.split(" | ") for line in PAPERS.splitlines() if line.startswith("| ") and not line.startswith("| item")]
 REFERENCE = re.compile(r"`((?:[\w.]+/)*[\w.]+(?:\.py|\.ipynb|/))(?:::(\w+))?`")
+
+
+# The sections, figures and statements of each paper, by its first author.
+ITEMS = tomllib.loads((Path(__file__).parent / "paper_items.toml").read_text())
+# What else the first cell of a row may name.
+OTHER = {"supplement", "slides", "distribution", "ours", "wavy underline"}
+TABLES = {
+    next(author for author in ITEMS if part.lstrip().startswith(author)): part
+    for part in PAPERS.split("\n## ")[1:]
+    if part.startswith(tuple(ITEMS))
+}
+
+
+def items(cell):
+    """The items that the first cell of a row names: `4.2 to 4.4; Fig. 14` names four."""
+    found = set()
+    for part in re.split(r"[,;]\s*", cell):
+        first, _, last = part.partition(" to ")
+        if not last:
+            found.add(part)
+            continue
+        stem, number = re.fullmatch(r"(.*?)(\d+)", first).groups()
+        found |= {f"{stem}{i}" for i in range(int(number), int(last.removeprefix(stem)) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("author", ITEMS)
+def test_the_table_has_the_items_of_the_paper(author):
+    rows = [line for line in TABLES[author].splitlines() if line.startswith("| ") and not line.startswith("| item")]
+    named = set().union(*(items(row.split(" | ")[0].strip("| ")) for row in rows))
+    assert set(ITEMS[author]) - named == set()
+    assert named - set(ITEMS[author]) - OTHER == set()
 
 
 def references(cell):
@@ -31,6 +64,9 @@ def file_of(path, *folders):
 def test_each_row_points_to_code_and_to_a_test(row):
     assert len(row) == 4
     code, tests = references(row[2]), references(row[3])
+    if row[2] == "not built":
+        assert not tests, row
+        return
     assert code or "every room" in row[2] or "in the paper" in row[2], row
     assert tests, row
     for path, name in code:

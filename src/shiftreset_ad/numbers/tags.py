@@ -8,8 +8,8 @@ a constant to it. Without tags, this program would answer 2: the inner derivativ
 >>> grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0)
 1.0
 
-Wang et al., ICFP 2019, section 2.4; Siskind and Pearlmutter, Perturbation Confusion and Referential Transparency, IFL
-2005.
+Wang et al., ICFP 2019, sections 2.4 and 2.5; Siskind and Pearlmutter, Perturbation Confusion and Referential
+Transparency, IFL 2005.
 """
 
 from __future__ import annotations

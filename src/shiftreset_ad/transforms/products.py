@@ -71,7 +71,7 @@ def vjp(f: Callable[..., Any], *primals: *Xs, has_aux: bool = False) -> Any:
     `f` runs once. You may call `pullback` any number of times; each call costs one backward pass. The cotangent `y_bar`
     has the structure and shapes of the value. None stands for zero, and for a part that has no derivative. With
     `has_aux`, `f` returns `(value, aux)`, and `aux` comes third. Raises TypeError if the structure or the kind of
-    number differs, ValueError if a shape differs. Krawiec et al. 2022, section 4; Pearlmutter and Siskind 2008,
+    number differs, ValueError if a shape differs. Krawiec et al. 2022, sections 5 and 9; Pearlmutter and Siskind 2008,
     section 4.
 
     >>> y, pullback = vjp(lambda x, y: x * y, 3.0, 2.0)

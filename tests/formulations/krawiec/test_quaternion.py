@@ -1,4 +1,4 @@
-"""The example of Fig. 12: a vector rotated by a quaternion, whose Delta has 40 bindings.
+"""The program of Fig. 12, a vector rotated by a quaternion, in other rooms and at other inputs: 40 bindings.
 
 The program is 2 (u . v) u + (s s - u . u) v + 2 s (u x v), for the quaternion (u, s). It has 38 operations:
 
@@ -7,8 +7,9 @@ The program is 2 (u . v) u + (s s - u . u) v + 2 s (u x v), for the quaternion (
     2 s (u x v)       9 for the cross product, 1 for the factor, 3 for the multiple
     sums              6
 
-A subtraction is one operation, with the slopes 1 and -1. The paper prints 40 bindings. The translation of terms has
-that many, as a literal is a number like any other there, with a name of its own, and there are two, the factors 2.
+A subtraction is one operation, with the slopes 1 and -1. The paper prints 40 bindings, as a literal has a name in its
+run, and there are two, the factors 2. The translation of terms has that many, too. `monadic/test_fig_12.py` compares
+the printed lines, one by one.
 """
 
 import numpy as np

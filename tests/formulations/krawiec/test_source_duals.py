@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
-from shiftreset_ad.formulations.krawiec.source_duals import grad, jvp, transform
-from shiftreset_ad.formulations.language import Var, call, evaluate, free_variables, parse, run
+from shiftreset_ad.formulations.krawiec.source_duals import grad, jvp, of_type, transform
+from shiftreset_ad.formulations.language import Const, Var, call, evaluate, free_variables, parse, run
+from shiftreset_ad.formulations.language.checker import infer
+from shiftreset_ad.formulations.language.types import REAL, function
 from shiftreset_ad.formulations.language.values import Left, Right
+from tests.formulations.language.term_strategies import SETTINGS
+from tests.formulations.random_terms import programs
 
 
 @pytest.mark.parametrize(
@@ -73,3 +78,12 @@ def test_errors():
         jvp(lambda x: x)
     with pytest.raises(NameError, match="y"):
         grad(Var("y"))(1.0)
+
+
+@SETTINGS
+@given(programs(size=12))
+def test_fig_3_the_invariant(case):
+    """If e : A, then D{e} : D{A}."""
+    program, x = case
+    expected = of_type(function(infer(Const(x)), REAL))
+    assert infer(transform(program), expected=expected, recursive=True) == expected

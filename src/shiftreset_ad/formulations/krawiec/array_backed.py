@@ -2,7 +2,7 @@
 
 The way back of the room `sharing` looks up its sensitivities in a map. If the map is immutable, a look-up costs the
 logarithm of its size. Names are consecutive numbers, and after the forward pass it is known how many there are. So an
-array of this size can take the place of the map. It is changed in place; in the paper, inside the ST monad.
+array of this size can take the place of the map. It is changed in place: `eval` uses its map once.
 
     data Delta = Zero | Scale r Delta | Add Delta Delta | Var DeltaId
     terms[id] is the term that id is bound to; the first n ids are the inputs       1.

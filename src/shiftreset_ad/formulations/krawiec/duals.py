@@ -1,4 +1,4 @@
-"""Forward mode by dual numbers (Krawiec et al. 2022, section 3, Fig. 3 and 4).
+"""Forward mode by dual numbers (Krawiec et al. 2022, section 4, Fig. 3 and 4).
 
 The paper translates a program on reals into a program on dual numbers, and leaves every other construct as it is:
 

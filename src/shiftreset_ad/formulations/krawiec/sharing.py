@@ -1,4 +1,4 @@
-"""Reverse mode, number 3: Delta terms with sharing, in linear time (Krawiec et al. 2022, section 5, Fig. 9 to 11).
+"""Reverse mode, number 3: Delta terms with sharing, in linear time (Krawiec et al. 2022, section 5.3, Fig. 9 to 11).
 
 A Delta term (room `delta`) has a result in it as often as the program uses the result. Here each result gets a name,
 and terms have names in them. The bindings of names are a state that passes through the program. The paper translates
@@ -18,6 +18,7 @@ name come later in the program, so they have been visited before, and the sensit
     evalDelta y_bar (Var id) = add y_bar to the sensitivity of id            2. the other terms as in `delta`
     runDelta: for each binding, last first: take its sensitivity out of the map, and evalDelta it in its term    3.
 
+The paper's term has `Let` around it for each binding, and its inputs are `Var`, without `OneHot` (room `monadic`).
 One operation makes one binding, with a term of constant size. So time and memory are linear in the number of operations
 that the program carries out, apart from the cost of the map (Theorem 5; `array_backed` has no map).
 

@@ -43,6 +43,7 @@ from shiftreset_ad.formulations.language.checker import infer
 from shiftreset_ad.formulations.language.discrete import DISCRETE
 from shiftreset_ad.formulations.language.polytypic import delta, zip_
 from shiftreset_ad.formulations.language.recursion import for_each
+from shiftreset_ad.formulations.language.several import Several, nested
 from shiftreset_ad.formulations.language.sources import is_real, literal
 from shiftreset_ad.formulations.language.types import REAL, Type, product
 from shiftreset_ad.formulations.language.values import Left, Right
@@ -91,15 +92,23 @@ def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term
     tangents = [names.fresh("x_dot") for _ in operands]
     y = names.fresh("y")
     xs = [e if isinstance(e, Const) else Var(x) for e, x in zip(operation.operands, primals, strict=True)]
-    slopes = partial_terms(function, Var(y), *xs)
-    parts = [slope * Var(x_dot) for x, slope, x_dot in zip(xs, slopes, tangents, strict=True) if isinstance(x, Var)]
-    tangent = reduce(np.add, parts) if parts else Const(0.0)
-    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), Pair(Var(y), tangent))
+    if isinstance(function, Several):  # Fig. 14
+        rows, answers = function.partials_at(*map(Var, primals)), function.parts(Var(y))
+    else:
+        rows, answers = [list(partial_terms(function, Var(y), *xs))], [Var(y)]
+    duals = [Pair(answer, _tangent(xs, slopes, tangents)) for answer, slopes in zip(answers, rows, strict=True)]
+    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), nested(duals))
     for pair, x, x_dot in reversed(list(zip(pairs, primals, tangents, strict=True))):
         body = Let(x, Fst(Var(pair)), Let(x_dot, Snd(Var(pair)), body))
     for pair, operand in reversed(list(zip(pairs, operands, strict=True))):
         body = Let(pair, operand, body)
     return body
+
+
+def _tangent(xs: list[Const | Var], slopes: list[Term], tangents: list[str]) -> Term:
+    """The sum of slopes times tangents, for the operands that are no constants."""
+    parts = [slope * Var(x_dot) for x, slope, x_dot in zip(xs, slopes, tangents, strict=True) if isinstance(x, Var)]
+    return reduce(np.add, parts) if parts else Const(0.0)
 
 
 def forward(e: Term, t: Type | None = None) -> Term:

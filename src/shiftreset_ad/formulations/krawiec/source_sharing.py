@@ -1,4 +1,4 @@
-"""Reverse mode, number 3, as a monadic translation of terms (Krawiec et al. 2022, section 5, Fig. 9 to 11).
+"""Reverse mode, number 3, as a monadic translation of terms (Krawiec et al. 2022, section 5.3, Fig. 9 to 11).
 
 The room `sharing` names each result in a state that the numbers share. Here the target is pure: a program becomes a
 computation in a state monad, whose state is the next DeltaId and the bindings.
@@ -18,7 +18,9 @@ and so on: all parts of a construct are computed from left to right, and then th
 
 Delta terms are values of the core language, and the monad is a few functions of the language, so the result is an
 ordinary closed term. It runs from the empty state. Then each binding that it has left is visited once, last to first,
-as in Fig. 11 (4). Programs with shift and reset are refused: their control would have to be in the monad.
+with the effect of Fig. 11 (4), where the bindings are `Let` terms. A literal has a name, as in the run of Fig. 12; in
+Fig. 9 its Delta term is Zero (room `monadic`). Programs with shift and reset are refused: their control would have to
+be in the monad.
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ The construction of the room `sharing` is for functions of several reals with on
     the way back begins with a sensitivity for each real in the result of type T                            2.
     the sensitivities of the first names, one for each real in S, are put together as the gradient          3.
 
-So the reverse derivative at x is a map of structures, T -> S, the transpose of the Jacobian. In the paper a type class
-says how to take structures apart. Here optree does it, for tuples, lists, dicts, dataclasses, and the core language's
-sums. The bindings stay as they are, so the map can be applied many times: once for each row of the Jacobian.
+So the reverse derivative at x is a map of structures, T -> S, the transpose of the Jacobian. In the paper
+polytypic functions, defined by type, take structures apart (room `monadic`). Here optree does it, for tuples, lists,
+dicts, dataclasses, and the core language's sums. The bindings stay as they are, so the map can be applied many times:
+once for each row of the Jacobian.
 
 Derivatives nest here; the programs of the paper do not differentiate, so they do not need that. An operation belongs to
 the newest state among its operands. Numbers of other states are constants to it.

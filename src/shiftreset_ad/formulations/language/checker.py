@@ -12,6 +12,7 @@ from typing import Any
 
 from shiftreset_ad.formulations.language.discrete import DISCRETE, Integer
 from shiftreset_ad.formulations.language.recursion import Recursion, answer_of, for_each
+from shiftreset_ad.formulations.language.several import Several
 from shiftreset_ad.formulations.language.sources import WRONG_SIDE, is_real, literal
 from shiftreset_ad.formulations.language.terms import (
     App,
@@ -160,6 +161,8 @@ class Checker:
 
 def signature(operation: Any, operands: int) -> tuple[Type, ...]:
     """The types of the operands of a primitive, and of its answer."""
+    if isinstance(operation, Several):
+        return operation.signature
     if operation in DISCRETE:
         return DISCRETE[operation]
     return (REAL,) * operands + (BOOLEAN if operation in COMPARISONS else REAL,)

@@ -1,4 +1,7 @@
-"""The derived constructs of Wang et al. 2019, Fig. 3: conditionals, sequences, recursion, loops, trees; and lists."""
+"""The derived constructs of Wang et al. 2019, Fig. 3: conditionals, sequences, recursion, loops, trees.
+
+Lists, and numbers in unary, are of the examples in the supplement.
+"""
 
 from __future__ import annotations
 

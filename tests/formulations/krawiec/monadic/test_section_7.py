@@ -37,7 +37,7 @@ VECTORS = {Integer(i): np.array([np.sin(i), i / 2, 1.0 - i]) for i in (1, 2, 3)}
 @SETTINGS
 @given(deltas(size=20))
 def test_lemma_10_eval_computes_the_meaning(u):
-    """s * [[u]] is a sum over the free names of u: what `eval s u m` adds to the entry, times the vector of the name."""
+    """s * [[u]] is a sum over the free names of u: what `eval s u m` adds to an entry, times its vector."""
     s, m = 1.7, {Integer(i): 10.0 * i for i in (1, 2, 3)}
     after = evaluated(s, u, dict(m))
     total = sum(

@@ -51,6 +51,7 @@ from shiftreset_ad.formulations.language import (
 )
 from shiftreset_ad.formulations.language.discrete import DISCRETE
 from shiftreset_ad.formulations.language.recursion import for_each
+from shiftreset_ad.formulations.language.several import Several, nested
 from shiftreset_ad.formulations.language.sources import WRONG_SIDE, is_real, literal
 from shiftreset_ad.formulations.language.types import REAL, Type, function, product
 from shiftreset_ad.formulations.overloading import COMPARISONS
@@ -110,7 +111,7 @@ class _Translation:
             case Primitive(np.power, (base, Const() as exponent)):
                 return self._applied(self.primitive(np.power, 1, exponent), (yield self.of(base)))
             case Primitive(operation, operands):
-                operand = yield self.of(reduce(lambda rest, e: Pair(e, rest), reversed(operands)))
+                operand = yield self.of(nested(operands))
                 return self._applied(self.primitive(operation, len(operands)), operand)
             case Shift() | Reset():
                 raise TypeError("translate: a program with shift or reset has no translation into this monad")
@@ -145,11 +146,7 @@ class _Translation:
             return self._function(arity, lambda *xs: _apply("pure", Primitive(operation, tuple(map(Fst, xs)))))
         xs, us = ([Var(self._names.fresh(stem)) for _ in range(arity)] for stem in "xu")
         y = Var(self._names.fresh("y"))
-        scaled = map(scale, partial_terms(operation, y, *xs, *literals), us)  # no slope of a literal
-        delta = reduce(lambda a, b: _apply("Add", a, b), scaled)
-        body = Let(
-            y.name, Primitive(operation, (*xs, *literals)), self.named(delta, lambda u: _apply("pure", Pair(y, u)))
-        )
+        body = Let(y.name, Primitive(operation, (*xs, *literals)), self._results(operation, y, [*xs, *literals], us))
 
         def taken_apart(*duals: Term) -> Term:
             inside: Term = body
@@ -160,9 +157,21 @@ class _Translation:
 
         return self._function(arity, taken_apart)
 
-    def named(self, delta: Term, then: Callable[[Term], Term]) -> Term:
-        """do { u <- deltaLet delta; then (Var u) }"""
-        return self._do([_apply("deltaLet", delta)], lambda u: then(_apply("Var", u)))
+    def _results(self, operation: Callable[..., Any], y: Var, xs: list[Any], us: list[Var]) -> Term:
+        """do { u <- deltaLet ...; pure (y, Var u) }, with such a name for each of several results."""
+        if isinstance(operation, Several):
+            rows, answers = operation.partials_at(*xs), operation.parts(y)
+        else:
+            rows, answers = [list(partial_terms(operation, y, *xs))], [y]
+        # A literal has no u: it has no part in a Delta term.
+        deltas = [reduce(lambda a, b: _apply("Add", a, b), map(scale, row, us)) for row in rows]
+        named = [_apply("deltaLet", delta) for delta in deltas]
+        return self._do(
+            named,
+            lambda *names: _apply(
+                "pure", nested([Pair(a, _apply("Var", u)) for a, u in zip(answers, names, strict=True)])
+            ),
+        )
 
     def _function(self, arity: int, body: Callable[..., Term]) -> Term:
         """pure (fun (x, (y, ...)) -> body)"""
