@@ -6,6 +6,7 @@
 4. `wrapper`: the reverse derivative from any first-order S to any first-order T, as a term (Fig. 16).
 5. `meaning`: the vectors that Delta terms stand for (section 7).
 6. `notation`: Delta terms as Fig. 12 prints them.
+7. `fused`: a straight-line function that leaves one binding (Fig. 15).
 
 The rooms `sharing` and `source_sharing` have the same construction in other clothes: by overloading, and with Delta
 terms as values of the core language. The order of derivatives is one, as the target has constants that the source has
