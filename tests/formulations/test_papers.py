@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from shiftreset_ad.formulations import ROOMS
+from tests.formulations.fig_17 import PAPER, properties, table
 
 ROOT = Path(__file__).parents[2]
 PAPERS = (ROOT / "docs" / "papers.md").read_text()
-ROWS = [line.split(" | ") for line in PAPERS.splitlines() if line.startswith("| ") and not line.startswith("| item")]
+FIG_17 = "\n### Fig. 17"
+ROWS = [
+    line.split(" | ")
+    for line in PAPERS.split(FIG_17)[0].splitlines()
+    if line.startswith("| ") and not line.startswith("| item")
+]
 REFERENCE = re.compile(r"`((?:[\w.]+/)*[\w.]+(?:\.py|\.ipynb|/))(?:::(\w+))?`")
 
 
@@ -21,7 +27,7 @@ ITEMS = tomllib.loads((Path(__file__).parent / "paper_items.toml").read_text())
 OTHER = {"supplement", "slides", "distribution", "ours", "wavy underline"}
 TABLES = {
     next(author for author in ITEMS if part.lstrip().startswith(author)): part
-    for part in PAPERS.split("\n## ")[1:]
+    for part in PAPERS.split(FIG_17)[0].split("\n## ")[1:]
     if part.startswith(tuple(ITEMS))
 }
 
@@ -89,3 +95,14 @@ def test_the_remarks_name_tests_that_exist():
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.path)
 def test_each_room_is_named(room):
     assert f"formulations/{room.path.replace('.', '/')}" in PAPERS
+
+
+def test_fig_17():
+    """The document has the generated table, and rooms have the properties that Fig. 17 names for their papers."""
+    assert table() in PAPERS
+    by_path = {room.path: properties(room)[:3] for room in ROOMS}
+    assert by_path["pearlmutter_siskind"] == tuple(PAPER["Pearlmutter and Siskind 2008"].split()[:3])
+    assert by_path["wang.prompts"] == tuple(PAPER["Wang et al. 2019"].split()[:3])
+    assert by_path["krawiec.monadic"] == tuple(PAPER["Krawiec et al. 2022"].split()[:3])
+    assert by_path["krawiec.duals"] == ("no", "yes", "no")
+    assert by_path["krawiec.dense"] == by_path["krawiec.delta"] == ("yes", "yes", "no")
