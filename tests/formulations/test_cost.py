@@ -29,6 +29,7 @@ FACTORS = {
     "wang.tape": 5.0,
     "wang.defunctionalised_tape": 5.0,
     "wang.store_passing": 5.0,
+    "wang.updates": 5.0,
     "wang.cps_inside_shift_reset": 6.0,  # partial derivatives are programs in CPS: y_bar * 1.0 is an operation more
     "wang.forward_over_reverse": 5.0,
     "wang.source_shift_reset": 5.0,

@@ -82,6 +82,16 @@ ROOMS = (
         order=1,
     ),
     Room(
+        "maps of updates",
+        "wang.updates",
+        WANG,
+        "3.6",
+        "no mutation: a continuation returns a map of updates to the adjoints",
+        "programs must be written in continuation-passing style; nests on Python's stack; copies a map per operation",
+        style="cps",
+        order=1,
+    ),
+    Room(
         "CPS inside shift/reset",
         "wang.cps_inside_shift_reset",
         WANG,

@@ -12,6 +12,7 @@ By operator overloading:
     tape                    3.5, Fig. 12     the way back as one function that grows
     defunctionalised_tape   3.5              the same as data, with an interpreter
     store_passing           3.6              no mutation: the adjoints are in an immutable store
+    updates                 3.6              the same, with continuations that return a map of updates
     shift2                  3.7, Fig. 13     second derivatives: two levels of capture by one kind of shift
     cps_inside_shift_reset  supplement       the same the other way round: explicit CPS and shift/reset
     forward_over_reverse    3.7              tangents of adjoints: a Hessian times a vector

@@ -13,7 +13,7 @@ stores:
     grad f x  =  let (z, store) = new x empty in  (f z (fun r -> fun s -> s + (r: 1))) store at z
 
 In the paper a continuation returns an immutable map from the ids of numbers to their updates, and each operation merges
-its own updates into the map. Here the store holds the adjoints themselves, and is handed on.
+its own updates into the map (room `updates`). Here the store holds the adjoints themselves, and is handed on.
 
 There is no assignment: an operation finds the adjoint of its answer in the store that comes back. A store is a
 persistent map, a binary tree of tuples: an update makes a new path to one address, and shares the rest. So an operation
