@@ -24,6 +24,7 @@ By transformation of terms of the core language:
     straight_line           3, Fig. 6        reverse mode of straight-line programs, in three forms
     source_shift_reset      Fig. 9           reverse mode, with shift and reset in the target language
     source_meta             Fig. 10          the same, with shift and reset in the translator
+    letrec                  4.3              the same with rules for letrec, and for loops
     source_cps              Fig. 11          the same, with the translator in continuation-passing style
 
 By generation of code:
