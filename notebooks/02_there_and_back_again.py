@@ -19,7 +19,7 @@
 # This notebook builds reverse-mode differentiation from nothing, in the order of sections 2 and 3 of Wang, Zheng,
 # Decker, Wu, Essertel and Rompf, *Demystifying Differentiable Programming: Shift/Reset the Penultimate
 # Backpropagator* (ICFP 2019). Below, "the paper" is that one. Each step is a few lines of Python that you can change
-# and run again. At the end we arrive at what `shiftreset_ad` does.
+# and run again. At the end we arrive at what `shiftreset_ad` does, and at a table of what the paper has besides.
 #
 # One program goes with us all the way, as in the paper: $f(x) = 2x + x^3$. Its derivative is $2 + 3x^2$, which is 29
 # at $x = 3$.
@@ -42,7 +42,7 @@ def f(x):
 
 
 # %% [markdown]
-# ## 1. There: forward mode (section 2)
+# ## 1. There: forward mode (section 2.3, Fig. 5)
 #
 # Give every number a second one, its *tangent*: how fast it changes when the input changes. The input itself has the
 # tangent 1. A constant has the tangent 0. Each operation computes its answer and, by the rules of calculus, the
@@ -85,7 +85,7 @@ assert derivative(f)(3.0) == 29.0
 # output. It has one drawback. With a thousand inputs, the program has to be run a thousand times, as each run follows
 # one input.
 #
-# ## 2. Two derivatives at once, and a confusion (section 2.4)
+# ## 2. Two derivatives at once, and a confusion (sections 2.4 and 2.5)
 #
 # `derivative` is a Python function, so it can be nested. Here is a small program with a derivative inside a
 # derivative:
@@ -181,7 +181,7 @@ assert tagged_derivative(tagged_derivative(f))(3.0) == 6 * 3.0
 # have been gone through backwards. An operation needs its own *future*. In programming, the future of an operation,
 # "the rest of the program", is called its *continuation*.
 #
-# ## 4. The rest of the program, by hand
+# ## 4. The rest of the program, by hand (section 3.1, Fig. 7)
 #
 # Let every operation take its continuation as one more argument, `k`. It computes its answer and calls `k` with it:
 # that is the rest of the program. When `k` comes back, the future has happened, and the adjoint of the answer is
@@ -274,7 +274,7 @@ else:
     raise AssertionError("this was to fail")
 
 # %% [markdown]
-# ## 5. Shift and reset
+# ## 5. Shift and reset (section 3.2)
 #
 # What we want is to write `a * b` as usual, and to *get hold of* the rest of the program, instead of passing it on.
 # There is a pair of operators for just that (Danvy and Filinski, *Abstracting Control*, 1990):
@@ -318,7 +318,7 @@ reset(lambda: 10 * shift(handler))
 assert reset(lambda: 10 * shift(handler)) == 41
 
 # %% [markdown]
-# ## 6. Reverse mode in ten lines (section 3, Fig. 8)
+# ## 6. Reverse mode in ten lines (section 3.2, Fig. 8)
 #
 # Now the operators can be written as in section 4, and the program as usual. On the right is the multiplication of
 # the paper, which is in Scala.
@@ -428,7 +428,7 @@ assert gradient(f)(3.0) == 29.0
 assert gradient(lambda x: power(x, 100_000))(1.0) == 100_000.0
 
 # %% [markdown]
-# ## 7. The picture
+# ## 7. The picture (section 3, Fig. 6)
 #
 # To see it happen, let each operation write down when it is captured, when it is resumed, and what it does. It is the
 # same code with a log in it. The log counts the operations that wait: each capture adds one, and each resume takes
@@ -758,6 +758,55 @@ plt.show()
 assert depths[inner][-1] == depths[outer][-1] == 0  # everyone is home
 assert all(np.diff(depths[outer][: inner_done + 1]) >= 0)  # the outer program only goes there ...
 assert all(np.diff(depths[outer][inner_done:]) <= 0)  # ... until the inner one is back
+
+# %% [markdown]
+# ## 10. Every section, and its code
+#
+# This notebook goes the short way. The paper has more on its way, and each step is a *room* of its own in
+# `shiftreset_ad.formulations`: code to be read beside the figure.
+#
+# | section | what it is | room, in `formulations/wang/` |
+# |---|---|---|
+# | 2.1, Fig. 1 and 2 | symbolic differentiation, and how names keep it small | `symbolic` |
+# | 2.2, Fig. 4 | forward mode as a map from terms to terms | `source_forward` |
+# | 2.3 to 2.5, Fig. 5 | forward mode, confusion, tags: sections 1 and 2 above | `forward` |
+# | 3, Fig. 6 | straight-line programs, there and back: sections 3 and 7 above | `straight_line` |
+# | 3.1, Fig. 7 | explicit continuations: section 4 above | `explicit_cps` |
+# | 3.2, Fig. 8 | shift and reset: sections 5 and 6 above | `shift_reset` |
+# | 3.3, Fig. 9 | reverse mode as a map from terms to terms, with shift and reset in the result | `source_shift_reset` |
+# | 3.3, Fig. 10 and 11 | the same without shift and reset in the result | `source_meta`, `source_cps` |
+# | 3.5, Fig. 12 | the way back as one function, and as data: the tape | `tape`, `defunctionalised_tape` |
+# | 3.6 | no mutation: continuations return a map of updates | `updates` |
+# | 3.7, Fig. 13 | second derivatives: section 9 above | `shift2`, `prompts`, `forward_over_reverse` |
+# | 4, Fig. 14 | the same while code is generated | `staged`, `letrec` |
+#
+# They all take programs of the paper's core language, and they all agree:
+
+# %%
+from shiftreset_ad.formulations import ROOMS
+from shiftreset_ad.formulations.language import parse
+
+polynomial = parse("fun x -> 2.0 * x + x * x * x")
+for room in ROOMS:
+    if room.paper.startswith("Wang"):
+        print(f"{room.section:20}{room.path.removeprefix('wang.'):24}{float(room.grad(polynomial)(3.0))}")
+
+# %% [markdown]
+# Here is Fig. 9, of the smallest program. The gradient is a program, with `shift` and `reset` in it:
+
+# %%
+from shiftreset_ad.formulations.wang import source_shift_reset
+
+print(source_shift_reset.transform(parse("fun x -> x * x")))
+
+# %% [markdown]
+# An exercise: write the program `fun x -> if x > 0.0 then x * x else -1.0 * x * x`, and differentiate it by a room of
+# your choice, on both sides of zero. What does Fig. 9 make of the conditional? The answer:
+
+# %%
+conditional = parse("fun x -> if x > 0.0 then x * x else -1.0 * x * x")
+assert [source_shift_reset.grad(conditional)(x) for x in (3.0, -3.0)] == [6.0, 6.0]
+print(source_shift_reset.transform(conditional))  # the branches are translated, and the comparison looks at the value
 
 # %% [markdown]
 # ## Where to go from here
