@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad import StagingWarning, staged
+from shiftreset_ad.staging.native.compiled import NONE
 from tests.staging.programs.routes import ROUTES
 
-CALLS = (0, 0, 1, 1, 2, 0, 3, None, 0, 4, 1, 5, 5, 6, 7, 7)  # the points in turns; None is for a change of the world
+CALLS = (0, 0, 1, 1, 2, 0, None, 0, 3, 4, 4, 1, 5)  # the points in turns; None is for a change of the world
 MODULE = "random_program"
-POINTS = 8
+POINTS, OF_ANOTHER_KIND = 6, 4  # from the latter on, points have arguments of other types, shapes or layouts
 SECONDS = 30
 RELATIVE = 1e-8
 _numbers = count()
@@ -60,12 +61,19 @@ def points(seed: int) -> list[tuple[float, Any, int]]:
     """Points at which a program goes different ways."""
     rng = random.Random(seed)
     size = rng.randint(1, 4)
-    found = []
+    found: list[tuple[float, Any, int]] = []
     for i in range(POINTS):
         x = rng.choice((rng.gauss(0.0, 1.0), rng.uniform(-3.0, 3.0), rng.choice((0.0, 1.0, -1.0, 0.5, 4.0))))
         u = np.array([rng.choice((rng.gauss(0.0, 1.0), rng.choice((0.0, 0.5, 1.0)))) for _ in range(size)])
-        found.append((x, u, rng.randrange(5) if i else 2))
+        n = rng.randrange(5) if i else 2
+        others = [(np.float64(x), u, n), (x, np.append(u, 0.25), n), (x, u[::-1], n), (x, u, np.int64(n))]
+        found.append(rng.choice(others) if i >= OF_ANOTHER_KIND else (x, u, n))
     return found
+
+
+def copied(u: Any) -> Any:
+    """A copy that lies in memory as the array does."""
+    return u[::-1].copy()[::-1] if u.strides[0] < 0 else u.copy()
 
 
 def outcome(f: Callable[..., Any], point: Any) -> tuple[Any, list[str]]:
@@ -74,7 +82,7 @@ def outcome(f: Callable[..., Any], point: Any) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            answer = f(x, u.copy(), n)
+            answer = f(x, copied(u), n)
         except Exception as error:
             answer = type(error), str(error)
     return answer, [str(warning.message) for warning in caught if warning.category is StagingWarning]
@@ -96,32 +104,39 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def check(text: str, seed: int, route: str, counts: Counter[str], calls: Sequence[int | None] = CALLS) -> None:
-    """Raise Wrong if the staged form of a program differs from the program."""
+def check(
+    text: str, seed: int, routes: Sequence[str], counts: Counter[str], calls: Sequence[int | None] = CALLS
+) -> None:
+    """Raise Wrong if the staged form of a program differs from the program, by one of these routes.
+
+    The routes take turns on the same program, so that what is known of its code by one of them is used by others.
+    """
     with limited():
         program, plain = loaded(text), loaded(text)
-        make = ROUTES[route]
-        f, g = make(plain["f"]), staged(make(program["f"]))
-        at, refused = points(seed), False
+        forms = [(route, ROUTES[route](plain["f"]), staged(ROUTES[route](program["f"]))) for route in routes]
+        at, refused = points(seed), set[str]()
         for i, place in enumerate(calls):
             if place is None:
                 program["change"]()
                 plain["change"]()
                 continue
-            wanted, _ = outcome(f, at[place])
-            answer, reasons = outcome(g, at[place])
-            for reason in reasons:
-                counts[f"refused: {shortened(reason)}"] += 1
-                refused = True
-            kind = difference(answer, wanted, has_control(g.sources))
-            if kind is not None:
-                raise Wrong(route, kind, i, at[place], answer, wanted, "\n".join(g.sources))
-        counts["checks"] += 1
-        counts["refused"] += refused
-        counts["records"] += len(g.sources)
-        ways = [way for signature in g._signatures.values() for way in signature.ways]
-        for reason in {shortened(reason) for way in ways for reason in way.not_written}:
-            counts[f"asks: {reason}"] += 1
+            for route, f, g in forms:
+                wanted, _ = outcome(f, at[place])
+                answer, reasons = outcome(g, at[place])
+                for reason in reasons:
+                    counts[f"refused: {shortened(reason)}"] += 1
+                    refused.add(route)
+                kind = difference(answer, wanted, has_control(g.sources))
+                if kind is not None:
+                    raise Wrong(route, kind, i, at[place], answer, wanted, "\n".join(g.sources))
+        counts["checks"] += len(forms)
+        counts["refused"] += len(refused)
+        for _, _, g in forms:
+            counts["records"] += len(g.sources)
+            counts["records in native code"] += sum(not code.startswith(NONE) for code in g.llvm)
+            ways = [way for signature in g._signatures.values() for way in signature.ways]
+            for reason in {shortened(reason) for way in ways for reason in way.not_written}:
+                counts[f"asks: {reason}"] += 1
 
 
 def has_control(sources: list[str]) -> bool:

@@ -58,6 +58,10 @@ class Expressions:
     def constant(self) -> str:
         return self.rng.choice(("0.5", "1.0", "2.0", "-0.7", "0.3", "1.5", "-1.2", f"{self.rng.uniform(-2, 2):.2f}"))
 
+    def small_integer(self) -> str:
+        """A depth of calls."""
+        return self.rng.choice(("2", "3", *[f"min({name}, 3)" for name in self.names.integers[:1]]))
+
     def index(self) -> str:
         """An index of an array, which is a constant or an integer of the program."""
         return self.rng.choice(("0", "-1", *[f"{name} % len(u)" for name in self.names.integers]))
@@ -101,6 +105,9 @@ class Expressions:
             (0.3, lambda: f"sorted_out({one}, {other}, rest={self.scalar(0)})"),
             (0.2, lambda: f"sum(pieces([{one}, {other}], {self.scalar(0)}))"),
             (0.2, lambda: f"sorted([{one}, {other}])[0]"),
+            (0.3, lambda: f"{rng.choice(('up', 'down'))}({one}, {self.small_integer()})"),
+            (0.2, lambda: f"{{'p': {one}, 'q': {other}}}.get('{rng.choice('pqr')}', 0.5)"),
+            (0.2, lambda: f"sum({{k: e * {one} for k, e in enumerate(TABLE)}}.values())"),
             (0.2, lambda: f"sum(e if e > {one} else {other} for e in TABLE)"),
         ]
         if names.arrays:
@@ -116,6 +123,8 @@ class Expressions:
                 (0.5, lambda: f"sum(e * {one} for e in {self.array(0)})"),
                 (0.4, lambda: f"sum([e * e if e > {one} else -e for e in {self.array(0)}])"),
                 (0.3, lambda: f"sum([e for e in {self.array(0)} if e > {one}])"),
+                (0.3, lambda: f"{self.array(0)}[np.argmin({self.array(0)}) % len({self.array(0)})]"),
+                (0.3, lambda: f"np.sort({self.array(0)})[{rng.choice(('0', '-1'))}]"),
             ]
         if self.helpers:
             helper = rng.choice(self.helpers)
@@ -125,9 +134,7 @@ class Expressions:
             made += [
                 (
                     0.8,
-                    lambda: (
-                        f"{again}({one}, {rng.choice(['2', '3', *[f'{name} % 4' for name in names.integers[:1]]])})"
-                    ),
+                    lambda: f"{again}({one}, {self.small_integer()})",
                 )
             ]
         if names.objects:
@@ -173,13 +180,20 @@ class Expressions:
         if depth == 0 or rng.random() < 0.3:
             return rng.choice((*known, *known, "1", "2", "3", *(["len(u)"] if "u" in names.arrays else [])))
         one, other = self.integer(depth - 1), self.integer(depth - 1)
+        of_arrays = ()
+        if names.arrays:
+            of_arrays = (
+                f"int(np.sum({self.array(0)} > {self.scalar(0)}))",
+                f"int(np.argmax({self.array(0)}))",
+                f"sum(1 for e in {self.array(0)} if e < {self.scalar(0)})",
+            )
         return rng.choice(
             (
+                *of_arrays,
                 f"({one} + {other})",
                 f"({one} - {other})",
                 f"{one} * 2",
-                f"({one} % 3)",
-                f"({one} // 2)",
+                *((f"({one} % 3)", f"({one} // 2)") if names.arrays else ()),  # they have no native form
                 f"({one} if {self.test(0)} else {other})",
                 f"min({one}, {other})",
                 f"abs({one})",

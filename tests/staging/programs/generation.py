@@ -18,10 +18,10 @@ from tests.staging.programs.statements import Scope, Simple
 class Writer(Simple):
     """A program with statements that are nested in others."""
 
-    def __init__(self, rng: random.Random, statements: int = 5, depth: int = 3) -> None:
+    def __init__(self, rng: random.Random, statements: int = 5, depth: int = 3, has_arrays: bool = True) -> None:
         """`f` has at most so many statements beside those in others, which are nested to this depth."""
         super().__init__(rng)
-        self._statements, self._depth = statements, depth
+        self._statements, self._depth, self._has_arrays = statements, depth, has_arrays
 
     # The whole
 
@@ -37,7 +37,7 @@ class Writer(Simple):
         self._lines.append(AROUND.format(**constants))
         self._indent = 1
         with self._body("def f(x, u, n):"):
-            self.names = Names(["x"], ["u"], ["n"])
+            self.names = Names(["x"], ["u"] if self._has_arrays else [], ["n"])
             self.names.fixed.add("n")
             self._add(f"a = {self.scalar(1)}")
             self.names.scalars.append("a")
@@ -97,6 +97,8 @@ class Writer(Simple):
             (0.6, self._assign_twice),
             (0.7, self._share),
             (0.5, self._walrus),
+            (0.5, self._share_container),
+            (0.8, self._write_elsewhere),
         ]
         nested: list[tuple[float, Callable[[Scope], None]]] = [
             (6, self._if),
@@ -105,10 +107,12 @@ class Writer(Simple):
             (1, self._gathering),
             (0.6, self._try),
             (0.3, self._match),
+            (0.3, self._with),
             (0.5, self._for_pairs),
         ]
         if scope.functions < 2:
             nested += [(1.2, self._inner), (0.8, self._nonlocal), (0.6, self._lambda)]
+            nested += [(0.6, self._inner_recursive), (0.4, self._inner_generator)]
         if scope.loops:
             simple.append((2.5, self._jump))
         if scope.answers is not None and not scope.is_outermost:
@@ -144,7 +148,8 @@ class Writer(Simple):
 
     def _return(self, scope: Scope) -> None:
         if scope.answers == "whole":
-            self._add(f"return {self.scalar(2)}, {self.array(1)}, {self.integer(0)}")
+            other = self.array(1) if self._has_arrays else self.scalar(1)
+            self._add(f"return {self.scalar(2)}, {other}, {self.integer(0)}")
         else:
             self._add(f"return {self.scalar(2)}")
 
@@ -181,6 +186,7 @@ class Writer(Simple):
             self._indent -= 1
             with self.names.fixed_too(name), self._under():
                 self._loop_body(scope)
+            self._else(scope)
             return
         count, most = self.new("count"), rng.randint(1, 5)
         self._add(f"{count} = 0")
@@ -198,6 +204,7 @@ class Writer(Simple):
         self.names.integers.append(count)
         with self.names.fixed_too(count), self._under():
             self._loop_body(scope)
+        self._else(scope)
 
     @contextmanager
     def _under(self) -> Iterator[None]:
@@ -210,13 +217,19 @@ class Writer(Simple):
     def _loop_body(self, scope: Scope) -> None:
         self._block(self._deeper(scope, loops=scope.loops + 1))
 
+    def _else(self, scope: Scope) -> None:
+        """Some loops do something if no `break` ends them."""
+        if self.rng.random() < 0.12:
+            with self._body("else:"):
+                self._block(self._deeper(scope))
+
     def _for(self, scope: Scope) -> None:
         rng = self.rng
         kind = rng.random()
         names = self.names
         if kind < 0.5:
             i = self.new("i")
-            ends = rng.choice(("3", "0, 4, 2", f"{self.integer(0)} % 4", f"min({self.integer(0)}, 4)"))
+            ends = rng.choice(("3", "0, 4, 2", f"abs({self.integer(0)} - 1)", f"min({self.integer(0)}, 4)"))
             if "n" in names.integers and rng.random() < 0.5:
                 ends = rng.choice(("n", "1, n", "n, 0, -1", "n, 5"))
             head, bound, kinds = f"for {i} in range({ends}):", [i], "integers"
@@ -239,9 +252,7 @@ class Writer(Simple):
                 getattr(self.names, kinds or ("integers" if name.startswith("i") else "scalars")).append(name)
             with self.names.fixed_too(*bound):
                 self._loop_body(scope)
-        if rng.random() < 0.12:
-            with self._body("else:"):
-                self._block(self._deeper(scope))
+        self._else(scope)
 
     def _for_pairs(self, scope: Scope) -> None:
         """A loop over what is no list."""
@@ -281,6 +292,10 @@ class Writer(Simple):
             with self._body("finally:"):
                 self._block(self._deeper(scope, may_jump=False, answers=None))
 
+    def _with(self, scope: Scope) -> None:
+        with self._body("with np.errstate(all='ignore'):"):
+            self._block(self._deeper(scope))
+
     def _match(self, scope: Scope) -> None:
         inner = self._deeper(scope)
         self._add(f"match {self.integer(0)}:")
@@ -318,6 +333,32 @@ class Writer(Simple):
                 self._add(f"{variable} = {self.scalar(1)}")
             self._add(f"return {self.scalar(0)}")
         self._bind("scalars", "s", f"{name}({self.scalar(1)})")
+
+    def _inner_recursive(self, scope: Scope) -> None:
+        """A function that calls itself goes over the elements of an array, or down from a number."""
+        name = self.new("again")
+        array = self.rng.choice(self.names.arrays) if self.names.arrays else "TABLE"
+        with self._body(f"def {name}(i, p):"):
+            self.names.scalars.append("p")
+            self.names.integers.append("i")
+            self.names.fixed |= {*self.names.scalars, *self.names.integers} - {"p"}
+            self._add(f"if i >= len({array}) or {self.test(1)}:")
+            self._add(f"    return {self.scalar(1)}")
+            if self.rng.random() < 0.4:
+                self._statement(self._deeper(scope, depth=0, loops=0, answers="scalar", functions=9))
+            self._add(f"return {array}[i] * 0.3 + {name}(i + 1, {self.scalar(1)}) * 0.5")
+        self._bind("scalars", "s", f"{name}({self.rng.choice(('0', '0', '1', '-1'))}, {self.scalar(1)})")
+
+    def _inner_generator(self, scope: Scope) -> None:
+        name = self.new("stream")
+        with self._body(f"def {name}(p):"):
+            self.names.scalars.append("p")
+            with self._body(f"for e in {self.array(0) if self.names.arrays else 'TABLE'}:"):
+                self.names.scalars.append("e")
+                self._add(f"if {self.test(1)}:")
+                self._add("    return")
+                self._add(f"yield {self.scalar(1)}")
+        self._bind("scalars", "s", f"sum({name}({self.scalar(1)})) + 0.0")
 
     def _lambda(self, scope: Scope) -> None:
         name = self.new("small")

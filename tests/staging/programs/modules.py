@@ -63,6 +63,21 @@ def pieces(items, most):
         yield item * 0.5
 
 
+def put(items, value):
+    items[0] = 0.5 * items[-1] + value
+    return items
+
+
+def down(p, depth):
+    return p if depth < 1 or p > 3.0 else 0.5 * up(p * p - 0.3, depth - 1) + p
+
+
+def up(p, depth):
+    if p < -2.0:
+        return p
+    return down(np.sin(p), depth - 1) + (up(0.4 * p, depth - 2) if depth > 1 else 0.1)
+
+
 def sorted_out(*items, least=0.1, **named):
     kept = []
     for item in items:

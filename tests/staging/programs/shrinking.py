@@ -18,7 +18,7 @@ KEPT = {"around", "f", "change", "set_scale"}
 def failure(text: str, seed: int, route: str) -> Wrong | None:
     """What is wrong with a program, if anything is."""
     try:
-        check(text, seed, route, Counter())
+        check(text, seed, [route], Counter())
     except Wrong as wrong:
         return wrong
     except (Unsuitable, SyntaxError, RecursionError):

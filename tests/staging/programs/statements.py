@@ -96,6 +96,38 @@ class Simple(Expressions):
         if self.rng.random() < 0.5:
             self._add(f"{name} {self.rng.choice(('+=', '*='))} {self.scalar(1)}")
 
+    def _share_container(self, scope: Scope) -> None:
+        """Another name for a list, a dict or an object, in which a write by one of the names shows."""
+        kind = self.rng.choice([kind for kind in ("lists", "dicts", "objects") if getattr(self.names, kind)] or [""])
+        if not kind:
+            self._container(scope)
+            return
+        known, name = getattr(self.names, kind), self.new("same")
+        self._add(f"{name} = {self.rng.choice(known)}")
+        known.append(name)
+        self.names.fixed.add(name)
+        if kind == "objects":
+            self._add(f"{name}.value = {self.scalar(1)}")
+        else:
+            self._add(f"{name}[{'0' if kind == 'lists' else repr('p')}] = {self.scalar(1)}")
+
+    def _write_elsewhere(self, scope: Scope) -> None:
+        """A function writes to its argument, or to an array that it is given, at a mask or at two places at once."""
+        if not self.names.own:
+            self._write_array(scope)
+            return
+        name, value = self.rng.choice(self.names.own), self.scalar(1)
+        line = self.rng.choice(
+            (
+                f"put({name}, {value})",
+                f"{name}[{name} > {self.scalar(0)}] = {value}",
+                f"{name}[0], {name}[-1] = {name}[-1], {value}",
+                f"{name}[{self.index()}:] -= {value}",
+                f"np.add.at({name}, [0, 0], {value})",
+            )
+        )
+        self._add(line)
+
     def _walrus(self, scope: Scope) -> None:
         name, value = self.new("w"), self.scalar(1)
         self._bind("scalars", "s", f"{name} if ({name} := {value}) > {self.scalar(0)} else {self.scalar(0)}")

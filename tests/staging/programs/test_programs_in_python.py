@@ -23,7 +23,7 @@ def test_small_programs(share: int) -> None:
     for seed in range(share * SHARE, (share + 1) * SHARE):
         text = Writer(random.Random(seed), statements=2, depth=2).text()
         try:
-            check(text, seed, list(ROUTES)[seed % len(ROUTES)], counts, FEW_CALLS)
+            check(text, seed, [list(ROUTES)[seed % len(ROUTES)]], counts, FEW_CALLS)
         except Unsuitable:
             pass
         except Wrong as wrong:
