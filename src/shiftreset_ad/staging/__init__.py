@@ -11,7 +11,8 @@
     `execution` carries them out.
 *   `seen/`: `keys` says for which other arguments the steps hold; `watching` watches the recorded run, with `stack`,
     `instructions` and `calls`; `reads` makes `guards` of what it reads; `surroundings` and `parts` search for all that
-    can be reached. `reports` says what runs in steps.
+    can be reached. `reports` says what runs in steps; `ir` is the text of the
+    steps, and `pictures` draws it.
 *   `python/`: `generation` makes a Python function of the steps; `elimination` leaves out steps; `lowering` replaces
     steps by quicker ones; `control` prints loops and branches, and `uses` says which values their frames keep.
 *   `native/`: steps become native code, where `llvmlite` is installed.

@@ -20,6 +20,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.forms import recorded_in_a_form
+from shiftreset_ad.staging.pictures import Picture
 from shiftreset_ad.staging.python.generation import FILENAME
 from shiftreset_ad.staging.recording import DIFFERS, agree
 from shiftreset_ad.staging.reports import report
@@ -113,6 +114,19 @@ class StagedFunction(Generic[P, Y]):
     def sources(self) -> list[str]:
         """The Python source of the steps, for each way that the function has taken."""
         return [way.source for signature in list(self._signatures.values()) for way in signature.ways]
+
+    @property
+    def ir(self) -> list[str]:
+        """The text of the steps before a back end prints them, for each way: a line for each value, by its type."""
+        return [way.ir for signature in list(self._signatures.values()) for way in signature.ways]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """A picture of the steps, with those of the way back in another colour, for each way. Graphviz draws it.
+
+        A notebook shows it. `svg()` gives it as text, and `dot` is its text in Graphviz's language.
+        """
+        return [Picture(text) for text in self.ir]
 
     @property
     def llvm(self) -> list[str]:

@@ -11,6 +11,7 @@ import optree
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import Line
+from shiftreset_ad.staging.ir import text_of
 from shiftreset_ad.staging.native.compiled import NONE, InTurn, Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -28,13 +29,14 @@ class Way:
     """One way that a function has taken: its steps, by NumPy and as native code, and the structure of its answer.
 
     `take` has the answers for some inputs, or the number of a question that has another answer; None if there are none.
-    A long way has native code only, as Python would take long to compile its steps. `given` has the parts of the answer
+    A long way has native code only, as Python would take long to compile its steps. `ir` is the text of the steps,
+    from which both are made. `given` has the parts of the answer
     that the function does not make, by their position: for a structure in the arguments, the number of its node there;
     for a structure or an array from outside, the object itself.
     """
 
     __slots__ = (
-        *("_native", "answers", "given", "has_control", "is_checked", "lines", "not_written"),
+        *("_native", "answers", "given", "has_control", "ir", "is_checked", "lines", "not_written"),
         *("sites", "source", "spec", "take"),
     )
 
@@ -51,10 +53,12 @@ class Way:
         native, problem = _native(trace, outputs, left)
         if len(trace.steps) <= LONGEST:
             self.take, self.source, questions = generated(trace, outputs, left)
+            self.ir = text_of(trace, outputs, left)
             if native is not None:
                 self.take = InTurn(native, self.take)
         elif native is not None:
             self.take, self.source, questions = InTurn(native, None), TOO_LONG, native.questions
+            self.ir = TOO_LONG
         else:
             raise UnstageableError(f"it has more than {LONGEST} steps, and no native code: {problem}")
         self._native: Any = NONE + problem if native is None else self.take

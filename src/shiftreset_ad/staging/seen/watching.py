@@ -129,6 +129,9 @@ class Watch:
         steps = len(self._steps)
         if steps > self._counted:
             line = self.line
+            if line is None:
+                for step in self._steps[self._counted :]:
+                    step.is_back = True
             key = None if line is None else (id(line[0]), line[1])  # to hash a piece of code takes time
             self._lines.setdefault(key, [line, 0])[1] += steps - self._counted
             self._counted = steps

@@ -46,13 +46,14 @@ class Step:
     """A call of `function`. A question has its answer in `expected`; another step has it in the trace's `values`.
 
     If a step is `open_ended`, the type, shape and dtype of its answer may depend on values: each replay checks them. If
-    a step `writes`, it writes to its first argument. `errors` are NumPy's reactions to floating-point errors if they
+    a step `writes`, it writes to its first argument. If a step `is_back`, it is on the way back of a derivative, after
+    the function of the user's has returned. `errors` are NumPy's reactions to floating-point errors if they
     differ from those at the beginning of the run, and otherwise None.
     """
 
     __slots__ = (
-        *("args", "errors", "expected", "function", "is_question", "kwargs", "open_ended", "place", "site"),
-        "writes",
+        *("args", "errors", "expected", "function", "is_back", "is_question", "kwargs", "open_ended", "place"),
+        *("site", "writes"),
     )
 
     def __init__(
@@ -64,7 +65,7 @@ class Step:
         self.kwargs = kwargs
         self.errors = errors
         self.open_ended = False
-        self.is_question = self.writes = False
+        self.is_question = self.writes = self.is_back = False
         self.expected: Any = None
         self.site = "the shape or the type of a value depends on other values"
 
