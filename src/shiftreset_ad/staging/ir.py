@@ -1,7 +1,7 @@
 """The text of the steps of a way, for those who look: a line for each value, and the blocks of loops and branches.
 
-The steps are those that elimination has left, before a back end prints them. Each value has one name, as `%3`. A loop, a
-branch or a function has its blocks below it, further to the right. `pictures` reads the text.
+The steps are those that elimination has left, before a back end prints them. Each value has one name, such as `%3`. A
+loop, a branch or a function has its blocks below it, further to the right. `pictures` reads the text.
 """
 
 from __future__ import annotations
