@@ -46,7 +46,7 @@ class Wrong(Exception):  # noqa: N818 (it is what is looked for)
         )
 
 
-class Unsuitable(BaseException):  # noqa: N818 (no error, and no program catches it)
+class Unsuitable(BaseException):
     """A program that takes too long."""
 
 
