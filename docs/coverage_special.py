@@ -13,7 +13,7 @@ import numpy as np
 from coverage_examples import Example, of_one, to_precision
 from scipy import special as sc
 
-from shiftreset_ad.scipy import integrate, linalg, signal, stats
+from shiftreset_ad.scipy import integrate, linalg, optimize, signal, stats
 from shiftreset_ad.scipy import special as ours
 
 
@@ -151,6 +151,20 @@ EXAMPLES: dict[str, Example] = {
     **each("nquad", lambda f: lambda t: f(lambda x, y: t * x * x * y, [lambda y: (0.0, y), (0.0, t)])[0], integrate),
     **each("dblquad", lambda f: lambda t: f(lambda y, x: t * x * x * y, 0.0, t, 0.0, lambda x: x)[0], integrate),
     **each("tplquad", lambda f: lambda t: f(lambda z, y, x: t * x * y, 0, t, 0, 1, 0, 1)[0], integrate),
+    **each(
+        "bisect brentq brenth ridder toms748",
+        lambda f: lambda x: f(lambda s: s**3 + s - np.sum(x), 0.0, 3.0),
+        optimize,
+    ),
+    **each("newton", lambda f: lambda x: f(lambda s: s**3 + s - x, np.ones(4), tol=1e-13), optimize),
+    **each("root_scalar", lambda f: lambda x: f(lambda s: s**3 + s - np.sum(x), bracket=(0.0, 3.0)).root, optimize),
+    **each("root", lambda f: lambda x: f(lambda s: s**3 + s - x, np.ones(4), tol=1e-13).x, optimize),
+    **each("fsolve", lambda f: lambda x: f(lambda s: s**3 + s - x, np.ones(4), xtol=1e-13), optimize),
+    **each(
+        "least_squares",
+        lambda f: lambda x: f(lambda s: s**3 + s - x, np.ones(4), ftol=1e-15, xtol=1e-15, gtol=1e-15).x,
+        optimize,
+    ),
     **methods(
         "norm laplace cauchy logistic gumbel_r", CONTINUOUS, lambda f: lambda signed, x, large: f(signed, x, large)
     ),

@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-MODULES = ("integrate", "linalg", "signal", "special", "stats")
+MODULES = ("integrate", "linalg", "optimize", "signal", "special", "stats")
 
 
 def __getattr__(name: str) -> ModuleType:
