@@ -131,6 +131,7 @@ EXAMPLES: dict[str, Example] = {
     **each("cho_solve", lambda f: lambda m, three: f(linalg.cho_factor(m @ m.T), three), linalg),
     **each("block_diag", lambda f: lambda a, b: f(a, b), linalg),
     **each("convolve", lambda f: lambda a, m: f(m, a), signal),
+    **each("lfilter", lambda f: lambda x, y, signed: f(x, 1.0 + y, signed), signal),
     # With the solver's tolerance
     **each(
         "odeint",
@@ -143,14 +144,16 @@ EXAMPLES: dict[str, Example] = {
         "solve_ivp",
         lambda f: to_precision(
             1e-5,
-            lambda t: f(lambda s, y, p: s - p * y * y, (0.0, t), [t], args=(t,), rtol=1e-11, atol=1e-11).y[:, -1],
+            lambda t: f(
+                lambda s, y, p: s - p * y * y, (0.0, t), [t], "DOP853", [t], args=(t,), rtol=1e-11, atol=1e-11
+            ).y[:, 0],
         ),
         integrate,
     ),
     **each("quad", lambda f: lambda t: f(lambda x: np.exp(-t * x) * x, t, 2.0)[0], integrate),
-    **each("nquad", lambda f: lambda t: f(lambda x, y: t * x * x * y, [lambda y: (0.0, y), (0.0, t)])[0], integrate),
-    **each("dblquad", lambda f: lambda t: f(lambda y, x: t * x * x * y, 0.0, t, 0.0, lambda x: x)[0], integrate),
-    **each("tplquad", lambda f: lambda t: f(lambda z, y, x: t * x * y, 0, t, 0, 1, 0, 1)[0], integrate),
+    **each("nquad", lambda f: lambda t: f(lambda x, y: x * y, [(0.0, 1.0), (0.0, t)])[0], integrate),
+    **each("dblquad", lambda f: lambda t: f(lambda y, x: x * y, 0.0, 1.0, 0.0, t)[0], integrate),
+    **each("tplquad", lambda f: lambda t: f(lambda z, y, x: x * y * z, 0.0, t, 0.0, 1.0, 0.0, 1.0)[0], integrate),
     **each(
         "bisect brentq brenth ridder toms748",
         lambda f: lambda x: f(lambda s: s**3 + s - np.sum(x), 0.0, 3.0),

@@ -216,6 +216,7 @@ def test_a_hard_problem_in_a_box():
         ({"x0": 1j}, TypeError, "x0 has a complex number; make the real and the imaginary part variables"),
         ({"f": lambda x: x * np.ones(2)}, TypeError, r"minimize\(<lambda>\): .*array of shape \(2,\)"),
         ({"method": "lbfgs"}, ValueError, "there is no method 'lbfgs'; ours are .*l-bfgs.*SciPy's are"),
+        ({"args": "bfgs"}, TypeError, r"minimize.*: args is 'bfgs'; write method='bfgs' for a method, or args="),
         ({"method": 3}, TypeError, r"a method such as LBFGS\(\)"),
         ({"derivative": "exact"}, ValueError, "'implicit' or 'unrolled'"),
         ({"derivative": "unrolled", "method": "TNC"}, ValueError, "runs in SciPy.*derivative='implicit'"),

@@ -29,6 +29,16 @@ METHODS: dict[str, Method] = {
 }
 
 
+def arguments(operator: str, args: Any) -> tuple[Any, ...]:
+    """The further arguments of a function as a tuple; TypeError for the name of a method in their place."""
+    if isinstance(args, str):
+        raise TypeError(
+            f"{operator}: args is {args!r:.60}; write method={args!r:.60} for a method, or args=({args!r:.60},) if the "
+            "function takes a text as its further argument"
+        )
+    return args if isinstance(args, tuple) else (args,)
+
+
 def minimizer(operator: str, method: Any, constraint: Projection | None, derivative: str) -> Method:
     """The method of this name, or the usual method for None; ValueError if the method does not serve."""
     if constraint is not None and not callable(constraint):

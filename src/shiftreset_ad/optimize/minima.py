@@ -8,7 +8,7 @@ from typing import Any
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.optimize.envelope import value_at
-from shiftreset_ad.optimize.methods import Method, minimizer, outcome_of
+from shiftreset_ad.optimize.methods import Method, arguments, minimizer, outcome_of
 from shiftreset_ad.optimize.objectives import Objective, Projection
 from shiftreset_ad.optimize.results import Result, require_converged
 from shiftreset_ad.optimize.running import ROUNDS, Callback, Derivative, Rules
@@ -143,7 +143,7 @@ def _best(
     structure = Structure(name, "x0", x0)
     rules = Rules.of(name, structure, tolerance, rounds, callback)
     chosen = minimizer(name, method, constraint, derivative)
-    args = args if isinstance(args, tuple) else (args,)
+    args = arguments(name, args)
     start = structure.start(x0 if derivative == "unrolled" else value_of(x0))
     task = Task(
         name,

@@ -1,4 +1,4 @@
-"""`scipy.signal`, with our own `convolve`: SciPy's makes arrays of its operands. All other functions raise for numbers.
+"""The convolution of arrays of several dimensions: SciPy's function makes arrays of its operands.
 
 It does in several dimensions what `rules.numpy.convolution` does in one: each mode is the middle of the full
 convolution, and the transpose is a convolution with the reversed other operand, where they overlap completely.
@@ -17,9 +17,6 @@ from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.rules.table import LinearMap, structured
-from shiftreset_ad.scipy.forwarding import forwarding
-
-__getattr__, __dir__ = forwarding(scipy.signal, globals())
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
