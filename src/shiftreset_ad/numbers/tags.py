@@ -23,7 +23,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any, NoReturn, cast
 
-from shiftreset_ad.control import ControlError, Prompt, enclosing
+from shiftreset_ad.control import ControlError, Prompt, enclosing, here
 
 _serials = itertools.count(1)
 

@@ -26,7 +26,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     try:
         shape: tuple[int, ...] = x.shape
     except AttributeError:
-        shape = np.shape(x.inside if isinstance(x, StagedValue) else x)
+        shape = np.shape(x)
     return shape
 
 
@@ -40,7 +40,7 @@ def dtype_of(x: Any) -> Any:
     try:
         return x.dtype
     except AttributeError:
-        return np.result_type(x.inside if isinstance(x, StagedValue) else x)
+        return np.result_type(x)
 
 
 def is_complex(x: Any) -> bool:
