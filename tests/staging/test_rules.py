@@ -45,9 +45,14 @@ RUN_AS_THEY_ARE = {
 }
 HAVE_REAL = np.linalg.eigvals(np.eye(2)).dtype.kind == "f"  # before NumPy 2.5, where they can
 # Functions that are written down anew at other points, and why
+SOLVERS = (
+    "integrate.odeint integrate.solve_ivp integrate.quad integrate.nquad integrate.dblquad integrate.tplquad "
+    "optimize.bisect optimize.brenth optimize.brentq optimize.ridder optimize.toms748 optimize.newton "
+    "optimize.root_scalar optimize.root optimize.fsolve optimize.least_squares"
+)
 WRITTEN_ANEW = {
     "the dtype of the answer depends on the values": names("numpy.linalg", "eig eigvals" if HAVE_REAL else ""),
-    "how many steps a solver takes depends on the values": names(OURS, "integrate.odeint"),
+    "how many steps a solver takes depends on the values": names(OURS, f"{SOLVERS} signal.lfilter"),
 }
 # Those that take longest
 SLOW = names(
@@ -57,7 +62,7 @@ SLOW = names(
 )
 SLOW |= names(
     OURS,
-    "integrate.odeint stats.beta.cdf stats.beta.sf stats.beta.logcdf stats.beta.logsf stats.t.cdf stats.t.sf "
+    f"{SOLVERS} stats.beta.cdf stats.beta.sf stats.beta.logcdf stats.beta.logsf stats.t.cdf stats.t.sf "
     "stats.t.logcdf stats.t.logsf stats.gamma.sf stats.gamma.logcdf stats.gamma.logsf stats.chi2.cdf stats.chi2.sf "
     "stats.chi2.logcdf",
 )
