@@ -377,3 +377,35 @@ def test_a_scan_that_answers_a_value_from_outside():
             x = np.array([1.0, 2.0, 3.0]) * factor
             assert np.array_equal(g(x, factor), f(x, factor))
         assert len(g.sources) == 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, z: np.sum(scan(lambda c, y: (c + y, z), 0.0, x)[1] ** 2),
+        lambda x, z: np.sum(scan(lambda c, y: (c + y, z * y), 0.0, x)[1] ** 2),
+        lambda x, z: np.sum(scan(lambda c, y: (c + y, z * c * np.sin(z * y)), 0.0, x)[1]),
+        lambda x, z: scan(lambda c, y: (c, (z * y, y)), z, x)[1][0][1] * z,
+    ],
+)
+@pytest.mark.parametrize(
+    "operator",
+    [
+        lambda f: grad(f, argnums=1),
+        lambda f: grad(grad(f, argnums=1), argnums=1),
+        grad,
+        lambda f: lambda x, z: sr.jvp(lambda z: grad(f, argnums=1)(x, z), (z,), (2.0,)),
+    ],
+)
+def test_what_scan_gathers_has_a_derivative_that_its_carry_has_not(f, operator):
+    g, plain = staged(operator(f)), operator(f)
+    for factor in (1.0, 2.0, 3.0, 0.5):
+        x, z = np.array([1.0, 2.0, 3.0]) * factor, 0.75 * factor
+        for found, expected in zip(np.atleast_1d(g(x, z)), np.atleast_1d(plain(x, z)), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len(g.sources) == 1
+
+
+def test_a_derivative_that_is_zero_in_the_first_calls():
+    g = staged(grad(lambda z, weight: weight * np.sum(scan(lambda c, y: (c + y, z * y), 0.0, np.arange(3.0))[1])))
+    assert [g(2.0, weight) for weight in (0.0, 0.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 0.0, 3.0, 6.0]

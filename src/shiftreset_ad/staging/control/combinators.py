@@ -21,7 +21,7 @@ from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.gathering import gathered, indexable
 from shiftreset_ad.staging.control.kinds import kind_of, staged_inside
 from shiftreset_ad.staging.control.levels import carried_out
-from shiftreset_ad.staging.control.writing import ForkWay, LoopWay
+from shiftreset_ad.staging.control.writing import ForkWay, LoopWay, open_reverse_tags
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -156,7 +156,8 @@ def written_loop(
 
     widths = [1] * len(leaves)
     way = LoopWay(trace, test, keeps)
-    return shape.with_leaves(carried_out(way, [body], leaves)), way
+    tags = open_reverse_tags() if keeps else ()  # what is gathered may have a derivative that nothing carried has
+    return shape.with_leaves(carried_out(way, [body], leaves, (), tags)), way
 
 
 def own(x: Any) -> Any:
