@@ -407,5 +407,5 @@ def test_what_scan_gathers_has_a_derivative_that_its_carry_has_not(f, operator):
 
 
 def test_a_derivative_that_is_zero_in_the_first_calls():
-    g = staged(grad(lambda z, weight: weight * np.sum(scan(lambda c, y: (c + y, z * y), 0.0, np.arange(3.0))[1])))
-    assert [g(2.0, weight) for weight in (0.0, 0.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 0.0, 3.0, 6.0]
+    g = staged(grad(lambda z, x, weight: weight * np.sum(scan(lambda c, y: (c + y, z * y), 0.0, x)[1])))
+    assert [g(2.0, np.arange(3.0), weight) for weight in (0.0, 0.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 0.0, 3.0, 6.0]
