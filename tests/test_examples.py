@@ -112,6 +112,22 @@ def test_descent_says_when_it_does_not_arrive(monkeypatch):
         saddle_point.argmin(steep, start, 1e-6)
 
 
+def test_nested_modes(tmp_path):
+    output = run_example("nested_modes.py", folder=tmp_path, without=("rich",))
+    assert "all answers AGREE with the known ones" in output
+    assert output.count(" 8.246324826140356e-06") == 8
+    assert output.count(" 0.20719187464861194") >= 4
+
+
+def test_nested_modes_fails_if_an_answer_is_another_one(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    nested_modes = __import__("nested_modes")
+    monkeypatch.setattr(nested_modes, "saddle", lambda outer, inner: 8.2e-06)
+    monkeypatch.setattr(nested_modes, "particle", lambda outer, inner: 0.20719187464861194)
+    assert nested_modes.main() == 1
+    assert "DO NOT AGREE" in capsys.readouterr().out
+
+
 def test_fit_real_data(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
