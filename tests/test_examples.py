@@ -112,6 +112,7 @@ def test_descent_says_when_it_does_not_arrive(monkeypatch):
         saddle_point.argmin(steep, start, 1e-6)
 
 
+@pytest.mark.slow
 def test_nested_modes(tmp_path):
     output = run_example("nested_modes.py", folder=tmp_path, without=("rich",))
     assert "all answers AGREE with the known ones" in output

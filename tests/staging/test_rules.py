@@ -62,10 +62,13 @@ SLOW = names(
 )
 SLOW |= names(
     OURS,
-    f"{SOLVERS} stats.beta.cdf stats.beta.sf stats.beta.logcdf stats.beta.logsf stats.t.cdf stats.t.sf "
+    "integrate.odeint integrate.solve_ivp integrate.dblquad integrate.nquad integrate.tplquad optimize.root "
+    "optimize.least_squares stats.beta.cdf stats.beta.sf stats.beta.logcdf stats.beta.logsf stats.t.cdf stats.t.sf "
     "stats.t.logcdf stats.t.logsf stats.gamma.sf stats.gamma.logcdf stats.gamma.logsf stats.chi2.cdf stats.chi2.sf "
     "stats.chi2.logcdf",
 )
+
+NESTED = names(OURS, "integrate.dblquad integrate.nquad integrate.tplquad")  # integrals of integrals, by `quad`
 
 
 # The derivatives
@@ -233,7 +236,7 @@ def test_every_rule(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sorted(ALL.keys() - NESTED))
 def test_every_rule_in_every_derivative(name):
     check_rule(name, DERIVATIVES)
 

@@ -12,7 +12,7 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.memory import initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
-from shiftreset_ad.modes.reverse.shells import is_large, with_shell
+from shiftreset_ad.modes.reverse.shells import SMALL, with_shell
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
@@ -23,18 +23,20 @@ from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.building import SEQUENCES
 
 
-def number_of(answer: Primal, active: Active, tag: Tag) -> NumR | None:
-    """The answer of an operation as a number; None unless it is one floating-point number or array."""
+def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bool]:
+    """The answer of an operation as a number, and whether it is a large array; None unless it is one floating-point
+    number or array.
+    """
     array = answer if type(answer) is ndarray else in_memory(answer)
     if type(array) is ndarray and (array.dtype is FLOAT64 or is_inexact(answer)):
-        return NumR(answer, ZERO if array.base is None else initial_adjoint(answer, active), tag)
-    return NumR(answer, ZERO, tag) if type(array) is float64 or is_inexact(answer) else None
+        adjoint = ZERO if array.base is None else initial_adjoint(answer, active)
+        return NumR(answer, adjoint, tag), array.size > SMALL
+    return (NumR(answer, ZERO, tag) if type(array) is float64 or is_inexact(answer) else None), False
 
 
-def waiting_operation(pull: Callable[[Operation], None], y: NumR, active: Active, site: CallSite | None) -> Operation:
+def with_shells(operation: Operation) -> Operation:
     """The operation y = f(*xs) by its linear maps, without elements of large arrays that these maps do not read."""
-    if not y.tag.has_shells and not is_large(y.primal):
-        return pull, y, active, site
+    pull, y, active, site = operation
     is_read = not callable(site) or STRUCTURED[site].reads_operands
     held = with_shell(y)
     if held is not y:

@@ -36,7 +36,7 @@ from numpy import float64, ndarray
 from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import Operation, run
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
-from shiftreset_ad.modes.reverse.answers import number_of, other_answers, waiting_operation
+from shiftreset_ad.modes.reverse.answers import number_of, other_answers, with_shells
 from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag, capture
 from shiftreset_ad.rules.annotations import Cotangent, Primal
@@ -48,10 +48,13 @@ from shiftreset_ad.rules.annotations import Cotangent, Primal
 def operation(tag: ReverseTag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    y = number_of(answer, active, tag)
+    y, is_large = number_of(answer, active, tag)
     if y is None:
         return other_answers(tag, answer, active, site)
-    capture(tag, waiting_operation(pull, y, active, site))  # 2, 3
+    waiting: Operation = (pull, y, active, site)
+    if is_large or tag.has_shells:
+        waiting = with_shells(waiting)  # without elements that the linear maps do not read
+    capture(tag, waiting)  # 2, 3
     return y
 
 
