@@ -20,7 +20,7 @@ from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.classes import class_of_value
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.transforms.custom.transposition import Unknown
+from shiftreset_ad.transforms.custom.transposition import UnknownDirection
 
 ASKED = (
     *(float, complex, int, bool, np.ndarray, np.generic, np.floating, np.inexact, np.float64, np.float32),
@@ -66,11 +66,11 @@ def test_isinstance_answers_as_for_the_value(name: str) -> None:
 
 
 def test_a_stack_and_what_has_no_value_are_what_each_of_their_values_would_be() -> None:
-    for x in (Stack(np.ones(3), Tag()), Unknown(np.float64(0.0), Tag())):
+    for x in (Stack(np.ones(3), Tag()), UnknownDirection(np.float64(0.0), Tag())):
         assert isinstance(x, float)
         assert not isinstance(x, np.ndarray)
         assert np.isscalar(x)
-    for x in (Stack(np.ones((3, 2)), Tag()), Unknown(np.zeros(2), Tag())):
+    for x in (Stack(np.ones((3, 2)), Tag()), UnknownDirection(np.zeros(2), Tag())):
         assert isinstance(x, np.ndarray)
         assert not isinstance(x, float)
     assert isinstance(Stack(np.ones(3, np.float32), Tag()), np.float32)

@@ -16,7 +16,6 @@ FOLDERS = {
 OF_SCIPY = {
     "rules.linalg": ("matrix_functions",),
     "rules.special": ("special", "special_parameters"),
-    "scipy": ("signal",),
 }
 FAMILIES = {
     family: f"tests.{folder}.test_{family}"
@@ -24,6 +23,8 @@ FAMILIES = {
     for folder, families in table.items()
     for family in families
 }
+if find_spec("scipy"):
+    FAMILIES["signal"] = "tests.scipy.signal.test_convolution"
 
 
 def cases_of(family: str) -> Any:

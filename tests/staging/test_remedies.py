@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, staged, zeros
+from shiftreset_ad.staging.pictures import MISSING
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
@@ -304,6 +305,7 @@ RAISED = "Return the value, to use it"
 OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are sequences to `match`
 OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
 OF_LLVM = "define {} {} {"  # its native functions begin so
+OF_IR = ("write {}", "give {}")  # lines of the text of the steps
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
@@ -353,6 +355,8 @@ def test_each_message_has_a_program() -> None:
         OF_NO_MESSAGE,
         OF_SOME_VERSIONS,
         OF_LLVM,
+        *OF_IR,
+        MISSING,  # done in `test_ir.py`
         *(said for _, said, _ in PROGRAMS.values()),
         *in_plain_python,
     ]
