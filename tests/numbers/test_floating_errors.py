@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad
+from shiftreset_ad.numbers import floating_errors
 from shiftreset_ad.numbers.floating_errors import without_warnings
 
 
-def test_warnings_are_off_and_every_other_reaction_is_kept():
+@pytest.mark.parametrize("is_known", [True, False])
+def test_warnings_are_off_and_every_other_reaction_is_kept(is_known, monkeypatch):
+    """Whether or not NumPy's variable is found."""
+    assert floating_errors.REACTIONS is not None
+    if not is_known:
+        monkeypatch.setattr(floating_errors, "REACTIONS", None)
     with np.errstate(divide="warn", over="raise", under="print", invalid="call", call=print):
         before, inside = np.geterr(), without_warnings(np.geterr)
         assert inside == before | {"divide": "ignore"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-with np.errstate():  # the context now has NumPy's variable for its reactions to errors
-    REACTIONS: ContextVar[Any] = next(variable for variable in copy_context() if variable.name == "numpy.ufunc.extobj")
+with np.errstate():  # the context now has NumPy's variable for its reactions to errors, unless NumPy has renamed it
+    REACTIONS: ContextVar[Any] | None = next((x for x in copy_context() if x.name == "numpy.ufunc.extobj"), None)
 
 
 def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
@@ -20,18 +20,22 @@ def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     the context, which goes away on every way out. `np.errstate` alone can be interrupted on its way in.
     """
     context = copy_context()
-    context.run(REACTIONS.set, _quiet(REACTIONS.get()))
+    if REACTIONS is None:
+        context.run(_ignore_warnings)
+    else:
+        context.run(REACTIONS.set, _quiet(REACTIONS, REACTIONS.get()))
     return context.run(function, *args)
 
 
 @lru_cache(16)
-def _quiet(reactions: Any) -> Any:
+def _quiet(variable: ContextVar[Any], reactions: Any) -> Any:
     """These reactions, which are those of the context, without the warnings. NumPy takes long to make them."""
-    return copy_context().run(_without_warnings)
+    context = copy_context()
+    context.run(_ignore_warnings)
+    return context[variable]
 
 
-def _without_warnings() -> Any:
+def _ignore_warnings() -> None:
     warnings = [kind for kind, reaction in np.geterr().items() if reaction == "warn"]
     ignored: dict[str, Any] = dict.fromkeys(warnings, "ignore")
-    with np.errstate(**ignored):
-        return REACTIONS.get()
+    np.seterr(**ignored)
