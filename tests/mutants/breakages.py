@@ -239,6 +239,18 @@ BREAKAGES = [
         "linear(list(directions))",
         WRITING,
     ),
+    Breakage("boundary/contents.py", "self.changes += 1", "pass", "boundary/test_reach.py"),
+    Breakage(
+        "boundary/contents.py", "if self.difference(self._before) is not None:", "if False:", "boundary/test_reach.py"
+    ),
+    Breakage("boundary/reach.py", "if type(x) is not ModuleType:", "if False:", "boundary/test_reach.py"),
+    Breakage("boundary/reach.py", "self.names |= attribute_names(code)", "pass", "boundary/test_reach.py"),
+    Breakage(
+        "transforms/custom/closures.py",
+        "not any(contents.leads_elsewhere(seen) for contents, seen in self._seen)",
+        "True",
+        "transforms/custom",
+    ),
     Breakage("boundary/snapshots.py", "if content_of(cell) is not content:", "if False:", CLOSED_OVER),
     Breakage(
         "boundary/snapshots.py", "if function.__defaults__ is not defaults or", "if False and defaults or", CLOSED_OVER

@@ -336,6 +336,27 @@ def test_arrays_that_the_program_writes_to() -> None:
     ARRAY[:] = 1.0
 
 
+def test_another_array_in_the_variable_is_watched_like_the_first() -> None:
+    """What a call has found is used by later calls only as long as the rules can reach the same things."""
+    global ARRAY
+    times = custom_vjp(lambda x: ARRAY * x)
+    times.defvjp(lambda x: (ARRAY * x, None), lambda _, g: (ARRAY * g,))
+
+    def h(x: Any) -> Any:
+        y = times(x)
+        ARRAY[:] = 5.0
+        return np.sum(y)
+
+    try:
+        for _ in range(3):
+            np.testing.assert_array_equal(grad(lambda x: np.sum(times(x)))(np.ones(2)), ARRAY)
+        ARRAY = np.full(2, 2.0)
+        with pytest.raises(ControlError, match="its rules read the array 'ARRAY'"):
+            grad(h)(np.ones(2))
+    finally:
+        ARRAY = np.ones(2)
+
+
 def test_a_rule_may_use_a_buffer() -> None:
     """It writes to the array itself."""
     twice = custom_vjp(lambda x: 2.0 * x)
