@@ -96,7 +96,6 @@ BREAKAGES = [
         NESTED,
     ),
     Breakage("modes/reverse/elementwise.py", "y.owns = False  # y_bar is the adjoint of a", "pass  #", "modes/reverse"),
-    Breakage("modes/reverse/elementwise.py", "y.owns = False  # y_bar is the adjoint of both", "pass", "modes/reverse"),
     Breakage(
         "modes/reverse/kept.py",
         "if known is not None and same(constant, known[1]):",

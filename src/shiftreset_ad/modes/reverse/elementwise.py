@@ -135,7 +135,6 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             accumulate(a, y_bar)
             accumulate(b, y_bar)
-            y.owns = False  # y_bar is the adjoint of both
 
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
