@@ -88,6 +88,8 @@ class Globals:
         self.PAIR = (np.ones(2), 1.0)
         self.POINT = Point(np.ones(2), 1.0)
         self.RECORDS = np.ones(2, dtype=[("a", float)])
+        self.MIXED = np.ones(2, dtype=[("a", float), ("b", np.int32)])
+        self.WORDS = np.array(["one", "two"])
         self.OBJECTS = np.empty(2, dtype=object)
         self.OBJECTS[:] = [[1.0], [2.0]]
         self.COMPLEX = np.ones(2, complex)
@@ -109,6 +111,8 @@ SET: Any = None
 PAIR: Any = None
 POINT: Any = None
 RECORDS: Any = None
+MIXED: Any = None
+WORDS: Any = None
 OBJECTS: Any = None
 COMPLEX: Any = None
 BUFFER: Any = None
@@ -196,6 +200,8 @@ CHANGES: dict[str, tuple[Callable[[], Any], Change, str]] = {
     "an array, by a view": (lambda: ARRAY, fill(lambda: ARRAY[1:]), "the array 'ARRAY'"),
     "another array": (lambda: ARRAY, set_global(ARRAY=FIVES), "the global variable 'ARRAY'"),
     "records": (lambda: RECORDS["a"], fill(lambda: RECORDS["a"]), "the array 'RECORDS'"),
+    "records of several types": (lambda: MIXED["a"], fill(lambda: MIXED["a"]), "the array 'MIXED'"),
+    "an array of words": (lambda: len(WORDS[0]), put(lambda: WORDS, 0, "a"), "the array 'WORDS'"),
     "complex numbers": (lambda: COMPLEX, fill(lambda: COMPLEX), "the array 'COMPLEX'"),
     "an array of objects": (lambda: OBJECTS[0], put(lambda: OBJECTS, 0, (5.0,)), "the array 'OBJECTS'"),
     "a list in an array": (lambda: OBJECTS[0][0], put(lambda: OBJECTS[0], 0, 5.0), "the list 'OBJECTS'"),

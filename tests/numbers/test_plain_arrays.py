@@ -34,3 +34,14 @@ def test_zeros_of_other_signs_differ_and_nan_is_the_same(size):
     zeros = np.zeros(size)
     assert not same(zeros, -zeros)
     assert same(zeros * np.nan, zeros * np.nan)
+
+
+@pytest.mark.parametrize("size", [2, SMALL + 2])
+@pytest.mark.parametrize("dtype", ["U3", "S3", "V3", [("a", "f8"), ("b", "i4")], "M8[s]", np.dtypes.StringDType()])
+def test_an_array_without_numbers(size, dtype):
+    array = np.zeros(size, dtype) if dtype != "M8[s]" else np.zeros(size, "i8").view(dtype)
+    array[:] = np.array([b"abc"] * size, "V3") if dtype == "V3" else array
+    copy = array.copy()
+    assert same(array, copy)
+    array[size // 2] = (1.0, 2) if isinstance(dtype, list) else b"xyz" if dtype in ("S3", "V3") else "1999"
+    assert not same(array, copy)

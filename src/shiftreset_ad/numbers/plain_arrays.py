@@ -10,6 +10,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.stand_ins import is_staged
 
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+WITHOUT_BITS = "fcT"  # extended precision, which has unused bits, complex numbers, and strings of any length
 SMALL = 4096  # elements; so few are compared as bytes, without an array of answers
 
 
@@ -24,12 +25,14 @@ def is_read_only(array: Any) -> bool:
 
 def same(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
     """Whether an array still has the same bits as its copy."""
+    if array.shape != copy.shape:
+        return False
     kind = UNSIGNED.get(array.dtype.itemsize)
-    if kind is not None and array.size <= SMALL:
-        return array.shape == copy.shape and array.tobytes() == copy.tobytes()
-    if kind is None:  # complex numbers, or extended precision
-        return array.shape == copy.shape and np.array_equal(array, copy, equal_nan=True)
-    return array.shape == copy.shape and bool((array.view(kind) == copy.view(kind)).all())
+    if kind is None and array.dtype.kind in WITHOUT_BITS:
+        return np.array_equal(array, copy, equal_nan=True)
+    if kind is None or array.size <= SMALL:
+        return array.tobytes() == copy.tobytes()
+    return bool((array.view(kind) == copy.view(kind)).all())
 
 
 def read_only(x: Any) -> Any:
