@@ -57,6 +57,12 @@ def is_holder(x: Any) -> bool:
     return issubclass(type(x), HOLDERS)
 
 
+def is_object(x: Any) -> bool:
+    """Whether `x` is none of these: a function, a number, an array of NumPy's, or plain. These are kept as they are."""
+    kind = type(x)
+    return kind is not ndarray and kind not in PLAIN and not issubclass(kind, (Number, *HOLDERS))
+
+
 def plain_variables(holders: Sequence[Any]) -> tuple[list[tuple[CellType, Any]], list[FunctionType]] | None:
     """The variables that these hold, with their contents, and the functions. It is quick, and mostly enough.
 
@@ -98,13 +104,6 @@ def assigned_by(code: CodeType) -> frozenset[str]:
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
     inner = (assigned_by(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return frozenset(names.union(*inner).intersection(code.co_freevars))
-
-
-@cache
-def names_in(code: CodeType) -> frozenset[str]:
-    """The names of global variables and of attributes in this code, and in the functions inside."""
-    inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
-    return frozenset(code.co_names).union(*inner)
 
 
 class Place:
@@ -229,12 +228,7 @@ class Environment:
 
     def objects(self) -> list[tuple[str, Any]]:
         """The leaves, by name of their place, that are neither functions nor numbers nor arrays of NumPy's."""
-        return [
-            (place.name, leaf)
-            for place in self._places
-            for leaf in place.leaves
-            if not (is_holder(leaf) or isinstance(leaf, Number) or type(leaf) is ndarray or type(leaf) in PLAIN)
-        ]
+        return [(place.name, leaf) for place in self._places for leaf in place.leaves if is_object(leaf)]
 
     def sensitivity(self, of: Holder, derivatives: Sequence[Any]) -> Any:
         """The sensitivity of a function, given the derivative of each of the `leaves`, or None."""

@@ -1,4 +1,4 @@
-"""The names that the code of a function reads: its global variables, and the attributes of whatever it has."""
+"""The names in the code of a function: its global variables, and the attributes of whatever it has."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from types import CodeType
 
 READS_VARIABLE = {"LOAD_GLOBAL", "LOAD_NAME"}
 READS_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
-BY_WORD = {
-    "globals",
-    "vars",
-    "eval",
-    "exec",
-}  # code that has these may read a variable whose name is a word in the code
+# Code that has one of these may read a variable whose name is only a word in the code.
+BY_WORD = {"globals", "vars", "eval", "exec"}
+
+
+@cache
+def names_in(code: CodeType) -> frozenset[str]:
+    """The names of the global variables and attributes that this code, and the functions in it, read or assign to."""
+    return frozenset(code.co_names).union(*map(names_in, _inner(code)))
 
 
 @cache

@@ -10,10 +10,11 @@ import pytest
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine
-from shiftreset_ad.staging.native.compiled import Native
+from shiftreset_ad.staging.native.compiled import Native, _are_same
+from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import generated, is_same
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine.unfit()}")
@@ -83,3 +84,30 @@ def check_control(f: Any, *points: tuple[Any, ...], leaves: int = 0) -> Native:
             np.testing.assert_allclose(found, expected, rtol=1e-11)
     assert left == leaves
     return code
+
+
+def answered_as_by_steps(f: Any, points: list[tuple[Any, ...]], reasons: tuple[str, ...]) -> int | None:
+    """At how many points native code answers, with the bits of the steps; None if there is none, for such a reason."""
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("ignore")
+        try:
+            code, steps = native_and_steps(f, *points[0])
+        except (ArithmeticError, IndexError, UnstageableError):
+            return None
+        except NoNativeFormError as error:
+            assert any(reason in str(error) for reason in reasons), error  # noqa: PT017
+            return None
+        entry, answered = code.entry(), 0
+        for args in points:
+            if (found := entry(*args)) is None:
+                continue
+            by_numpy = steps(list(args))
+            assert type(found) is type(by_numpy)
+            assert _are_same(found, by_numpy), (args, found, by_numpy)
+            if type(found) is int:
+                continue
+            for one, another in zip(found, trees.flatten(f(*args))[0], strict=True):
+                size = max(1.0, float(np.max(np.abs(one))))
+                np.testing.assert_allclose(one, another, rtol=1e-8, atol=1e-9 * size)
+            answered += 1
+        return answered

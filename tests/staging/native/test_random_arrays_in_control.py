@@ -1,19 +1,14 @@
 """Random programs of loops and branches on small arrays, in derivatives: native code has the bits of the steps."""
 
 import random
-import warnings
 
 import numpy as np
 import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import cond, fori_loop, while_loop
-from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import frames, slots
-from shiftreset_ad.staging.native.compiled import _are_same
-from shiftreset_ad.staging.native.llvm import NoNativeFormError
-from shiftreset_ad.staging.steps.trace import UnstageableError
-from tests.staging.native.natively import native_and_steps, needs_native
+from tests.staging.native.natively import answered_as_by_steps, needs_native
 
 pytestmark = needs_native
 
@@ -165,28 +160,7 @@ def agree(operator, seed):
     numbers = np.random.default_rng(seed)
     f = OPERATORS[operator](Programs(seed).program())
     points = [(numbers.normal(size=3), numbers.normal(size=(ROWS, 3)), n) for n in (3, 0, 1, 4, 5, -3, 2)]
-    with warnings.catch_warnings(), np.errstate(all="warn"):
-        warnings.simplefilter("ignore")
-        try:
-            code, steps = native_and_steps(f, *points[0])
-        except (ArithmeticError, IndexError, UnstageableError):
-            return None
-        except NoNativeFormError as error:
-            assert any(reason in str(error) for reason in REASONS), error  # noqa: PT017
-            return None
-        entry, answered = code.entry(), 0
-        for args in points:
-            if (found := entry(*args)) is None:
-                continue
-            by_numpy = steps(list(args))
-            assert _are_same(found, by_numpy), (args, found, by_numpy)
-            if type(found) is int:
-                continue
-            for one, another in zip(found, trees.flatten(f(*args))[0], strict=True):
-                size = max(1.0, float(np.max(np.abs(one))))
-                np.testing.assert_allclose(one, another, rtol=1e-8, atol=1e-9 * size)
-            answered += 1
-        return answered
+    return answered_as_by_steps(f, points, REASONS)
 
 
 REASONS = ("with another layout", "may be Python's or NumPy's", "is reversed", "numpy.any has options")

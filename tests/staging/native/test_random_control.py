@@ -1,17 +1,13 @@
 """Random programs of loops and branches on numbers, in derivatives: native code has the bits of the NumPy steps."""
 
 import random
-import warnings
 
 import numpy as np
 import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import cond, fori_loop, while_loop
-from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.native.llvm import NoNativeFormError
-from shiftreset_ad.staging.steps.trace import UnstageableError
-from tests.staging.native.natively import native_and_steps, needs_native, same
+from tests.staging.native.natively import answered_as_by_steps, needs_native
 
 pytestmark = needs_native
 
@@ -128,29 +124,7 @@ def agree(operator, seed):
     plain, chooser = Programs(seed).program(), random.Random(seed)
     f, kind = OPERATORS[operator](plain), chooser.choice((float, np.float64))
     points = [(kind(chooser.choice((0.5, 1.0, chooser.gauss(0, 1)))), n) for n in (3, 0, 1, 4, 3)]
-    with warnings.catch_warnings(), np.errstate(all="warn"):
-        warnings.simplefilter("ignore")
-        try:
-            code, steps = native_and_steps(f, *points[0])
-        except (ArithmeticError, UnstageableError):
-            return None
-        except NoNativeFormError as error:
-            assert any(reason in str(error) for reason in REASONS), error  # noqa: PT017
-            return None
-        entry, answered = code.entry(), 0
-        for args in points:
-            if (found := entry(*args)) is None:
-                continue
-            by_numpy = steps(list(args))
-            assert type(found) is type(by_numpy)
-            if type(found) is int:
-                assert found == by_numpy
-                continue
-            assert all(map(same, found, by_numpy)), (args, found, by_numpy)
-            expected = trees.flatten(f(*args))[0]
-            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9 * max(1.0, *map(abs, found)))
-            answered += 1
-        return answered
+    return answered_as_by_steps(f, points, REASONS)
 
 
 REASONS = ("x ** y", "may be Python's or NumPy's", "pow may give another type in another round")

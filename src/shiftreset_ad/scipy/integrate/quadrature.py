@@ -144,6 +144,16 @@ def _called(given: Any, outer: Sequence[Any]) -> Any:
     return given(*outer) if callable(given) else given
 
 
+def _between(low: Any, high: Any, variables: int) -> Callable[..., Any]:
+    """The ends for `nquad`, which gives outer variables from the innermost on; `low` and `high` get them reversed."""
+
+    def ends(*outer: Any) -> Any:
+        arguments = outer[:variables][::-1]
+        return _called(low, arguments), _called(high, arguments)
+
+    return ends
+
+
 def dblquad(
     func: Callable[..., Any],
     a: Any,
@@ -161,11 +171,7 @@ def dblquad(
     >>> bool(abs(grad(f)(2.0) - 0.125) < 1e-8)
     True
     """
-
-    def of_y(x: Any, *_: Any) -> Any:
-        return _called(gfun, (x,)), _called(hfun, (x,))
-
-    return nquad(func, [of_y, (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
+    return nquad(func, [_between(gfun, hfun, 1), (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
 
 
 def tplquad(
@@ -187,11 +193,5 @@ def tplquad(
     >>> bool(abs(grad(f)(2.0) - 0.5) < 1e-6)
     True
     """
-
-    def of_z(y: Any, x: Any, *_: Any) -> Any:
-        return _called(qfun, (x, y)), _called(rfun, (x, y))
-
-    def of_y(x: Any, *_: Any) -> Any:
-        return _called(gfun, (x,)), _called(hfun, (x,))
-
-    return nquad(func, [of_z, of_y, (a, b)], args, {"epsabs": epsabs, "epsrel": epsrel})
+    ranges = [_between(qfun, rfun, 2), _between(gfun, hfun, 1), (a, b)]
+    return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})

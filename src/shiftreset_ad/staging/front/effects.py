@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.boundary.closed_over import content_of, names_in
+from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.boundary.code_names import names_in
 from shiftreset_ad.staging.front.contents import OfAttributes, OfCell, OfClass, OfDict, OfSequence, Restorable
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import is_
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.boundary.closed_over import PLAIN, Environment, Instance, content_of, plain_variables
+from shiftreset_ad.boundary.closed_over import Environment, Instance, content_of, is_object, plain_variables
 from shiftreset_ad.boundary.contents import Contents, Elements, Watch
 from shiftreset_ad.boundary.reach import ALWAYS_READ, Reach
 from shiftreset_ad.boundary.snapshots import Snapshot
@@ -25,7 +25,6 @@ from shiftreset_ad.transforms.custom.levels import Level
 from shiftreset_ad.transforms.custom.rules import Application
 
 Use = Callable[..., Any]  # a method of an application that uses a rule
-NOT_WATCHED = {*PLAIN, ndarray, FunctionType}  # residuals of these types are kept as they are
 
 
 class Look:
@@ -119,7 +118,7 @@ class Closure:
 
     def add_residuals(self, residuals: Sequence[Any]) -> None:
         """Watch the objects among the residuals, which are not copied, as they are now."""
-        objects = [("a residual", x) for x in residuals if type(x) not in NOT_WATCHED and not isinstance(x, Number)]
+        objects = [("a residual", x) for x in residuals if is_object(x)]
         if objects and (contents := Reach(others=objects, names=self._look.names).contents()):
             if self._watch is None:
                 self._watch = self._watching(())
