@@ -39,6 +39,11 @@ class Contents:
         self._running = 0
         self._before = self.now()
 
+    @property
+    def leads(self) -> bool:
+        """Whether other lists, objects or arrays can be in it."""
+        return True
+
     def now(self) -> Any:
         """What is in the holder, in an object that does not change."""
         raise NotImplementedError
@@ -164,8 +169,12 @@ class Elements(Contents):
             changed = not same(array, before)
         return self.described if changed else None
 
-    def leads_elsewhere(self, before: Any) -> bool:
-        return isinstance(before, list) and not all(map(leads_like, before, self.holder.flat))
+    @property
+    def leads(self) -> bool:
+        return isinstance(self._before, list)
+
+    def leads_elsewhere(self, before: list[Any]) -> bool:
+        return not all(map(leads_like, before, self.holder.flat))
 
 
 class Variables(Mapping[str, Any]):

@@ -357,6 +357,27 @@ def test_another_array_in_the_variable_is_watched_like_the_first() -> None:
         ARRAY = np.ones(2)
 
 
+OBJECTS = np.empty(1, dtype=object)
+OBJECTS[0] = [1.0]
+
+
+def test_another_list_in_an_array_of_objects_is_watched_like_the_first() -> None:
+    times = custom_vjp(lambda x: OBJECTS[0][0] * x)
+    times.defvjp(lambda x: (OBJECTS[0][0] * x, None), lambda _, g: (OBJECTS[0][0] * g,))
+
+    def h(x: Any) -> Any:
+        y = times(x)
+        OBJECTS[0][0] = 5.0
+        return y
+
+    for _ in range(3):
+        assert grad(times)(2.0) == 1.0
+    OBJECTS[0] = [2.0]
+    assert grad(times)(2.0) == 2.0
+    with pytest.raises(ControlError, match="its rules read the list 'OBJECTS'"):
+        grad(h)(2.0)
+
+
 def test_a_rule_may_use_a_buffer() -> None:
     """It writes to the array itself."""
     twice = custom_vjp(lambda x: 2.0 * x)

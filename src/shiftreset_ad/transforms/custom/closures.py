@@ -14,7 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import Environment, Instance, content_of, is_object, plain_variables
-from shiftreset_ad.boundary.contents import Contents, Elements, Watch
+from shiftreset_ad.boundary.contents import Contents, Watch
 from shiftreset_ad.boundary.reach import ALWAYS_READ, Reach
 from shiftreset_ad.boundary.snapshots import Snapshot
 from shiftreset_ad.control import ControlError
@@ -66,7 +66,7 @@ class Look:
         """Let later calls use this look, if there is a snapshot of what the functions hold."""
         self.snapshot = snapshot
         if snapshot is not None:
-            self._seen = [(contents, contents.now()) for contents in self.contents if type(contents) is not Elements]
+            self._seen = [(contents, contents.now()) for contents in self.contents if contents.leads]
 
     def is_true(self) -> bool:
         """Whether the functions hold, and can reach, what they could when this look was taken."""
