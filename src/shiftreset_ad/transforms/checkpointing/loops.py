@@ -18,6 +18,7 @@ import optree
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
+from shiftreset_ad.boundary.contents import Watch
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import accumulate
@@ -72,6 +73,7 @@ def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: 
     loop = Loop(name, step, state, snapshots)
     carry_out = partial(looped, loop, 0, n, loop.leaves, stored=True)
     if type(newest_of(loop.leaves)) is NumR:
+        loop.watch()
         final = [np.copy(x) if type(x) is np.ndarray else x for x in carry_out()]  # an array may be of a stored state
     else:
         final = seeing(levels(loop.leaves), carry_out)
@@ -102,7 +104,11 @@ class Loop:
         self._kinds = [_kind(leaf) for leaf in leaves]
         self.size = len(leaves)
         self.leaves = leaves + self._environment.leaves
-        self._watch = watch_of(operator, self._environment)
+        self._watch: Watch | None = None
+
+    def watch(self) -> None:
+        """See to it that the program does not change what `step` reads elsewhere: it will run again."""
+        self._watch = watch_of(self.operator, self._environment)
 
     @property
     def numbers(self) -> set[int]:
@@ -122,7 +128,7 @@ class Loop:
             return state
 
         try:
-            state = self._watch.run(steps, state)
+            state = steps(state) if self._watch is None else self._watch.run(steps, state)
         except ValueError as error:
             note_read_only(error, f"{self.operator}: {NOT_TO_BE_WRITTEN}")
             raise
