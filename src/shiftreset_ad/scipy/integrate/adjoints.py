@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.boundary import trees
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.scipy.integrate.odes import Problem, largest, rates, solution
+from shiftreset_ad.scipy.integrate.rows import Rows
 from shiftreset_ad.scipy.integrate.sensitivities import by_sensitivities
 from shiftreset_ad.transforms.products import vjp
 
@@ -55,17 +55,16 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent)
     run in two halves.
     """
     m, n = shape_of(y)
-    leaves, structure = trees.flatten(params)
-    sizes = [int(np.prod(shape_of(x))) for x in leaves]
+    rows = Rows(params)
     critical = problem.solver.critical_times()
     rtol, atol = problem.solver.tolerances()
 
     def rate(state: Any, t: Any, params: Any) -> Any:
         slope, pull = vjp(problem.linearized_at(n, t), state[:n], params)
         y_bar, params_bar = pull(-state[n : 2 * n])
-        return np.concatenate([slope, y_bar, *(np.reshape(x_bar, (-1,)) for x_bar in trees.flatten(params_bar)[0])])
+        return np.concatenate([slope, y_bar, *rows.parts(params_bar)])
 
-    adjoint = Problem(rate, problem.solver.with_more(sum(sizes)))
+    adjoint = Problem(rate, problem.solver.with_more(rows.size))
     all_halvings = 0
 
     def back(from_t: Any, to_t: Any, from_y: Any, to_y: Any, bar: Cotangent, halvings: int) -> tuple[Any, Any]:
@@ -75,7 +74,7 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent)
         middle = next((c for c in critical if min(begin, end) < c < max(begin, end)), None)
         if middle is None:
             size = largest([bar])
-            state = np.concatenate([from_y, bar / size, np.zeros(sum(sizes))])
+            state = np.concatenate([from_y, bar / size, np.zeros(rows.size)])
             state = solution(adjoint.until(to_t), state, np.stack([from_t, to_t]), params)[1]
             known = plain(to_y)
             if np.all(np.abs(plain(state[:n]) - known) <= AGREEMENT * (atol + rtol * np.abs(known))):
@@ -91,12 +90,10 @@ def by_adjoints(problem: Problem, y: Any, t: Any, params: Any, y_bar: Cotangent)
         bar, second = back(middle, to_t, y_there, to_y, bar, halvings)
         return bar, first + second
 
-    bar, total = np.zeros(n), np.zeros(sum(sizes))
+    bar, total = np.zeros(n), np.zeros(rows.size)
     for i in range(m - 1, 0, -1):
         bar = bar + y_bar[i]
         if not (type(bar) is np.ndarray and not np.any(bar)):
             bar, part = back(t[i], t[i - 1], y[i], y[i - 1], bar, HALVINGS)
             total = total + part
-    ends = np.cumsum(sizes, dtype=int)
-    parts = [np.reshape(total[end - size : end], shape_of(x)) for x, size, end in zip(leaves, sizes, ends, strict=True)]
-    return bar, trees.unflatten(structure, parts)
+    return bar, rows.tree(total)

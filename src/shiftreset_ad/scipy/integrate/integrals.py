@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.scipy.integrate.odes import largest
+from shiftreset_ad.scipy.integrate.rows import Rows
 from shiftreset_ad.scipy.parameters import require_plain
 from shiftreset_ad.transforms.custom import custom_derivative
 from shiftreset_ad.transforms.products import jvp, vjp
@@ -86,23 +86,20 @@ def _fwd(problem: Integral, moving: dict[int, Any], params: Any) -> Any:
 
 def _bwd(problem: Integral, residuals: Any, y_bar: Any) -> Any:
     moving, params = residuals
-    leaves, structure = trees.flatten(params)
-    sizes = [int(np.prod(shape_of(x))) for x in leaves]
+    rows = Rows(params)
 
     def integrand(x: Any, both: Any) -> Any:
         params, y_bar = both
         (params_bar,) = vjp(lambda params: problem.integrand(x, params), params)[1](y_bar)
-        return np.concatenate([np.reshape(bar, (-1,)) for bar in trees.flatten(params_bar)[0]])
+        return np.concatenate(rows.parts(params_bar))
 
     moving_bar = {i: np.sum(problem.edge(i, x, params) * y_bar) for i, x in moving.items()}
-    if not leaves:
+    if not rows.size:
         return moving_bar, params
     size = largest([y_bar])
-    pulled = problem._replace(integrand=integrand, size=sum(sizes))
+    pulled = problem._replace(integrand=integrand, size=rows.size)
     total = integral(pulled, moving, (params, y_bar / size)) * size
-    ends = np.cumsum(sizes, dtype=int)
-    parts = [np.reshape(total[end - size : end], shape_of(x)) for x, size, end in zip(leaves, sizes, ends, strict=True)]
-    return moving_bar, trees.unflatten(structure, parts)
+    return moving_bar, rows.tree(total)
 
 
 integral.defjvp(_forward)
