@@ -1,0 +1,39 @@
+"""Which library's kernels compute convolutions of NumPy's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_CHOSEN: ContextVar[str] = ContextVar("kernels", default="numpy")
+
+
+@contextmanager
+def kernels(library: str) -> Iterator[None]:
+    """Convolutions in this context are computed by the kernels of `library`: "numpy" (the default) or "torch".
+
+    PyTorch computes on the memory of NumPy's arrays, and copies nothing. The derivatives of a convolution are computed
+    by the same kernels as the convolution. NumPy's are taken for arrays whose dtype PyTorch does not have. Raises
+    ValueError for any other name, and ImportError if PyTorch is not installed.
+
+    >>> import numpy as np
+    >>> from shiftreset_ad import nn
+    >>> with nn.kernels("numpy"):
+    ...     nn.conv(np.ones((1, 1, 4)), np.ones((1, 1, 2)))
+    array([[[2., 2., 2.]]])
+    """
+    if library not in ("numpy", "torch"):
+        raise ValueError(f'nn.kernels: library is {library!r}; give "numpy" or "torch"')
+    if library == "torch":
+        import torch  # noqa: F401
+    token = _CHOSEN.set(library)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+def chosen() -> str:
+    """The library whose kernels compute."""
+    return _CHOSEN.get()

@@ -1,0 +1,71 @@
+"""The linear map of a layer, the rows of a table of words, and dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.nn.calling import as_array, of_any_library
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.conversion import constant_of
+
+
+@of_any_library
+def linear(x: Any, w: Any, bias: Any = None) -> Any:
+    """x w^T + bias, with `x: (..., features)`, `w: (outputs, features)` and `bias: (outputs,)`, as in PyTorch.
+
+    Raises ValueError if shapes do not fit.
+
+    >>> import numpy as np
+    >>> linear(np.array([1.0, 2.0]), np.eye(2), np.ones(2))
+    array([2., 3.])
+    """
+    x, w = as_array(x), as_array(w)
+    if len(shape_of(w)) != 2 or shape_of(x)[-1:] != shape_of(w)[1:]:
+        raise ValueError(
+            f"nn.linear: x has the shape {shape_of(x)}, and w {shape_of(w)}; give (..., features) for x, and "
+            "(outputs, features) for w"
+        )
+    y = np.matmul(x, np.transpose(w))
+    return y if bias is None else y + bias
+
+
+@of_any_library
+def embedding(indices: Any, w: Any, padding_idx: int | None = None) -> Any:
+    """The rows of `w: (words, features)` at `indices`, integers of any shape: (..., features).
+
+    The row `padding_idx` is a constant: it gets the gradient zero. Raises ValueError for an index that is no row.
+
+    >>> import numpy as np
+    >>> from shiftreset_ad import grad
+    >>> grad(lambda w: np.sum(embedding(np.array([1, 1]), w)))(np.zeros((2, 1)))
+    array([[0.],
+           [2.]])
+    """
+    indices, w = as_array(indices), as_array(w)
+    words = shape_of(w)[0]
+    if dtype_of(indices).kind not in "iu" or bool(np.any((indices < 0) | (indices >= words))):
+        raise ValueError(f"nn.embedding: indices of dtype {dtype_of(indices)}; give integers from 0 to {words - 1}")
+    rows = np.take(w, indices, 0)
+    if padding_idx is None:
+        return rows
+    constant = np.take(constant_of(w, np.copy), indices, 0)
+    return np.where(np.expand_dims(indices == padding_idx % words, -1), constant, rows)
+
+
+@of_any_library
+def dropout(x: Any, generator: np.random.Generator, p: float = 0.5) -> Any:
+    """`x` with each element zero with probability `p`, and otherwise divided by 1 - p.
+
+    `generator` draws float32 numbers of the shape of `x`. Raises ValueError unless p is in [0, 1].
+
+    >>> import numpy as np
+    >>> dropout(np.ones(4), np.random.default_rng(0)).tolist()
+    [2.0, 2.0, 2.0, 0.0]
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"nn.dropout: p is {p}; give a probability from 0 to 1")
+    x = as_array(x)
+    kept = generator.random(shape_of(x), np.float32) >= p
+    return np.where(kept, x / (1.0 - p) if p < 1.0 else 0.0 * x, 0.0)

@@ -1,0 +1,209 @@
+"""Recurrent networks: the cells, and one pass over a sequence.
+
+Weights are stacked by gates in PyTorch's order: input, forget, cell and output for `lstm`; reset, update and new for
+`gru`. A pass takes the parameters of a layer as a tuple (w_ih, w_hh, b_ih, b_hh) or (w_ih, w_hh).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.nn.activations import relu, sigmoid
+from shiftreset_ad.nn.calling import as_array, of_any_library
+from shiftreset_ad.nn.layers import linear
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+
+
+@of_any_library
+def rnn_cell(
+    x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None, nonlinearity: str = "tanh"
+) -> Any:
+    """The next state of a simple recurrent network: tanh(w_ih x + b_ih + w_hh h + b_hh), or relu of it.
+
+    `x: (batch, features)`, `h: (batch, hidden)`, `w_ih: (hidden, features)`, `w_hh: (hidden, hidden)`.
+
+    >>> import numpy as np
+    >>> rnn_cell(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), nonlinearity="relu")
+    array([[2.]])
+    """
+    return _rnn_step(nonlinearity)(linear(x, w_ih, b_ih), h, w_hh, b_hh)
+
+
+@of_any_library
+def lstm_cell(
+    x: Any, state: tuple[Any, Any], w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> tuple[Any, Any]:
+    """The next state (h, c) of an LSTM, from its state (h, c), each of the shape (batch, hidden).
+
+    `x: (batch, features)`, `w_ih: (4 hidden, features)`, `w_hh: (4 hidden, hidden)`.
+
+    >>> import numpy as np
+    >>> h, c = lstm_cell(np.zeros((1, 1)), (np.zeros((1, 1)), np.ones((1, 1))), np.zeros((4, 1)), np.zeros((4, 1)))
+    >>> c
+    array([[0.5]])
+    """
+    return _lstm_step(linear(x, w_ih, b_ih), state, w_hh, b_hh)
+
+
+@of_any_library
+def gru_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The next state of a gated recurrent unit.
+
+    `x: (batch, features)`, `h: (batch, hidden)`, `w_ih: (3 hidden, features)`, `w_hh: (3 hidden, hidden)`.
+
+    >>> import numpy as np
+    >>> gru_cell(np.zeros((1, 1)), np.ones((1, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
+    array([[0.5]])
+    """
+    return _gru_step(linear(x, w_ih, b_ih), h, w_hh, b_hh)
+
+
+@of_any_library
+def rnn(
+    x: Any,
+    parameters: Any,
+    h: Any = None,
+    lengths: Any = None,
+    reverse: bool = False,
+    nonlinearity: str = "tanh",
+) -> tuple[Any, Any]:
+    """A simple recurrent network over `x: (time, batch, features)`: all states (time, batch, hidden), and the last.
+
+    `h: (batch, hidden)` is the first state, zero by default. With `lengths: (batch,)`, the sequences end at their own
+    times: then the states are zero, and the last state is that at the end. `reverse` goes from the end of each sequence
+    to its beginning. Raises ValueError if shapes do not fit.
+
+    >>> import numpy as np
+    >>> states, last = rnn(np.ones((2, 1, 1)), (np.ones((1, 1)), np.ones((1, 1))), nonlinearity="relu")
+    >>> states.ravel().tolist(), last.tolist()
+    ([1.0, 2.0], [[2.0]])
+    """
+    (states,), (last,) = _scan("rnn", _alone(_rnn_step(nonlinearity)), 1, x, parameters, (h,), lengths, reverse)
+    return states, last
+
+
+@of_any_library
+def gru(x: Any, parameters: Any, h: Any = None, lengths: Any = None, reverse: bool = False) -> tuple[Any, Any]:
+    """A gated recurrent unit over a sequence: arguments and answer as for `rnn`.
+
+    >>> import numpy as np
+    >>> states, last = gru(np.zeros((2, 1, 1)), (np.zeros((3, 1)), np.zeros((3, 1))), np.ones((1, 1)))
+    >>> states.ravel().tolist()
+    [0.5, 0.25]
+    """
+    (states,), (last,) = _scan("gru", _alone(_gru_step), 3, x, parameters, (h,), lengths, reverse)
+    return states, last
+
+
+@of_any_library
+def lstm(
+    x: Any, parameters: Any, state: Any = (None, None), lengths: Any = None, reverse: bool = False
+) -> tuple[Any, tuple[Any, Any]]:
+    """An LSTM over a sequence: all h in the shape (time, batch, hidden), and the last state (h, c).
+
+    Arguments are as for `rnn`; the first state is (h, c).
+
+    >>> import numpy as np
+    >>> h, (last_h, last_c) = lstm(np.zeros((2, 1, 1)), (np.zeros((4, 1)), np.zeros((4, 1))))
+    >>> h.shape, last_c.shape
+    ((2, 1, 1), (1, 1))
+    """
+    (states, *_), last = _scan("lstm", _lstm_step, 4, x, parameters, tuple(state), lengths, reverse)
+    return states, last
+
+
+@of_any_library
+def bidirectional(
+    network: Callable[..., Any], x: Any, forwards: Any, backwards: Any, lengths: Any = None
+) -> tuple[Any, Any]:
+    """`network`, which is `rnn`, `gru` or `lstm`, from the beginning to the end, and another one back.
+
+    The states of both are joined along the last axis: (time, batch, 2 hidden); the last states are a pair.
+
+    >>> import numpy as np
+    >>> states, _ = bidirectional(gru, np.zeros((2, 1, 1)), *[(np.zeros((3, 1)), np.zeros((3, 1)))] * 2)
+    >>> states.shape
+    (2, 1, 2)
+    """
+    ahead, last = network(x, forwards, lengths=lengths)
+    back, first = network(x, backwards, lengths=lengths, reverse=True)
+    return np.concatenate([ahead, back], axis=-1), (last, first)
+
+
+def _rnn_step(nonlinearity: str) -> Callable[..., Any]:
+    if nonlinearity not in ("tanh", "relu"):
+        raise ValueError(f'nn.rnn: nonlinearity is {nonlinearity!r}; give "tanh" or "relu"')
+    activation: Callable[..., Any] = np.tanh if nonlinearity == "tanh" else relu
+    return lambda from_x, h, w_hh, b_hh: activation(from_x + linear(h, w_hh, b_hh))
+
+
+def _lstm_step(from_x: Any, state: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
+    h, c = state
+    i, f, g, o = _gates(from_x + linear(h, w_hh, b_hh), 4)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+def _gru_step(from_x: Any, h: Any, w_hh: Any, b_hh: Any) -> Any:
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = _gates(from_x, 3), _gates(linear(h, w_hh, b_hh), 3)
+    z = sigmoid(z_x + z_h)
+    n = np.tanh(n_x + sigmoid(r_x + r_h) * n_h)
+    return n + z * (h - n)
+
+
+def _gates(x: Any, count: int) -> list[Any]:
+    """Equal parts of the last axis."""
+    size = shape_of(x)[-1] // count
+    return [x[..., i * size : (i + 1) * size] for i in range(count)]
+
+
+def _alone(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step whose state is a tuple of one array."""
+    return lambda from_x, state, w_hh, b_hh: (step(from_x, state[0], w_hh, b_hh),)
+
+
+def _scan(
+    name: str,
+    step: Callable[..., Any],
+    gates: int,
+    x: Any,
+    parameters: Any,
+    state: tuple[Any, ...],
+    lengths: Any,
+    reverse: bool,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """All states of `step` over the sequence, and the last. The products with `x` are one product for all times."""
+    x = as_array(x)
+    w_ih, w_hh, b_ih, b_hh = (*parameters, None, None)[:4]
+    if len(shape_of(x)) != 3 or not shape_of(x)[0]:
+        raise ValueError(f"nn.{name}: x has the shape {shape_of(x)}; give (time, batch, features), with a time or more")
+    time, batch, _ = shape_of(x)
+    hidden = shape_of(w_hh)[-1]
+    if shape_of(w_hh) != (gates * hidden, hidden) or shape_of(w_ih)[0] != gates * hidden:
+        raise ValueError(
+            f"nn.{name}: the weights have the shapes {shape_of(w_ih)} and {shape_of(w_hh)}; give w_ih of "
+            f"({gates} hidden, features) and w_hh of ({gates} hidden, hidden)"
+        )
+    if lengths is not None:
+        lengths = np.asarray(lengths)
+        if lengths.shape != (batch,) or lengths.dtype.kind not in "iu" or lengths.min() < 0 or lengths.max() > time:
+            raise ValueError(f"nn.{name}: lengths is {lengths!r}; give {batch} integers from 0 to {time}")
+    from_x = linear(x, w_ih, b_ih)
+    zero = np.zeros((batch, hidden), dtype_of(from_x))
+    current = tuple([zero if part is None else as_array(part) for part in state])
+    found = []
+    for t in range(time - 1, -1, -1) if reverse else range(time):
+        new = step(from_x[t], current, w_hh, b_hh)
+        out = new
+        if lengths is not None:
+            goes_on = (t < lengths)[:, None]
+            out = tuple([np.where(goes_on, part, 0.0) for part in new])
+            new = tuple([np.where(goes_on, part, old) for part, old in zip(new, current, strict=True)])
+        found.append(out)
+        current = new
+    if reverse:
+        found.reverse()
+    return [np.stack(parts) for parts in zip(*found, strict=True)], current

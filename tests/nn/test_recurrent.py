@@ -1,0 +1,112 @@
+"""Recurrent cells and passes, in every way and as PyTorch's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import nn
+from tests.nn.like_pytorch import assert_like_pytorch
+from tests.rules.three_ways import check
+
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+TIME, BATCH, FEATURES, HIDDEN = 4, 3, 2, 3
+
+
+def arrays(name, directions=1):
+    """x, and the parameters of each direction."""
+    generator = np.random.default_rng(0)
+    rows = GATES[name] * HIDDEN
+    shapes = [(TIME, BATCH, FEATURES)] + directions * [(rows, FEATURES), (rows, HIDDEN), (rows,), (rows,)]
+    return [generator.normal(size=shape) for shape in shapes]
+
+
+def states_of(batch=BATCH):
+    return [np.random.default_rng(1).normal(size=(batch, HIDDEN)) for _ in range(2)]
+
+
+def layer(torch, name, parameters, bidirectional=False):
+    """PyTorch's function of x with these parameters."""
+    module = getattr(torch.nn, name.upper())(FEATURES, HIDDEN, bidirectional=bidirectional, dtype=torch.float64)
+    names = [known for known, _ in module.named_parameters()]
+    of_names = dict(zip(names, parameters, strict=True))
+    return lambda *args: torch.func.functional_call(module, of_names, args)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_cells(name):
+    x, *parameters = arrays(name)
+    cell, of_torch = getattr(nn, f"{name}_cell"), "rnn_tanh_cell" if name == "rnn" else f"{name}_cell"
+    h, c = states_of()
+
+    def ours(x, h, c, *parameters):
+        return np.concatenate(cell(x, (h, c), *parameters)) if name == "lstm" else cell(x, h, *parameters) + 0 * c
+
+    def theirs(torch, x, h, c, *parameters):
+        function = getattr(torch, of_torch)
+        return torch.cat(function(x, (h, c), *parameters)) if name == "lstm" else function(x, h, *parameters) + 0 * c
+
+    check(ours, x[0], h, c, *parameters, generator=np.random.default_rng(0))
+    assert_like_pytorch(ours, theirs, x[0], h, c, *parameters, joins=True)
+
+
+def test_plain_tensors_are_answered_by_tensors():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x, *parameters = map(torch.from_numpy, arrays("lstm"))
+    h, c = map(torch.from_numpy, states_of())
+    states, last = nn.lstm(x, parameters)
+    for y in (*nn.lstm_cell(x[0], (h, c), *parameters), states, *last):
+        assert isinstance(y, torch.Tensor)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_passes(name):
+    x, *parameters = arrays(name)
+
+    def ours(x, *parameters):
+        states, last = getattr(nn, name)(x, parameters)
+        return np.concatenate([states, np.stack(last if name == "lstm" else [last])])
+
+    def theirs(torch, x, *parameters):
+        states, last = layer(torch, name, parameters)(x)
+        return torch.cat([states, *(last if name == "lstm" else (last,))])
+
+    check(ours, x, *parameters, generator=np.random.default_rng(0), second_order=name == "rnn")
+    assert_like_pytorch(ours, theirs, x, *parameters, joins=True)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_padded_batches_in_both_directions(name):
+    x, *parameters = arrays(name, directions=2)
+    lengths = np.array([4, 1, 3])
+
+    def ours(x, *parameters):
+        states, lasts = nn.bidirectional(getattr(nn, name), x, parameters[:4], parameters[4:], lengths)
+        lasts = [part for last in lasts for part in (last if name == "lstm" else [last])]
+        return np.concatenate([states.reshape(-1), np.stack(lasts).reshape(-1)])
+
+    def theirs(torch, x, *parameters):
+        packing = torch.nn.utils.rnn
+        packed = packing.pack_padded_sequence(x, torch.from_numpy(lengths), enforce_sorted=False)
+        states, last = layer(torch, name, parameters, bidirectional=True)(packed)
+        states = packing.pad_packed_sequence(states)[0]
+        last = torch.stack([part[i] for i in range(2) for part in (last if name == "lstm" else [last])])
+        return torch.cat([states.reshape(-1), last.reshape(-1)])
+
+    check(ours, x, *parameters, generator=np.random.default_rng(0), second_order=False)
+    assert_like_pytorch(ours, theirs, x, *parameters, joins=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x, p: nn.rnn(x[0], p), "nn.rnn: x has the shape"),
+        (lambda x, p: nn.lstm(x, p), "nn.lstm: the weights have the shapes"),
+        (lambda x, p: nn.rnn(x, p, lengths=[9, 1, 1]), "nn.rnn: lengths is"),
+        (lambda x, p: nn.rnn(x, p, nonlinearity="sin"), "nn.rnn: nonlinearity is 'sin'"),
+    ],
+)
+def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
+    x, *parameters = arrays("rnn")
+    with pytest.raises(ValueError, match=words):
+        call(x, parameters)
