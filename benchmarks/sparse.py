@@ -1,0 +1,96 @@
+"""Sparse Jacobians and Hessians beside the function itself and the dense ones, by `python benchmarks/sparse.py`.
+
+For each problem: its size, the products that it takes, the time to find the pattern and its colours once, and the time
+of the sparse matrix in evaluations of the function, with the check of the pattern and without it. The dense matrix is
+timed where it is small enough. All times are of the processor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from timing import best_of
+
+import shiftreset_ad as sr
+
+DENSE_AT_MOST = 2000  # elements of the argument
+
+
+class Problem(NamedTuple):
+    name: str
+    f: Callable[[Any], Any]
+    x: Any
+    of_scalar: bool = False
+
+
+def band(u: Any) -> Any:
+    """The equations of a rod with a source that depends on the temperature."""
+    left, right = np.concatenate([[0.0], u[:-1]]), np.concatenate([u[1:], [0.0]])
+    return np.exp(-u) * (left - 2.0 * u + right) + np.sin(u) * right
+
+
+def plate(u: Any) -> Any:
+    """Bratu's equation on a square."""
+    n = int(len(u) ** 0.5)
+    v = np.pad(np.reshape(u, (n, n)), 1)
+    return np.ravel(
+        4.0 * v[1:-1, 1:-1] - v[2:, 1:-1] - v[:-2, 1:-1] - v[1:-1, 2:] - v[1:-1, :-2] - np.exp(v[1:-1, 1:-1])
+    )
+
+
+def arrow(x: Any) -> Any:
+    """Each residual has its own parameter and a common one, and the last residual has all parameters."""
+    return np.concatenate([x[1:] * x[0] + x[1:] ** 3, [np.sum(x**2)]])
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def membrane(u: Any) -> Any:
+    """The area of a surface over a square."""
+    n = int(len(u) ** 0.5)
+    v = np.pad(np.reshape(u, (n, n)), 1)
+    return np.sum(np.sqrt(1.0 + np.diff(v, axis=0)[:, 1:] ** 2 + np.diff(v, axis=1)[1:] ** 2))
+
+
+PROBLEMS = (
+    Problem("a band, 100,000", band, np.linspace(0.0, 1.0, 100_000)),
+    Problem("a plate, 100 x 100", plate, np.linspace(0.0, 1.0, 10_000)),
+    Problem("an arrow, 1,000", arrow, np.linspace(0.5, 1.0, 1000)),
+    Problem("Rosenbrock, 10,000", rosenbrock, np.linspace(0.0, 1.0, 10_000), True),
+    Problem("a membrane, 30 x 30", membrane, np.linspace(0.0, 1.0, 900), True),
+)
+
+
+def main() -> None:
+    table = Table("matrix", "products", "pattern, ms", "colours, ms", "evaluations", "with check", "dense: evaluations")
+    for name, f, x, of_scalar in PROBLEMS:
+        first = sr.grad(f) if of_scalar else f
+        start = time.process_time()
+        pattern = sr.sparsity(first)(x)
+        between = time.process_time()
+        colours = sr.colouring(pattern, "symmetric" if of_scalar else None)
+        end = time.process_time()
+        operator = sr.sparse_hessian if of_scalar else sr.sparse_jacobian
+        fast, checked = operator(f, colours, check=False), operator(f, colours)
+        programs = {"f": lambda first=first, x=x: first(x), "fast": lambda fast=fast, x=x: fast(x)}
+        programs["checked"] = lambda checked=checked, x=x: checked(x)
+        if x.size <= DENSE_AT_MOST:
+            programs["dense"] = lambda first=first, x=x: sr.jacobian(first)(x)
+        times = best_of(10, programs, time.process_time)
+        each = [times[key] / times["f"] for key in ("fast", "checked", "dense") if key in times]
+        cells = [f"{(between - start) * 1e3:.0f}", f"{(end - between) * 1e3:.0f}", *(f"{ratio:.2g}" for ratio in each)]
+        table.add_row(f"{'Hessian' if of_scalar else 'Jacobian'}: {name}", str(colours.passes), *cells)
+    console = Console(width=120)
+    console.print(table)
+    console.print("One evaluation is that of the function for a Jacobian, and that of the gradient for a Hessian.")
+
+
+if __name__ == "__main__":
+    main()
