@@ -29,11 +29,16 @@ assert shiftreset_ad.scipy.stats.__name__ == "shiftreset_ad.scipy.stats"
 def test_another_name_is_an_error():
     import shiftreset_ad.scipy
 
-    with pytest.raises(AttributeError, match="has no attribute 'cluster'; it has integrate, linalg"):
+    with pytest.raises(
+        AttributeError, match="has no attribute 'cluster'; it has integrate, interpolate, linalg, ndimage"
+    ):
         _ = shiftreset_ad.scipy.cluster
 
 
-@pytest.mark.parametrize("name", ["integrate", "linalg", "optimize", "signal", "special", "stats"])
+@pytest.mark.parametrize(
+    "name",
+    ["integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special", "stats"],
+)
 def test_each_module_has_all_that_scipys_has(name):
     ours, theirs = (import_module(f"{package}.{name}") for package in ("shiftreset_ad.scipy", "scipy"))
     assert set(theirs.__all__) <= set(dir(ours))

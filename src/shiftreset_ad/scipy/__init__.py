@@ -4,8 +4,9 @@ SciPy's ufuncs (`scipy.special.erf`, `gammaln`, `expit`, `jv`, ...) have rules, 
 SciPy's functions that are written in Python convert their arguments, which loses the derivative.
 `shiftreset_ad.scipy.special` has functions in place of these, with the same signatures, and everything else of
 `scipy.special`: a program only changes its import. In the same way, `stats` has distributions, `integrate` has
-differential equations and integrals, `optimize` has roots and least squares, and `linalg` and `signal` have functions.
-This package needs SciPy (`pip install scipy`), and the rest of the library does not.
+differential equations and integrals, `interpolate` has splines, `ndimage` has images, `optimize` has roots and least
+squares, `sparse` has sparse arrays of numbers, `spatial` has distances, and `linalg` and `signal` have functions. This
+package needs SciPy (`pip install scipy`), and the rest of the library does not.
 
 >>> import numpy as np
 >>> from shiftreset_ad import grad
@@ -19,7 +20,18 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-MODULES = ("integrate", "linalg", "optimize", "signal", "special", "stats")
+MODULES = (
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -7,8 +7,11 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.numbers.remedies import of_scipy
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.building import gathered
 from shiftreset_ad.rules.linalg.matrices import array_of
 
@@ -46,3 +49,14 @@ def no_derivative(name: str, remedy: str | None = None) -> NotImplementedError:
 def operand(x: Any) -> Any:
     """An argument as it is; but a list, or an array of objects, with numbers in it becomes one number."""
     return gathered(array_of(x) if has_number(x) else x)
+
+
+def in_double(x: Any, name: str) -> Any:
+    """An argument as an array or a number in float64, as SciPy computes. NotImplementedError for complex numbers."""
+    x = array_of(operand(x))
+    dtype = dtype_of(x)
+    if dtype.kind == "c":
+        raise NotImplementedError(
+            f"{name} has no derivative for complex numbers here. Give it the real and the imaginary part, one by one"
+        )
+    return x if dtype == np.float64 else x.astype(np.float64)

@@ -35,7 +35,7 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    """The solution of y' = fun(t, y, *args) with y = `y0: (n,)` at the first of two times, as SciPy's object.
+    """The solution of `y' = fun(t, y, *args)` with y = `y0: (n,)` at the first of two times, as SciPy's object.
 
     `y: (n, m)` and `sol(t)` have derivatives in `y0`, `t_span`, `t_eval`, `args` (any structure) and the variables that
     `fun` and the events close over; `t_events`, `y_events` and the end at a terminal event have them, too. The times

@@ -47,7 +47,7 @@ def odeint(
     printmessg: Any = 0,
     tfirst: Any = False,
 ) -> Any:
-    """The solution of y' = func(y, t, *args) with y = `y0: (n,)` at t[0], at the times `t: (m,)`, of shape (m, n).
+    """The solution of `y' = func(y, t, *args)` with y = `y0: (n,)` at t[0], at the times `t: (m,)`, of shape (m, n).
 
     It has derivatives in `y0`, `t`, `args` (any structure) and the variables that `func` closes over. Their precision
     is that of `rtol` and `atol`, relative to the largest derivative. Errors and warnings are SciPy's. Raises TypeError

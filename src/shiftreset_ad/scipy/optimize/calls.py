@@ -20,7 +20,7 @@ DETERMINING = ("f", "func", "fun", "args", "kwargs", "bounds")
 CALLED = ("fprime", "fprime2", "jac", "loss", "callback")
 
 
-class Call:
+class SolverCall:
     """A call of a solver of SciPy's, whose arguments are `given` by name.
 
     The call `is_plain` if its solution depends on no number that is being differentiated.

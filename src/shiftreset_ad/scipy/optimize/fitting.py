@@ -11,7 +11,7 @@ import scipy.optimize  # type: ignore[import-untyped]
 
 from shiftreset_ad.rules.linalg.matrices import array_of
 from shiftreset_ad.scipy.forwarding import operand
-from shiftreset_ad.scipy.optimize.calls import Call
+from shiftreset_ad.scipy.optimize.calls import SolverCall
 from shiftreset_ad.transforms.gradient import grad
 
 # The losses of SciPy, functions of the square of a residual.
@@ -40,7 +40,7 @@ def least_squares(*args: Any, **kwargs: Any) -> Any:
     >>> round(grad(slope)(1.0), 6), round(float(np.sum(data**3) / np.sum(data**2)), 6)
     (2.571429, 2.571429)
     """
-    call = Call(scipy.optimize.least_squares, args, kwargs)
+    call = SolverCall(scipy.optimize.least_squares, args, kwargs)
     result = call.run()
     if call.is_plain:
         return result

@@ -11,7 +11,7 @@ import scipy.optimize  # type: ignore[import-untyped]
 
 from shiftreset_ad.rules.linalg.matrices import array_of
 from shiftreset_ad.scipy.forwarding import operand
-from shiftreset_ad.scipy.optimize.calls import Call
+from shiftreset_ad.scipy.optimize.calls import SolverCall
 
 OF_BRACKETS = """The root of a scalar function `f(x, *args)` between `a` and `b`, where it has other signs, by `{name}`.
 
@@ -25,7 +25,7 @@ OF_BRACKETS = """The root of a scalar function `f(x, *args)` between `a` and `b`
     """
 
 
-def _root_of(call: Call, function: str, x: Any, has_converged: Any, result: Any) -> Any:
+def _root_of(call: SolverCall, function: str, x: Any, has_converged: Any, result: Any) -> Any:
     """A root with its derivatives; a number, or an array of the shape that SciPy gave it."""
     shape = np.shape(x)
 
@@ -44,7 +44,7 @@ def _bracketed(theirs: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(theirs)
     def function(*args: Any, **kwargs: Any) -> Any:
-        call = Call(theirs, args, kwargs)
+        call = SolverCall(theirs, args, kwargs)
         if call.is_plain:
             return call.run()
         x, result = call.run(full_output=True)
@@ -75,7 +75,7 @@ def newton(*args: Any, **kwargs: Any) -> Any:
     >>> round(grad(lambda p: newton(lambda x: x**3 - p, 1.0))(8.0), 6)     # of the third root: 1 / 12
     0.083333
     """
-    call = Call(scipy.optimize.newton, args, kwargs)
+    call = SolverCall(scipy.optimize.newton, args, kwargs)
     if call.is_plain:
         return call.run()
     x, result, *more = call.run(full_output=True)
@@ -96,7 +96,7 @@ def root_scalar(*args: Any, **kwargs: Any) -> Any:
     >>> round(grad(lambda p: root_scalar(lambda x: x**3 - p, bracket=(0.0, 3.0)).root)(8.0), 6)
     0.083333
     """
-    call = Call(scipy.optimize.root_scalar, args, kwargs)
+    call = SolverCall(scipy.optimize.root_scalar, args, kwargs)
     result = call.run()
     if not call.is_plain:
         result.root = _root_of(call, "f", result.root, result.converged, result)
@@ -117,7 +117,7 @@ def root(*args: Any, **kwargs: Any) -> Any:
     >>> np.round(jacobian(f)(4.0), 6).tolist()      # of p^0.5 and p^1.5
     [0.25, 3.0]
     """
-    call = Call(scipy.optimize.root, args, kwargs)
+    call = SolverCall(scipy.optimize.root, args, kwargs)
     result = call.run()
     if not call.is_plain:
         result.x = _root_of(call, "fun", result.x, result.success, result)
@@ -132,7 +132,7 @@ def fsolve(*args: Any, **kwargs: Any) -> Any:
     >>> round(grad(lambda p: fsolve(lambda x: x**3 - p, [1.0])[0])(8.0), 6)
     0.083333
     """
-    call = Call(scipy.optimize.fsolve, args, kwargs)
+    call = SolverCall(scipy.optimize.fsolve, args, kwargs)
     if call.is_plain:
         return call.run()
     x, *messages = call.run(full_output=True)
