@@ -145,6 +145,13 @@ def test_falling_without_end_is_told():
     assert "does not rise again" in minimize(lambda x: x, 1.0, method="gradient-descent").message
 
 
+@pytest.mark.parametrize("start", [0.0, 1e20])
+def test_falling_without_end_in_an_open_box_is_told(start):
+    result = minimize(lambda x: -x, start, constraint=Box(-1.0, np.inf), rounds=100)
+    assert not result.converged
+    assert result.residual == 1.0
+
+
 def test_a_value_that_is_not_finite():
     result = minimize(lambda x: x * np.nan, 1.0)
     assert (result.converged, result.rounds, result.message) == (False, 0, "the residual is not finite")

@@ -14,9 +14,11 @@ from shiftreset_ad.optimize.equations import Anderson, Iteration, Newton
 from shiftreset_ad.optimize.games import Extragradient, Optimistic
 from shiftreset_ad.optimize.linear import linear_solve
 from shiftreset_ad.optimize.minima import argmax, argmin, maximize, minimize
+from shiftreset_ad.optimize.mirrors import Mirror, MirrorDescent
 from shiftreset_ad.optimize.newton import NewtonCG
 from shiftreset_ad.optimize.quasi_newton import BFGS, LBFGS
 from shiftreset_ad.optimize.results import Iterate, NotConvergedError, Result
+from shiftreset_ad.optimize.ridges import FollowTheRidge
 from shiftreset_ad.optimize.roots import fixed_point, root
 from shiftreset_ad.optimize.saddles import Saddle, minimax
 from shiftreset_ad.optimize.schedules import cosine_decay, exponential_decay, warmup
@@ -31,9 +33,12 @@ __all__ = [
     "Armijo",
     "Box",
     "Extragradient",
+    "FollowTheRidge",
     "GradientDescent",
     "Iterate",
     "Iteration",
+    "Mirror",
+    "MirrorDescent",
     "Newton",
     "NewtonCG",
     "NotConvergedError",

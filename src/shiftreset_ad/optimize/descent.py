@@ -33,8 +33,8 @@ class GradientDescent:
             yield here
             gradient = here.residual
 
-            def along(step: float, here: Iterate = here) -> Primal:
-                return objective.value(here.x + step * here.residual)
+            def along(step: float, here: Iterate = here) -> float:
+                return float(plain(objective.value(here.x + step * here.residual)))
 
             found = bracket(along, *self.first)
             if found is None:

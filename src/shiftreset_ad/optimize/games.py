@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shiftreset_ad.optimize.line_search import TRIALS
-from shiftreset_ad.optimize.objectives import Objective, Projection
+from shiftreset_ad.optimize.objectives import Objective, Product, Projection
 from shiftreset_ad.optimize.results import Iterate
 from shiftreset_ad.optimize.running import Rounds
 from shiftreset_ad.optimize.vectors import Structure, norm
@@ -21,7 +21,7 @@ Projections: TypeAlias = tuple[Projection | None, Projection | None]
 class Game:
     """A payoff f(x, y) of the two players' variables together. Its field is where each of them wants to go, negated."""
 
-    __slots__ = ("_objective", "_signs", "structure")
+    __slots__ = ("_objective", "_signs", "is_free", "name", "structure")
 
     def __init__(
         self,
@@ -41,9 +41,10 @@ class Game:
                 for player, projection in zip(players, projections, strict=True)
             )
 
-        is_free = all(projection is None for projection in projections)
+        self.is_free = all(projection is None for projection in projections)
+        self.name = name
         self.structure = structure
-        self._objective = Objective(name, payoff, (), None if is_free else project, structure, 1.0)
+        self._objective = Objective(name, payoff, (), None if self.is_free else project, structure, 1.0)
         self._signs = np.where(np.arange(structure.size) < size_of_x, 1.0, -1.0).astype(structure.dtype)
 
     def value(self, z: Primal) -> Primal:
@@ -58,6 +59,15 @@ class Game:
         """The payoff and the field."""
         value, gradient = self._objective.value_and_gradient(z)
         return value, self._signs * gradient
+
+    @property
+    def parts(self) -> tuple[Primal, Primal]:
+        """Ones where a vector belongs to x, and ones where it belongs to y."""
+        return np.maximum(self._signs, 0.0), np.maximum(-self._signs, 0.0)
+
+    def hessian_at(self, z: Primal) -> Product:
+        """The product with the Hessian of the payoff at a vector."""
+        return self._objective.hessian_at(z)
 
     def residual(self, z: Primal, field: Primal) -> Primal:
         """What is zero at a saddle point."""
@@ -138,7 +148,3 @@ class Optimistic:
                 return "the field of the game changes too fast for any step"
             correction = step * (new - field)
             z, field, step = there, new, 1.2 * step
-
-
-Player: TypeAlias = Callable[[Game, Primal], Rounds]
-METHODS: dict[str, Player] = {"extragradient": Extragradient(), "optimistic": Optimistic()}

@@ -6,8 +6,8 @@ the points alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
 
 from shiftreset_ad.optimize.objectives import Objective, is_finite
 from shiftreset_ad.optimize.results import Iterate
@@ -16,31 +16,57 @@ from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
 
 GOLDEN = 1.61803399  # to the digits of Press et al.
+LIMIT = 100.0  # of the last interval, how many times as far a parabola may lead
+TINY = 1e-20  # in place of a divisor of zero
 FARTHEST = 1e50  # where the search for a bracket gives up
 DECREASE = 1e-4  # of the decrease that the slope promises, the part that is enough
 FLATTER = 0.9  # of the slope, the part that may remain
 NOISE = 1e-15  # the rounding of a value, relative to it
 TRIALS = 200  # enough to come to the farthest step
 
-Line = Callable[[float], Any]  # the value at a step
+Line = Callable[[float], float]  # the plain value at a step
 
 
 def bracket(f: Line, a: float, b: float) -> tuple[float, float, float] | None:
-    """Steps a, b, c in order, with f(b) below f(a) and f(c): downhill in growing steps, `mnbrak` of Press et al. 1992.
+    """Steps a, b, c in order, with f(b) below f(a) and f(c): downhill, by `mnbrak` of Press et al. 1992.
 
-    None if the function does not rise again.
+    Each trial is the vertex of the parabola through the last three points, if it is not too far away, and otherwise a
+    growing step. None if the function does not rise again.
     """
     f_a, f_b = f(a), f(b)
     if f_b > f_a:
-        a, b, f_b = b, a, f_a
-    while True:
-        c = b + GOLDEN * (b - a)
+        a, f_a, b, f_b = b, f_b, a, f_a
+    c = b + GOLDEN * (b - a)
+    f_c = f(c)
+    while not f_b < f_c:
         if abs(c) > FARTHEST:
             return None
-        f_c = f(c)
-        if f_b < f_c:
-            return a, b, c
-        a, b, f_b = b, c, f_c
+        onwards, farthest = c + GOLDEN * (c - b), b + LIMIT * (c - b)
+        trial = vertex((a, f_a), (b, f_b), (c, f_c))
+        if (b - trial) * (trial - c) > 0.0:
+            f_trial = f(trial)
+            if f_trial < f_c:
+                return b, trial, c
+            if f_trial > f_b:
+                return a, b, trial
+            trial, f_trial = onwards, f(onwards)
+        elif (c - trial) * (trial - farthest) > 0.0:
+            f_trial = f(trial)
+            if f_trial < f_c:
+                onwards = trial + GOLDEN * (trial - c)
+                b, f_b, c, f_c, trial, f_trial = c, f_c, trial, f_trial, onwards, f(onwards)
+        else:
+            trial = farthest if (trial - farthest) * (farthest - c) >= 0.0 else onwards
+            f_trial = f(trial)
+        a, f_a, b, f_b, c, f_c = b, f_b, c, f_c, trial, f_trial
+    return a, b, c
+
+
+def vertex(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    """Where the parabola through three points is flat; far away if they lie on a line."""
+    (x_a, f_a), (x_b, f_b), (x_c, f_c) = a, b, c
+    r, q = (x_b - x_a) * (f_b - f_c), (x_b - x_c) * (f_b - f_a)
+    return x_b - ((x_b - x_c) * q - (x_b - x_a) * r) / (2.0 * math.copysign(max(abs(q - r), TINY), q - r))
 
 
 def golden_section(f: Line, a: float, b: float, c: float, tolerance: float) -> float:

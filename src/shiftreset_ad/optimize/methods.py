@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from shiftreset_ad.optimize.descent import Armijo, GradientDescent, ProjectedGradient
+from shiftreset_ad.optimize.mirrors import MirrorDescent
 from shiftreset_ad.optimize.newton import NewtonCG
 from shiftreset_ad.optimize.objectives import Objective, Projection
 from shiftreset_ad.optimize.quasi_newton import BFGS, LBFGS
-from shiftreset_ad.optimize.running import Outcome, Rounds, Rules, ended, require_derivative_name
+from shiftreset_ad.optimize.running import Outcome, Rounds, StoppingRules, ended, require_derivative_name
 from shiftreset_ad.optimize.scipy_methods import MINIMIZERS, Scipy
 from shiftreset_ad.optimize.training import adam, sgd
 from shiftreset_ad.rules.annotations import Primal
@@ -24,6 +25,7 @@ METHODS: dict[str, Method] = {
     "l-bfgs": LBFGS(),
     "newton-cg": NewtonCG(),
     "projected-gradient": ProjectedGradient(),
+    "mirror-descent": MirrorDescent(),
     "momentum": sgd(0.01, momentum=0.9),
     "adam": adam(0.01),
 }
@@ -72,7 +74,7 @@ def minimizer(operator: str, method: Any, constraint: Projection | None, derivat
     return found  # type: ignore[no-any-return]
 
 
-def outcome_of(method: Method, objective: Objective, x: Primal, rules: Rules) -> Outcome:
+def outcome_of(method: Method, objective: Objective, x: Primal, rules: StoppingRules) -> Outcome:
     """Run a method until the rules end it."""
     if isinstance(method, Scipy):
         return method.solve(objective, x, rules)

@@ -10,8 +10,9 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.optimize.envelope import value_at
 from shiftreset_ad.optimize.methods import Method, arguments, minimizer, outcome_of
 from shiftreset_ad.optimize.objectives import Objective, Projection
+from shiftreset_ad.optimize.progress import watched
 from shiftreset_ad.optimize.results import Result, require_converged
-from shiftreset_ad.optimize.running import ROUNDS, Callback, Derivative, Rules
+from shiftreset_ad.optimize.running import ROUNDS, Callback, Derivative, StoppingRules
 from shiftreset_ad.optimize.systems import Task, solved
 from shiftreset_ad.optimize.vectors import Structure
 from shiftreset_ad.rules.annotations import X
@@ -30,14 +31,16 @@ def minimize(
     tolerance: float | None = None,
     rounds: int = ROUNDS,
     callback: Callback | None = None,
+    progress: bool = False,
 ) -> Result:
     """The minimum of a scalar function `f(x, *args)`, searched from `x0`, as a `Result` that says whether it converged.
 
     `x0` is a structure of floats and arrays, and the result's `x` has the same structure and shapes. The solver ends
     where the gradient is no longer than `tolerance` (by default the square root of the precision, 1.5e-8), after so
-    many `rounds`, or if `callback(result)` returns True. Methods: "l-bfgs" (the usual one), "bfgs", "newton-cg",
-    "gradient-descent", "armijo", "projected-gradient" (the usual one with a `constraint`: a `Box`, a `Simplex`, or a
-    function that projects), an object such as `LBFGS(memory=5)` or `adam(0.01)`, and the names of SciPy's methods.
+    many `rounds`, or if `callback(result)` returns True. With `progress`, rich draws a bar. Methods: "l-bfgs" (the
+    usual one), "bfgs", "newton-cg", "gradient-descent", "armijo", "projected-gradient" (the usual one with a
+    `constraint`: a `Box`, a `Simplex`, or a function that projects), "mirror-descent", an object such as
+    `LBFGS(memory=5)` or `adam(0.01)`, and the names of SciPy's methods.
 
     The result's `x` and `value` have derivatives of any order in all that `f` and the constraint close over, and in
     `args`. With `derivative="implicit"` they come from the conditions of a minimum, by a linear equation that is solved
@@ -49,7 +52,7 @@ def minimize(
     >>> round(result.x, 6), round(result.value, 6), result.converged
     (3.0, 1.0, True)
     """
-    return _best("minimize", 1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback)
+    return _best("minimize", 1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback, progress)
 
 
 @trimming
@@ -64,6 +67,7 @@ def maximize(
     tolerance: float | None = None,
     rounds: int = ROUNDS,
     callback: Callback | None = None,
+    progress: bool = False,
 ) -> Result:
     """The maximum of a scalar function, as `minimize` gives the minimum; shapes, options and errors are the same.
 
@@ -73,7 +77,7 @@ def maximize(
     >>> round(grad(lambda p: maximize(lambda x: p * x - x * x, 0.0).value)(4.0), 6)     # of p * p / 4
     2.0
     """
-    return _best("maximize", -1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback)
+    return _best("maximize", -1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback, progress)
 
 
 @trimming
@@ -88,6 +92,7 @@ def argmin(
     tolerance: float | None = None,
     rounds: int = ROUNDS,
     callback: Callback | None = None,
+    progress: bool = False,
 ) -> X:
     """Where a scalar function is least: the `x` of `minimize`, with the structure of `x0`; options are the same.
 
@@ -97,7 +102,7 @@ def argmin(
     >>> round(grad(lambda p: argmin(lambda x: (x - p**2) ** 2, 0.0))(3.0), 6)
     6.0
     """
-    result = _best("argmin", 1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback)
+    result = _best("argmin", 1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback, progress)
     require_converged(named("argmin", f), result, "the answer")
     return result.x  # type: ignore[no-any-return]
 
@@ -114,6 +119,7 @@ def argmax(
     tolerance: float | None = None,
     rounds: int = ROUNDS,
     callback: Callback | None = None,
+    progress: bool = False,
 ) -> X:
     """Where a scalar function is greatest: the `x` of `maximize`; options and errors are those of `argmin`.
 
@@ -121,7 +127,7 @@ def argmax(
     >>> round(grad(lambda p: argmax(lambda x: p * x - x * x, 0.0))(3.0), 6)
     0.5
     """
-    result = _best("argmax", -1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback)
+    result = _best("argmax", -1.0, f, x0, args, method, constraint, derivative, tolerance, rounds, callback, progress)
     require_converged(named("argmax", f), result, "the answer")
     return result.x  # type: ignore[no-any-return]
 
@@ -138,22 +144,24 @@ def _best(
     tolerance: float | None,
     rounds: int,
     callback: Callback | None,
+    progress: bool,
 ) -> Result:
     name = named(operator, f)
     structure = Structure(name, "x0", x0)
-    rules = Rules.of(name, structure, tolerance, rounds, callback)
+    rules = StoppingRules.of(name, structure, tolerance, rounds, callback)
     chosen = minimizer(name, method, constraint, derivative)
     args = arguments(name, args)
     start = structure.start(x0 if derivative == "unrolled" else value_of(x0))
-    task = Task(
-        name,
-        {"f": f, "args": args, "constraint": constraint},
-        lambda f, args, constraint: Objective(name, f, args, constraint, structure, sign),
-        lambda objective: outcome_of(chosen, objective, start, rules),
-        lambda outcome: outcome.result(structure, sign),
-        is_definite=constraint is None,
-    )
-    outcome, system = solved(task, derivative)
+    with watched(name, rules, progress) as rules:
+        task = Task(
+            name,
+            {"f": f, "args": args, "constraint": constraint},
+            lambda f, args, constraint: Objective(name, f, args, constraint, structure, sign),
+            lambda objective: outcome_of(chosen, objective, start, rules),
+            lambda outcome: outcome.result(structure, sign),
+            is_definite=constraint is None,
+        )
+        outcome, system = solved(task, derivative)
     if system is not None:
         iterate = outcome.iterate
         outcome = outcome._replace(iterate=iterate._replace(value=value_at(system, iterate.x)))

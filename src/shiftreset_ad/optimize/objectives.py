@@ -66,7 +66,12 @@ class Objective:
 
     def residual(self, x: Primal, gradient: Primal) -> Primal:
         """What is zero at a minimum: the gradient, or with a constraint, how far a step of gradient descent goes."""
-        return gradient if self.projection is None else x - self.project(x - gradient)
+        if self.projection is None:
+            return gradient
+        moved = x - gradient
+        there = self.project(moved)
+        # Where the projection moves nothing, x - there is the gradient, but for rounding: far away it would be zero.
+        return np.where(there == moved, gradient, x - there)
 
     def conditions(self, x: Primal) -> Primal:
         """The residual as a function of the vector alone."""

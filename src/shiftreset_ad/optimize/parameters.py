@@ -11,7 +11,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import Environment
-from shiftreset_ad.boundary.contents import Watch
+from shiftreset_ad.boundary.contents import ReadContents
 from shiftreset_ad.boundary.reach import Reach
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.numbers.number import Number, is_open
@@ -39,7 +39,7 @@ class Parameters:
             self._arrays = [
                 (i, x if is_read_only(x) else x.copy("K")) for i, x in enumerate(leaves) if type(x) is ndarray
             ]
-            self._watch = Watch(
+            self._watch = ReadContents(
                 Reach.of(self._environment).contents(),
                 f"{operator}: the function reads",
                 "since the call, and the derivative needs it as it was. Pass it by args, or let the function close "

@@ -23,7 +23,7 @@ def require_derivative_name(operator: str, derivative: str) -> None:
 
 
 @dataclass(frozen=True)
-class Rules:
+class StoppingRules:
     """When a solver ends: within the `tolerance`, after so many `rounds`, or when the callback says so."""
 
     tolerance: float
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
         return Result(x, value if sign > 0 else -value, norm(residual), self.rounds, self.converged, self.message)
 
 
-def ended(rounds: Rounds, rules: Rules, show: Callable[[Outcome], Result]) -> Outcome:
+def ended(rounds: Rounds, rules: StoppingRules, show: Callable[[Outcome], Result]) -> Outcome:
     """Run a solver until the rules end it; `show` makes a result for the callback."""
     done, last = 0, None
     while True:

@@ -14,7 +14,7 @@ from shiftreset_ad.optimize.constraints import Box
 from shiftreset_ad.optimize.line_search import at
 from shiftreset_ad.optimize.objectives import Objective
 from shiftreset_ad.optimize.results import Iterate
-from shiftreset_ad.optimize.running import Outcome, Rules
+from shiftreset_ad.optimize.running import Outcome, StoppingRules
 from shiftreset_ad.optimize.systems import require_plain
 from shiftreset_ad.optimize.vectors import norm
 from shiftreset_ad.rules.annotations import Primal
@@ -51,7 +51,7 @@ class Scipy:
         if self.name not in MINIMIZERS:
             raise ValueError(f"Scipy: SciPy has no optimiser {self.name!r}; it has {', '.join(MINIMIZERS)}")
 
-    def solve(self, objective: Objective, x: Primal, rules: Rules) -> Outcome:
+    def solve(self, objective: Objective, x: Primal, rules: StoppingRules) -> Outcome:
         """The outcome of SciPy's optimiser, judged by our rules."""
         optimize = scipy_optimize(objective.name, self.name)
         dtype = objective.structure.dtype
@@ -104,7 +104,7 @@ class Scipy:
             message = f"the callback stopped the solver: {message}"
         return Outcome(here, int(getattr(found, "nit", found.nfev)), converged, message)
 
-    def _options(self, rules: Rules, n: int) -> dict[str, Any]:
+    def _options(self, rules: StoppingRules, n: int) -> dict[str, Any]:
         """The rules as options. SciPy looks at the largest element of the gradient."""
         tolerance = 0.5 * rules.tolerance / np.sqrt(n)
         options: dict[str, Any] = {"maxiter": rules.rounds}

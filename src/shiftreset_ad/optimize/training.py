@@ -24,7 +24,7 @@ from shiftreset_ad.rules.annotations import Primal, X
 from shiftreset_ad.rules.broadcasting import shape_of
 
 
-class Steps:
+class StepwiseOptimizer:
     """An optimizer by steps: `init` makes its state, and `step` takes a gradient."""
 
     def init(self, x: Any) -> Any:
@@ -57,7 +57,7 @@ class SGDState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SGD(Steps):
+class SGD(StepwiseOptimizer):
     """Stochastic gradient descent, made by `sgd`."""
 
     rate: Any
@@ -103,7 +103,7 @@ class AdamState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Adam(Steps):
+class Adam(StepwiseOptimizer):
     """Adam, made by `adam`."""
 
     rate: Any
