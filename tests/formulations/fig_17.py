@@ -20,7 +20,8 @@ PAPER = {
     "Mazza and Pagani 2021": "yes yes no yes",
     "Krawiec et al. 2022": "yes yes yes yes",
 }
-REVERSE_BY_VECTORS = {"krawiec.dense"}  # one run, in which each operation costs as much as there are inputs
+# One run, in which each operation costs as much as there are inputs.
+REVERSE_BY_VECTORS = {"krawiec.dense", "krawiec.source_dense"}
 
 
 def properties(room):

@@ -51,8 +51,9 @@ TIMES_INPUTS = {
     "krawiec.duals": 4.2,
     "krawiec.source_duals": 4.0,
     "krawiec.dense": 4.0,
+    "krawiec.source_dense": 4.0,
 }
-EXPONENTIAL = {"karczmarczuk", "krawiec.delta"}
+EXPONENTIAL = {"deferred", "karczmarczuk", "krawiec.delta"}
 REVERSE = pytest.mark.parametrize("path", FACTORS)
 
 

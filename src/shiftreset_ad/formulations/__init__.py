@@ -167,6 +167,14 @@ ROOMS = (
         "anything large",
     ),
     Room(
+        "deferred perturbations",
+        "deferred",
+        "Karczmarczuk 1998 to 2001, in Pearlmutter and Siskind 2008",
+        "6",
+        "a number carries a vector of functions that wait to be multiplied by 1: correct, and not reverse mode",
+        "anything large",
+    ),
+    Room(
         "duals",
         "krawiec.duals",
         KRAWIEC,
@@ -191,6 +199,16 @@ ROOMS = (
         "5.1, Fig. 5 and 6",
         "the tangent is the whole gradient: reverse mode, number 1",
         "an operation costs as much as there are inputs",
+    ),
+    Room(
+        "source: dense vectors",
+        "krawiec.source_dense",
+        KRAWIEC,
+        "5.1, Fig. 5 and 6",
+        "the same as a map from terms to terms",
+        "an operation costs as much as there are inputs",
+        style="terms",
+        order=1,
     ),
     Room(
         "Delta terms",

@@ -117,6 +117,27 @@ def test_delta_terms_are_exponential(count):
         assert back == 2 ** (n + 1) - 2 + additions
 
 
+def test_sums_in_a_row_are_evaluated_exponentially_often():
+    """The program of section 5.3: x1 = x + x, x2 = x1 + x1, and so on; the sensitivity counts how often it is used."""
+
+    class Sensitivity(float):
+        products = 0
+
+        def __rmul__(self, r):
+            Sensitivity.products += 1
+            return Sensitivity(r * float(self))
+
+    for n in (1, 2, 5, 10):
+        y = x = delta.DeltaNumber(3.0, delta.OneHot(0), 0)
+        for _ in range(n):
+            y = y + y
+        x_bar, Sensitivity.products = [0.0], 0
+        delta.eval_delta(Sensitivity(1.0), y.delta, x_bar)
+        assert x_bar == [2.0**n]
+        assert y.primal == 2.0**n * x.primal
+        assert Sensitivity.products == 2 ** (n + 1) - 2
+
+
 def test_delta_terms_are_linear_without_sharing(count):
     def f(n):
         return lambda x: np.sin(x) if n == 0 else np.sin(f(n - 1)(x))

@@ -112,7 +112,7 @@ def test_lists_are_folded(interpret):
 
 @INTERPRETERS
 def test_trees_are_folded(interpret):
-    """The product of the leaves of a tree: the example of Wang et al. 2019, section 2."""
+    """The product of the leaves of a tree, which is a sum of a leaf and of a pair of trees, as in Fig. 3."""
     product = "let rec product tree = case tree of x -> x | b -> product (fst b) * product (snd b) in product"
     tree = branch(branch(leaf(x), leaf(y)), leaf(x + y))
     assert interpret(parse(product)(tree), {"x": 2.0, "y": 3.0}) == 30.0

@@ -228,8 +228,8 @@ def finite(f, h=1e-3):
     return lambda x: (f(x + h) - f(x - h)) / (2 * h)
 
 
-def check_hessian_of_the_paper(hessian_times):
-    """H f [3, 4] x [7, 8] = [52, 85] for f = 2 x^2 + 3 x y + 4 y^2."""
+def check_hessian(hessian_times):
+    """H f [3, 4] x [7, 8] = [52, 85] for f = 2 x^2 + 3 x y + 4 y^2, which is of Pearlmutter and Siskind 2008."""
     f = lambda p: 2.0 * p[0] * p[0] + 3.0 * p[0] * p[1] + 4.0 * p[1] * p[1]  # noqa: E731
     assert hessian_times(f)((3.0, 4.0), (7.0, 8.0)) == (52.0, 85.0)
     assert hessian_times(f)([3.0, 4.0], [0.0, 1.0]) == [3.0, 8.0]

@@ -73,7 +73,7 @@ def test_random_programs_to_second_order():
 
 
 def test_section_3_7_a_hessian_times_a_vector():
-    cases.check_hessian_of_the_paper(hvp)
+    cases.check_hessian(hvp)
 
 
 def test_hessian_is_symmetric_and_has_the_structure_of_the_argument_twice():

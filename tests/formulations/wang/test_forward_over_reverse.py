@@ -63,7 +63,7 @@ def test_every_function_of_the_table():
 
 
 def test_section_3_7_a_hessian_times_a_vector():
-    cases.check_hessian_of_the_paper(hvp)
+    cases.check_hessian(hvp)
 
 
 @pytest.mark.parametrize("modes", list(itertools.product((grad, derivative), repeat=3)))

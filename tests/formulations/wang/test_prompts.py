@@ -53,8 +53,17 @@ def hessian_times(f):
     return lambda x, v: grad(lambda x: sum(g * w for g, w in zip(grad(f)(x), v, strict=True)))(x)
 
 
-def test_section_3_7_reverse_of_reverse():
-    cases.check_hessian_of_the_paper(hessian_times)
+@pytest.mark.parametrize("x", [-3.0, 0.0, 0.5, 2.0])
+def test_section_3_7_reverse_of_reverse(x):
+    """The example of the paper, 6x for 2x + x^3, and the orders after it."""
+    f = lambda x: 2.0 * x + x * x * x  # noqa: E731
+    assert grad(grad(f))(x) == 6.0 * x
+    assert grad(grad(grad(f)))(x) == 6.0
+    assert grad(grad(grad(grad(f))))(x) == 0.0
+
+
+def test_a_hessian_times_a_vector():
+    cases.check_hessian(hessian_times)
 
 
 def test_a_deep_gradient_of_a_gradient():

@@ -10,4 +10,5 @@
    arrays in place of maps (5.3.3).
 5. `structured`: any structure as argument and as result (Fig. 16).
 6. `arrays`: build and index (8.3); `fusion`: a whole function as one operation (Fig. 15).
+7. `rounding`: a bound for the error of floating-point arithmetic (8.4); `towers`: all derivatives of a number (8.6).
 """

@@ -1,7 +1,8 @@
 """Reverse mode as a primitive of a functional language, `J`, that applies to every value, itself included.
 
 Pearlmutter and Siskind, Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator, TOPLAS 2008.
-Section 4, the programs of section 5, and the wrong transforms of section 3. Read the modules in this order:
+Section 4, the programs of section 5, the forms and the wrong transforms of section 3, and the states of section 2. Read
+the modules in this order:
 
 1.  `language.anf` gives every intermediate result a name;
 2.  `procedures` has lambda terms in this form as lists of bindings;
@@ -13,7 +14,11 @@ Section 4, the programs of section 5, and the wrong transforms of section 3. Rea
     are code of the language;
 6.  `interpreter` runs programs;
 7.  `programs` has programs that use `J`: gradients, products with the Hessian, Newton's method, a saddle point;
-8.  `incorrect` has three transforms that lose the sensitivities of free variables.
+8.  `incorrect` has three transforms that lose the sensitivities of free variables;
+9.  `machine`, `phases` and `postpended` are section 2: programs as rows of states, with the Jacobians of the steps;
+10. `successive`, `as_printed` and `walk` are section 3 as it is printed: `lines` of programs, and their values;
+11. `bundles` and `forward` are forward mode, as a function `J_forward` of the same language;
+12. `vlad` is section 4 to the letter: tagged reals, and pairs and conditionals as functions.
 
 The gradient is a program of the language, as in the paper. So the gradient of a gradient is a program of the language:
 
@@ -23,6 +28,11 @@ Real numbers carry no tag. Only functions are transformed, and the code of a fun
 transformed for. In `gradient (fun x -> x * gradient (fun y -> x * y) 3.0) 7.0`, the inner `J` sees the closure
 `fun y -> x * y` with the number 7 in its environment, and nothing is confused. When the outer `J` is applied to this
 program, the inner `J` becomes `J'`, the transform of J: `fun x -> (J x, fun s -> ((), J_inverse s))`.
+
+The paper says that its language has forward mode, too, and describes it for programs of steps only. Here it is beside
+`J`, and each applies to what the other has made:
+
+    derivative = fun f -> fun x -> tangent ((J_forward f) (bundle (x, 1.0)))
 
 What it shows: reverse mode without mutation, as a first-class function of a pure language; an answer with its
 backpropagator costs a constant factor more than the answer. What it cannot do: references, shift and reset, and
@@ -40,6 +50,8 @@ import numpy as np
 
 from shiftreset_ad.formulations.language.anf import to_anf
 from shiftreset_ad.formulations.language.terms import Lam, Term
+from shiftreset_ad.formulations.pearlmutter_siskind.bundles import J_forward, bundle, tangent
+from shiftreset_ad.formulations.pearlmutter_siskind.forward import forward_transform
 from shiftreset_ad.formulations.pearlmutter_siskind.interpreter import call, run
 from shiftreset_ad.formulations.pearlmutter_siskind.primitives import BASIS
 from shiftreset_ad.formulations.pearlmutter_siskind.procedures import Procedure, procedure
@@ -55,7 +67,7 @@ from shiftreset_ad.formulations.pearlmutter_siskind.values import (
     require_number,
     zero,
 )
-from shiftreset_ad.formulations.structures import scalar
+from shiftreset_ad.formulations.structures import Structure, scalar
 
 __all__ = [
     "BASIS",
@@ -63,11 +75,13 @@ __all__ = [
     "Closure",
     "Gradient",
     "J",
+    "J_forward",
     "J_inverse",
     "Procedure",
     "Transform",
     "call",
     "grad",
+    "jvp",
     "plus",
     "program",
     "run",
@@ -77,6 +91,7 @@ __all__ = [
 
 # `J` is a function of the language, and its transform is code that uses `J`. This circle is closed here.
 Procedure.transform = lambda procedure: Transform(procedure).image()
+Procedure.forward_transform = forward_transform
 Closure.__call__ = call  # type: ignore[method-assign]
 
 
@@ -91,13 +106,39 @@ def grad(f: Term | Closure | Gradient) -> Callable[[Any], Any]:
     >>> grad(grad(parse("fun x -> x * x * x")))(2.0)
     np.float64(12.0)
     """
+    return Gradient(function_of(f, "grad"))
+
+
+def jvp(f: Term | Closure | Gradient) -> Callable[[Any, Any], Any]:
+    """The derivative of `f` along a direction by forward J, `(x, x_dot) -> y_dot`, both of the structure of x.
+
+    Raises TypeError as `grad` does, and for a direction of another structure.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> jvp(parse("fun p -> fst p * snd p"))((2.0, 3.0), (1.0, 0.0))
+    np.float64(3.0)
+    """
+    function = function_of(f, "jvp")
+
+    def derivative_along(x: Any, x_dot: Any) -> Any:
+        inputs, direction = Structure(x, operator="jvp"), Structure(x_dot, may_be_constant=True)
+        if not direction.is_like(inputs):
+            raise TypeError(f"jvp: the direction has to have the structure of the argument {x!r}; got {x_dot!r}")
+        with np.errstate(all="ignore"):
+            return tangent(call(J_forward(function), bundle(x, inputs.with_numbers(direction.numbers))))
+
+    return derivative_along
+
+
+def function_of(f: Term | Closure | Gradient, operator: str) -> Closure | Basic:
+    """The value of the language that `operator` differentiates."""
     function = run(f) if isinstance(f, Term) else f.function if isinstance(f, Gradient) else f
     if not isinstance(function, (Closure, Basic)):
         raise TypeError(
-            f"grad: expected a term for a function; got {f!r}. "
+            f"{operator}: expected a term for a function; got {f!r}. "
             "This room transforms source: write the function by language.parse, or use another formulation"
         )
-    return Gradient(function)
+    return function
 
 
 class Gradient:

@@ -1,4 +1,4 @@
-"""Three transforms that are wrong, and why (after Pearlmutter and Siskind 2008, section 3).
+"""Three transforms that are wrong, and why (beside Pearlmutter and Siskind 2008, section 3).
 
 For code without closures, a backpropagator is a function from the sensitivity of the answer to the sensitivity of the
 argument. It is tempting to transform lambda terms in the same way. The paper's example shows what is lost:
@@ -13,9 +13,9 @@ must go from the call of `k` to the closure `k`, and from there to `a`. Each tra
     FunctionIgnored   it returns the sensitivity of `b`, too, but the call of `k` uses only that of the argument
     ClosureIgnored    the call adds to the sensitivity of `k`, but the binding of `fun c -> b` does not add to `b`
 
-The first is the paper's second incorrect version, in which sensitivities without a contribution are zero; the others
-leave out the other steps by which the paper mends it. So all three answer that f has the derivative 0. They are right
-if no function has free variables.
+The paper mends its incorrect version by three changes, and each of these transforms leaves one of them out. So all
+three answer that f has the derivative 0. They are right if no function has free variables. `as_printed` has the paper's
+own two incorrect versions.
 """
 
 from __future__ import annotations

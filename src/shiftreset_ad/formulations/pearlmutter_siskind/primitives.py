@@ -7,8 +7,9 @@ backpropagator returns the sensitivities of its environment, which is empty, and
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from shiftreset_ad.formulations.language.anf import to_anf
@@ -28,7 +29,7 @@ from shiftreset_ad.formulations.language.terms import (
 )
 from shiftreset_ad.formulations.language.values import require_pair
 from shiftreset_ad.formulations.overloading import COMPARISONS
-from shiftreset_ad.formulations.pearlmutter_siskind import values
+from shiftreset_ad.formulations.pearlmutter_siskind import bundles, values
 from shiftreset_ad.formulations.pearlmutter_siskind.procedures import procedure
 from shiftreset_ad.formulations.pearlmutter_siskind.values import Basic, Closure
 
@@ -42,19 +43,69 @@ def closure(name: str, term: Term) -> Closure:
     return Closure(code)
 
 
-def basic(name: str, function: Callable[[Any], Any], transformed: str) -> Basic:
-    """A primitive, and the text of its transform."""
-    return Basic(name, function, lambda: closure(f"{name}'", parse(transformed)))
+def basic(name: str, function: Callable[[Any], Any], transformed: str, forward: str) -> Basic:
+    """A primitive, and the texts of its reverse and of its forward transform."""
+    return Basic(
+        name,
+        function,
+        lambda: closure(f"{name}'", parse(transformed)),
+        lambda: closure(f"{name} on bundles", parse(forward)),
+    )
 
 
-# The polytypic operations. J and J_inverse are linear, and each undoes the other, also on the way back.
+# The polytypic operations. J and J_inverse are linear, and each undoes the other, also on the way back. The operations
+# of forward mode are linear, too: they only put numbers together, and take them apart.
 
-J = basic("J", values.J, "fun x -> (J x, fun s -> ((), J_inverse s))")
-J_INVERSE = basic("J_inverse", values.J_inverse, "fun x -> (J_inverse x, fun s -> ((), J s))")
-ZERO = basic("zero", values.zero, "fun x -> (J (zero (J_inverse x)), fun s -> ((), zero (J_inverse x)))")
-PLUS = basic("plus", lambda both: values.plus(*require_pair(both, "plus")), "fun p -> (plus p, fun s -> ((), (s, s)))")
+J = basic(
+    "J",
+    values.J,
+    "fun x -> (J x, fun s -> ((), J_inverse s))",
+    "fun x -> bundle (J (primal x), tangent x)",
+)
+J_INVERSE = basic(
+    "J_inverse",
+    values.J_inverse,
+    "fun x -> (J_inverse x, fun s -> ((), J s))",
+    "fun x -> bundle (J_inverse (primal x), tangent x)",
+)
+ZERO = basic(
+    "zero",
+    values.zero,
+    "fun x -> (J (zero (J_inverse x)), fun s -> ((), zero (J_inverse x)))",
+    "fun x -> J_forward (zero (primal x))",
+)
+PLUS = basic(
+    "plus",
+    lambda both: values.plus(*require_pair(both, "plus")),
+    "fun p -> (plus p, fun s -> ((), (s, s)))",
+    "fun p -> plus p",
+)
+J_FORWARD = basic(
+    "J_forward",
+    bundles.J_forward,
+    "fun x -> (J (J_forward (J_inverse x)), fun s -> ((), primal s))",
+    "fun x -> bundle (J_forward (primal x), J_forward (tangent x))",
+)
+BUNDLE = basic(
+    "bundle",
+    lambda both: bundles.bundle(*require_pair(both, "bundle")),
+    "fun p -> (J (bundle (J_inverse p)), fun s -> ((), (primal s, tangent s)))",
+    "fun p -> bundle (bundle (primal p), bundle (tangent p))",
+)
+PRIMAL = basic(
+    "primal",
+    bundles.primal,
+    "fun x -> (J (primal (J_inverse x)), fun s -> ((), J_forward s))",
+    "fun x -> bundle (primal (primal x), primal (tangent x))",
+)
+TANGENT = basic(
+    "tangent",
+    bundles.tangent,
+    "fun x -> (J (tangent (J_inverse x)), fun s -> ((), bundle (zero s, s)))",
+    "fun x -> bundle (tangent (primal x), tangent (tangent x))",
+)
 
-BASIS = {primitive.name: primitive for primitive in (J, J_INVERSE, ZERO, PLUS)}
+BASIS = {primitive.name: primitive for primitive in (J, J_INVERSE, ZERO, PLUS, J_FORWARD, BUNDLE, PRIMAL, TANGENT)}
 
 OPERATORS = {
     "fst": (
@@ -118,6 +169,27 @@ def arithmetic(function: Callable[..., Any], arity: int) -> Closure:
     backpropagator = Lam("s", Pair(UNIT, tuple_of(*shares)))
     transformed = taking(operands, Let("y", answer, Pair(y, backpropagator)))
     return with_image(function.__name__, taking(operands, answer), transformed)
+
+
+@cache
+def forward_arithmetic(function: Callable[..., Any], constants: tuple[float | None, ...]) -> Closure:
+    """An elementwise function of the table on bundles. Its operands that are constants are not in its argument.
+
+    A constant exponent has a simpler derivative, which a negative number has, too.
+    """
+    operands = [Var(f"x{i + 1}") if c is None else Const(c) for i, c in enumerate(constants)]
+    bundled = [Var(f"x{i + 1}_bundle") for i, c in enumerate(constants) if c is None]
+    answer: Term = Primitive(function, tuple(operands))
+    if function not in COMPARISONS:
+        slopes = partial_terms(function, Var("y"), *operands)
+        shares = [slope * Var(f"x{i + 1}_dot") for i, slope in enumerate(slopes) if constants[i] is None]
+        y_dot = reduce(operator.add, shares)
+        answer = Let("y", answer, Pair(Var("y"), y_dot))
+    for i, c in reversed(list(enumerate(constants))):
+        if c is None:
+            both = Var(f"x{i + 1}_bundle")
+            answer = Let(f"x{i + 1}", Fst(both), Let(f"x{i + 1}_dot", Snd(both), answer))
+    return closure(f"{function.__name__} on bundles", taking(bundled, answer))
 
 
 def with_image(name: str, operator: Term, transformed: Term) -> Closure:

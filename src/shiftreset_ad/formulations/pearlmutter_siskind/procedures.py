@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -41,9 +41,11 @@ class Procedure:
     result: str
     origin: Procedure | None = None  # this is the reverse transform of `origin`
     name: str = ""  # of a primitive
+    primal: Procedure | None = None  # this is the forward transform of `primal`
     free: tuple[str, ...] = field(init=False)
-    # It is set to the transform of `reverse`: `J` and its transform need each other.
+    # They are set to the transforms of `reverse` and `forward`: `J` and its transform need each other.
     transform: ClassVar[Callable[[Procedure], Procedure]]
+    forward_transform: ClassVar[Callable[[Procedure], Procedure]]
 
     def __post_init__(self) -> None:
         bound = {self.parameter, *(name for name, _ in self.bindings)}
@@ -53,12 +55,23 @@ class Procedure:
     @cached_property
     def image(self) -> Procedure:
         """The reverse transform of this lambda term."""
-        inside = [self]
-        for procedure in inside:
-            inside += [b for _, b in procedure.bindings if isinstance(b, Procedure) and "image" not in vars(b)]
-        for procedure in reversed(inside[1:]):  # the innermost first, so calls do not nest
+        for procedure in self._inside("image"):
             _ = procedure.image
         return self.transform()
+
+    @cached_property
+    def forward(self) -> Procedure:
+        """The forward transform of this lambda term."""
+        for procedure in self._inside("forward"):
+            _ = procedure.forward
+        return self.forward_transform()
+
+    def _inside(self, known: str) -> Iterable[Procedure]:
+        """The lambda terms inside of which this is not known yet; the innermost first, so calls do not nest."""
+        inside = [self]
+        for procedure in inside:
+            inside += [b for _, b in procedure.bindings if isinstance(b, Procedure) and known not in vars(b)]
+        return reversed(inside[1:])
 
     @property
     def term(self) -> Lam:

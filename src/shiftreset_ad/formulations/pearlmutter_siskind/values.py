@@ -55,12 +55,23 @@ class Basic:
     name: str
     function: Callable[[Any], Any]
     transformed: Callable[[], Closure]
+    forward_transformed: Callable[[], Closure] | None = None
 
     @cached_property
     def image(self) -> Closure:
         """The transformed primitive, itself code of the language."""
         closure = self.transformed()
         closure.known["J_inverse"] = self
+        return closure
+
+    @cached_property
+    def forward(self) -> Closure:
+        """The primitive on bundles, itself code of the language."""
+        if self.forward_transformed is None:
+            raise TypeError(f"J_forward: {self.name} has no forward transform")
+        closure = self.forward_transformed()
+        closure.known["primal"] = self
+        closure.known["tangent"] = ()
         return closure
 
     def __call__(self, argument: Any) -> Any:
@@ -128,7 +139,7 @@ def _image(value: Any, images: list[Any]) -> Any:
         case Basic():
             return value.image
         case _:
-            image = _with_parts(value, images)
+            image = with_parts(value, images)
     if isinstance(value, REMEMBERING):  # not a pair from outside, as it would forget
         image.known["J_inverse"] = value
     return image
@@ -149,7 +160,7 @@ def _preimage(value: Any, preimages: list[Any]) -> Any:
         case Closure() | Basic():
             raise TypeError(f"J_inverse: {value} is not a function that J has transformed")
         case _:
-            preimage = _with_parts(value, preimages)
+            preimage = with_parts(value, preimages)
     if isinstance(value, REMEMBERING):
         preimage.known["J"] = value
     return preimage
@@ -188,9 +199,9 @@ def _sum(both: tuple[Any, Any], sums: list[Any]) -> Any:
     if not isinstance(a, STRUCTURED):
         return np.add(a, b)
     if not isinstance(a, Couple):
-        return _with_parts(a, sums)
+        return with_parts(a, sums)
     if id(b) not in a.known:
-        a.known[id(b)] = _with_parts(a, sums), b  # b is kept, as another value could get its id
+        a.known[id(b)] = with_parts(a, sums), b  # b is kept, as another value could get its id
     return a.known[id(b)][0]
 
 
@@ -249,7 +260,7 @@ def parts_of(value: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _with_parts(value: Any, parts: list[Any]) -> Any:
+def with_parts(value: Any, parts: list[Any]) -> Any:
     """A pair or a sum with these parts; the value itself if they are its own."""
     if isinstance(value, tuple) and parts:
         return value if isinstance(value, Couple) and _same(value, parts) else Couple(parts)
@@ -261,16 +272,29 @@ def _same(parts: tuple[Any, ...], others: list[Any]) -> bool:
 
 
 def _remembered(operation: str, combine: Callable[[Any, list[Any]], Any], value: Any) -> Any:
-    """Fold a value, but ask each closure and pair only once, and look into no zeros, which stay as they are."""
+    """Fold a value, but look into no zeros, which stay as they are."""
 
     def parts(value: Any) -> tuple[Any, ...]:
-        if type(value) is Zero or (isinstance(value, REMEMBERING) and operation in value.known):
-            return ()
-        return parts_of(value)
+        return () if type(value) is Zero else parts_of(value)
 
     def answer(value: Any, answers: list[Any]) -> Any:
-        if type(value) is Zero:
-            return value
+        return value if type(value) is Zero else combine(value, answers)
+
+    return remembered(operation, answer, value, parts)
+
+
+def remembered(
+    operation: str,
+    combine: Callable[[Any, list[Any]], Any],
+    value: Any,
+    parts_of: Callable[[Any], tuple[Any, ...]],
+) -> Any:
+    """Fold a value, but ask each closure and pair only once."""
+
+    def parts(value: Any) -> tuple[Any, ...]:
+        return () if isinstance(value, REMEMBERING) and operation in value.known else parts_of(value)
+
+    def answer(value: Any, answers: list[Any]) -> Any:
         if not isinstance(value, REMEMBERING):
             return combine(value, answers)
         if operation not in value.known:

@@ -149,7 +149,10 @@ def denotation(term, gamma):
     return lambda x: evaluate(term, {name: v(x) for name, v in gamma.items()})
 
 
-@pytest.mark.parametrize("text", TERMS)
+LONGEST = "fun y -> fun z -> f y * z + x"
+
+
+@pytest.mark.parametrize("text", [pytest.param(t, marks=pytest.mark.slow) if t == LONGEST else t for t in TERMS])
 def test_theorem_8_the_fundamental_property(text):
     """Each well-typed term is related to its translation, for related substitutions."""
     term, t = parse(text), TERMS[text]

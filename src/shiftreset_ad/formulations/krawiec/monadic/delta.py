@@ -8,11 +8,14 @@
                                  case lookup uid um2 of Nothing -> um2
                                                         Just x  -> eval x u1 (delete uid um2)
 
+Other differentiable data bring terms of their own (8.3): a `Linear` map says what it hands to each of its operands.
+
 A map is used once, as the linear arrow in the type of `eval` says, so the map is a mutable dict (5.3.3).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -60,7 +63,15 @@ class Let:
     body: Delta
 
 
-Delta: TypeAlias = Zero | Scale | Add | Var | Let
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """A linear map of vectors: `shares(x)` has each operand with its share of the sensitivity x."""
+
+    shares: Shares
+
+
+Delta: TypeAlias = Zero | Scale | Add | Var | Let | Linear
+Shares: TypeAlias = Callable[[Any], Iterable[tuple[Any, Delta]]]
 
 
 def evaluated(x: Any, u: Delta, um: DeltaMap) -> DeltaMap:
@@ -87,6 +98,9 @@ def _eval(x: Any, u: Delta, um: DeltaMap) -> Recursion[DeltaMap]:
             found = lookup(uid, um)
             if found is not None:
                 um = yield _eval(found, bound, delete(uid, um))
+        case Linear(shares):
+            for share, operand in shares(x):
+                um = yield _eval(share, operand, um)
     return um
 
 

@@ -12,8 +12,8 @@
        D{build}    = pure (fun (n, f) -> do { w <- sequence (build (n, f)); pure (firsts of w, seconds of w) })
 
 `build` and `index` are free names in a program. By 8.1 their translations are linked to it, so the translation of terms
-knows nothing of vectors: each design is an environment. The second design is for vectors of numbers. In the third one
-vectors are primitive data with derivatives of their own; the room `arrays` is of this kind.
+knows nothing of vectors: each design is an environment. The second design is for vectors of numbers. The third design,
+in `primitive_vectors`, has vectors as primitive data; the room `arrays` is of this kind, too.
 """
 
 from __future__ import annotations
