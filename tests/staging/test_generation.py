@@ -1,6 +1,7 @@
 """The steps that are generated do what the function does, and no more than is needed of it."""
 
 import ast
+import gc
 import time
 import warnings
 
@@ -348,13 +349,17 @@ def test_time_and_memory_are_linear_in_the_number_of_steps(monkeypatch):
         return program
 
     def time_of(n):
+        gc.collect()
+        gc.disable()  # it would look at all objects of the test session
         start = time.process_time()
         take, _, _ = steps_of(f(n), 1.5)
+        taken = time.process_time() - start
+        gc.enable()
         assert take([1.5]) == [f(n)(1.5)]
-        return time.process_time() - start
+        return taken
 
     time_of(100)
-    short, long = min(time_of(500), time_of(500), time_of(500)), time_of(10_000)
+    short, long = min(time_of(500), time_of(500), time_of(500)), min(time_of(10_000), time_of(10_000))
     assert long < 20.0 * short * 4.0
     monkeypatch.setattr(machine, "unfit", lambda: "llvmlite is not installed")
     with pytest.warns(StagingWarning, match="more than 50000 steps"):

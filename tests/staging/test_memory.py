@@ -66,12 +66,15 @@ def test_a_constant_that_is_returned_twice_is_one_array(f):
 
 
 @pytest.mark.parametrize("make", [zeros, np.zeros])
-def test_a_constant_and_a_view_of_it_are_not_staged(make):
-    g = staged(lambda x: [y := make(3), y[1:], 2.0 * x])
-    with pytest.warns(StagingWarning, match="returns a constant with a view of it"):
-        g(V)
-    one, view, _ = g(V)
-    assert np.shares_memory(one, view)
+def test_a_constant_and_a_view_of_it_share_memory(make):
+    g = staged(lambda x: [y := make(3), y[1:], y[::-1], 2.0 * x])
+    for _ in range(4):
+        one, view, reverse, _ = g(V)
+        np.testing.assert_array_equal(reverse, np.zeros(3))
+        one[2] = 5.0  # the next call gives others
+        assert view[1] == reverse[0] == 5.0
+        assert reverse.strides == (-8,)
+    assert len(g.sources) == 1
 
 
 def test_a_copy_of_what_only_it_looks_at_is_not_made():

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, staged, zeros
-from shiftreset_ad.staging.pictures import MISSING
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
@@ -122,10 +121,6 @@ def in_array(made: Any) -> Callable[[Any], Any]:
     return f
 
 
-def returned_with_a_view(copied: Any) -> Callable[[Any], Any]:
-    return lambda x: [y := np.zeros(3), copied(y[1:]), 2.0 * x]
-
-
 def saved(x: Any) -> Any:
     with open(os.devnull, "wb") as file:
         np.save(file, x)
@@ -138,11 +133,6 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         lambda x: np.matrix([[1.0, x[0]]]),
         "Return floats, arrays, or structures of them",
         [(lambda x: ({"a": x[0]}, [x * 2.0]), lambda k: (V * k,))],
-    ),
-    "a constant with a view": (
-        returned_with_a_view(lambda view: view),
-        "it returns a constant with a view of it. Return copies",
-        [(returned_with_a_view(np.copy), lambda k: (V * k,))],
     ),
     "an array from outside": (
         lambda x: (x, table[1:]),
@@ -356,7 +346,6 @@ def test_each_message_has_a_program() -> None:
         OF_SOME_VERSIONS,
         OF_LLVM,
         *OF_IR,
-        MISSING,  # done in `test_ir.py`
         *(said for _, said, _ in PROGRAMS.values()),
         *in_plain_python,
     ]

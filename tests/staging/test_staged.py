@@ -26,7 +26,7 @@ import optree
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad import debug, derivative, grad, hessian, jvp
+from shiftreset_ad import debug, derivative, grad, hessian, jvp, reset, shift
 from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.staged import MOST_IN_VAIN, MOST_SIGNATURES
@@ -928,3 +928,21 @@ def test_only_the_ways_that_a_call_may_still_go_are_tried():
         tried.clear()
         assert_same(g(x), f(x))
         assert len(tried) <= 6
+
+
+def test_a_continuation_up_to_a_reset_outside_is_captured_once():
+    """The handler would run again with the run that is recorded."""
+
+    def program(x):
+        return x * shift(lambda k: ("handled", k(x * x)))
+
+    g = staged(grad(program))
+    with pytest.warns(StagingWarning, match="it captures a continuation up to a reset around it"):
+        assert reset(lambda: g(2.0)) == ("handled", 12.0)
+    assert reset(lambda: g(3.0)) == ("handled", 27.0)
+    later = staged(grad(lambda x: x * x * shift(lambda k: k)))
+    with pytest.warns(StagingWarning, match="it captures a continuation"):
+        assert reset(lambda: later(3.0))(10.0) == 60.0
+    inside = staged(grad(lambda x: reset(lambda: x * shift(lambda k: k(x) * 2.0))))
+    assert [inside(x) for x in (1.0, 2.0, 3.0)] == [4.0, 8.0, 12.0]
+    assert len(inside.sources) == 1

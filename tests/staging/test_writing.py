@@ -406,3 +406,15 @@ def test_what_was_overwritten_is_kept_as_an_element():
 
     u = np.array([0.5, -1.5])
     stays_staged(lambda x, u: hvp(f, (x, u), (1.5, u)), (2.0, u), (3.0, u), (4.0, u), ways=1)
+
+
+def test_windows_see_a_write_to_their_array():
+    """The record knew them as no views, so its gradient was another one, and staging gave up."""
+
+    def windows(x):
+        y = x * x
+        seen = np.lib.stride_tricks.sliding_window_view(y, 2)
+        y[0] = 3.0 * x[1]
+        return np.sum(seen * seen)
+
+    stays_staged(grad(windows), *[(np.arange(1.0, 5.0) * k,) for k in (1.0, 2.0, 3.0)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -127,4 +128,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 def kind_of(x: Any) -> str:
     """The type of a value; of an array, its dtype and its shape."""
-    return f"{x.dtype}{list(x.shape)}" if isinstance(x, ndarray) else type(x).__name__
+    return f"{_text_of_dtype(x.dtype)}{list(x.shape)}" if isinstance(x, ndarray) else type(x).__name__
+
+
+_text_of_dtype = cache(str)  # NumPy takes long to write a dtype

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from itertools import count
 
+from shiftreset_ad.boundary.graphviz import Graph
 from shiftreset_ad.staging.ir import BACK, INDENT, ONWARDS
 
 VALUE = re.compile(r"%\d+")
 MADE_BY_HEAD = re.compile(r"(%\d+) = |(?:rounds in|new frame) (%\d+)")
 COLOURS = {ONWARDS: "#dbe9f6", BACK: "#fde0c5"}
-MISSING = (
-    "Graphviz draws the picture, and its program `dot` is not there. Install Graphviz, or use the text, picture.dot"
-)
-STYLE = (
-    'node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11]',
-    'graph [style=rounded, color="#888888", fontname="Helvetica", fontsize=11]',
-)
+STYLE = 'graph [style=rounded, color="#888888", fontname="Helvetica", fontsize=11]'
 
 
-class Picture:
+class Picture(Graph):
     """The steps of one way as a graph; those of the way back have another colour. A notebook shows the picture."""
+
+    name = "picture"
 
     def __init__(self, text: str) -> None:
         """`text` has the steps, as `f.ir` has them."""
-        self.dot = "\n".join(["digraph {", *STYLE, *_Graph().lines(text), "}"])
+        super().__init__([STYLE, *_Graph().lines(text)])
 
     def __repr__(self) -> str:
         return "<the picture of a staged function: picture.svg() draws it, and picture.dot is its text for Graphviz>"
-
-    def svg(self) -> str:
-        """The picture, drawn by Graphviz. Raises RuntimeError if Graphviz is not installed."""
-        if (program := shutil.which("dot")) is None:
-            raise RuntimeError(MISSING)
-        return subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True).stdout
-
-    def _repr_svg_(self) -> str | None:
-        return None if shutil.which("dot") is None else self.svg()
 
 
 class _Graph:

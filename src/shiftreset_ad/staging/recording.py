@@ -16,12 +16,14 @@ from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.native import machine
+from shiftreset_ad.staging.python.answers import seen_in
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input, is_structure, nodes_of, require_fields
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
+from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
@@ -66,8 +68,9 @@ def recorded(
             return None, None, f"{trace.refusal}{_at(watch)}"
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
+        if trace.has_control:
+            trace.handed_on = _handed_on(trace, result, reads)
         _require_new(trace, result, expected, call, kept)
-        _require_apart([leaf for leaf in result if type(leaf) is ndarray and id(leaf) not in kept])
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
         outputs = [_output(trace, part) for i, part in enumerate(result) if i not in given]
         way = Way(trace, outputs, spec, given, watch.lines)
@@ -114,7 +117,9 @@ def _output(trace: Trace, leaf: Any) -> Any:
     if type(leaf) is ndarray:
         if not leaf.flags.num & WRITEABLE:
             raise UnstageableError("it returns a constant array that cannot be written to. Return a copy")
-        return trace.constant(leaf)
+        (owner,) = owners_of(leaf)
+        is_view = type(owner) is ndarray and owner is not leaf
+        return seen_in(trace.constant(owner), leaf) if is_view else trace.constant(leaf)
     raise UnstageableError(f"it returns a {type(leaf).__name__}. Return floats, arrays, or structures of them")
 
 
@@ -130,16 +135,26 @@ def _require_new(trace: Trace, result: list[Any], expected: Any, call: StagedCal
     others = {id(owner) for owner in (*trace.memory_of_constants(), *owners_of(list(map(_plain, result))))}
     others -= set(map(id, owners_of(call.leaves)))  # which the steps can return
     others |= set(map(id, owners_of(result)))
-    made = [leaf for leaf in trees.flatten(expected)[0] if id(leaf) not in kept]
+    as_they_are = {*kept, *map(id, trace.handed_on.values())}
+    made = [leaf for leaf in trees.flatten(expected)[0] if id(leaf) not in as_they_are]
     if not others.isdisjoint(map(id, owners_of(made))):
         raise UnstageableError("it returns a view of an array that it sees from outside. Return a copy")
 
 
-def _require_apart(constants: list[Any]) -> None:
-    """Raise UnstageableError if two of these arrays share memory: the user gets copies, which would not share it."""
-    owners = [id(owner) for array in {id(array): array for array in constants}.values() for owner in owners_of(array)]
-    if len(set(owners)) < len(owners):
-        raise UnstageableError("it returns a constant with a view of it. Return copies")
+def _handed_on(trace: Trace, result: list[Any], reads: Reads) -> dict[int, Any]:
+    """The arrays from outside that a loop or a branch may answer, by the ids of the constants that stand for them.
+
+    Raises UnstageableError if a loop or a branch may answer a view of such an array.
+    """
+    sources, originals = Sources(trace, trace.steps), trace.originals()
+    found = {}
+    for key, owner in [pair for x in result for pair in sources.of(x).items()]:
+        array = originals.get(key, owner)
+        if reads.is_outside(array):
+            found[key] = array
+        elif any(map(reads.is_outside, owners_of(array))):
+            raise UnstageableError("a loop or a branch answers a view of an array that it sees from outside")
+    return found
 
 
 def _plain(leaf: Any) -> Any:
@@ -149,13 +164,23 @@ def _plain(leaf: Any) -> Any:
 def agree(answer: Any, expected: Any, has_control: bool = False) -> bool:
     """Whether two answers are the same up to rounding.
 
-    With control, a float may be Python's or NumPy's. A branch that is not taken leaves a zero of its own type.
+    With control, a float may be Python's or NumPy's, and an integer that is a float on another path is a float. A
+    branch that is not taken leaves a zero of its own type.
     """
     leaves, spec = trees.flatten(answer)
     wanted, spec_wanted = trees.flatten(expected)
     if has_control:
-        leaves, wanted = [[float(x) if type(x) is np.float64 else x for x in side] for side in (leaves, wanted)]
+        leaves = [float(x) if type(x) is np.float64 else x for x in leaves]
+        wanted = [
+            float(y) if type(y) is np.float64 or (type(x) is float and is_integer(y)) else y
+            for x, y in zip(leaves, wanted, strict=False)
+        ]
     return spec == spec_wanted and all(map(_agree_at, leaves, wanted))
+
+
+def is_integer(x: Any) -> bool:
+    """Whether this is an integer of Python's or of NumPy's."""
+    return type(x) is int or isinstance(x, np.integer)
 
 
 def _agree_at(x: Any, y: Any) -> bool:

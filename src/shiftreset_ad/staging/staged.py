@@ -203,7 +203,7 @@ class StagedFunction(Generic[P, Y]):
         if signature is None:
             self._reason = "its arguments have other types, shapes, strings or objects each time"
             return None
-        name = signature.guards.changed()
+        name = signature.changed()
         if name is None:
             return signature
         self._signatures.pop(key, None)

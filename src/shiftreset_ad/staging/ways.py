@@ -95,17 +95,18 @@ def _native(trace: Trace, outputs: list[Any], left: Eliminated) -> tuple[Native 
 class Signature:
     """The ways for arguments of the same types and shapes, newest first, and guards on all that was read in them."""
 
-    __slots__ = ("_after", "guards", "ways")
+    __slots__ = ("_after", "changed", "guards", "ways")
 
     def __init__(self) -> None:
         self.guards = Guards()
+        self.changed = self.guards.comparison()  # the name of something that was read and has changed, or None
         self.ways: list[Way] = []
         self._after: dict[tuple[Way, int], set[Way]] = {}
 
     def add(self, way: Way, guards: Guards) -> None:
         """Keep a way; drop the oldest one if there are more than MOST_WAYS."""
         self.ways = [way, *self.ways[: MOST_WAYS - 1]]
-        self.guards.add(guards)
+        self.changed = self.guards.add(guards).comparison()
         self._after = {}
 
     def after(self, way: Way, question: int) -> set[Way]:
@@ -143,7 +144,7 @@ class Shortcut:
     def answer(self, args: tuple[Any, ...]) -> tuple[Any] | None:
         """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
         signature = self._signature
-        if tuple(np.geterr().values()) != self._errors or signature.guards.changed() is not None:
+        if tuple(np.geterr().values()) != self._errors or signature.changed() is not None:
             return None
         if self._arrays > 1 and len(set(map(id, args))) < len(args):  # x is y
             return None

@@ -189,7 +189,7 @@ def places(f, *calls):
     assert way.has_control
     guards = signature.guards
     counts = {name: len(known) for name, known in vars(guards).items()}
-    parts = sum(len(parts) for _, parts, _ in guards._parts.values())
+    parts = sum(len(parts) for _, parts, _ in [*guards._parts.values(), *guards._dicts.values()])
     return counts, parts, sum(array.nbytes for array, _, _ in guards._arrays.values())
 
 

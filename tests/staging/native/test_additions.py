@@ -70,6 +70,16 @@ def of_a_view(xs, n):
     return np.sum(fori_loop(0, n, body, xs))
 
 
+def of_an_array_that_is_needed(xs, n):
+    """The array that is added to is an operand of a later step of the same round."""
+
+    def body(i, ys):
+        u = ys * ys + 0.0
+        return (u + one(i)) * 0.25 + u * 0.125
+
+    return np.sum(fori_loop(0, n, body, xs))
+
+
 def of_the_state(xs, n):
     return np.sum(fori_loop(0, n, lambda i, ys: ys * 0.5 + ys[i] * ys, xs))
 
@@ -88,6 +98,7 @@ def sums_that_are_needed(xs, n):
     ("f", "x"),
     [
         *[(f, X) for f in (recurrence, twice, times_zero, of_a_branch, of_a_view, of_the_state)],
+        (of_an_array_that_is_needed, X),
         *[(sums_that_are_needed, X), (on_an_argument, X), (on_a_sum, X), (rows, ROWS), (columns, ROWS)],
     ],
 )
@@ -102,8 +113,9 @@ def test_it_has_the_bits_of_the_steps(f, x, operator):
             assert _are_same(found, steps([x * factor, n])), (found, steps([x * factor, n]))
 
 
-def test_negative_zeros_stay_or_go_as_in_the_steps():
-    inner = lambda xs, n: fori_loop(0, n, lambda i, ys: ys + one(i), xs)  # noqa: E731
+@pytest.mark.parametrize("start", [lambda xs: xs, lambda xs: X], ids=["an argument", "a constant"])
+def test_negative_zeros_stay_or_go_as_in_the_steps(start):
+    inner = lambda xs, n: fori_loop(0, n, lambda i, ys: ys + one(i), start(xs))  # noqa: E731
     code, steps = native_and_steps(inner, X, 3)
     for n in (0, 1, 2):
         assert _are_same(code.entry()(X, n), steps([X, n]))

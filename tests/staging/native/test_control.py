@@ -125,6 +125,75 @@ def test_the_derivative_of_a_size_in_a_loop():
         check_control(grad(grad(lambda x: f(x) * x)), *[(kind(x),) for x in (-1.5, 0.25, -0.125)])
 
 
+# Loops of plain Python, whose bounds are arguments
+
+
+def in_a_range(x, start, stop, step):
+    for i in range(start, stop, step):
+        x = x * 0.5 + np.sin(x) * i
+    return x
+
+
+def in_all_rounds(x, rounds):
+    for _ in range(rounds):
+        x = x * 0.5 + np.sin(x)
+    return x
+
+
+def backwards(x, rounds):
+    for i in range(rounds, 0, -1):
+        x = x * 0.75 + np.cos(x) / i
+    return x
+
+
+def as_long_as(x, rounds):
+    i = 0
+    while i < rounds:
+        x, i = x * 0.5 + np.sin(x), i + 1
+    return x
+
+
+def with_a_break(x, rounds):
+    for i in range(rounds):
+        if x > 3.0:
+            break
+        x = x * 1.5 + 0.1 * i
+    return x
+
+
+def with_a_continue(x, rounds):
+    for i in range(rounds):
+        if x > 3.0:
+            x = x - 2.0
+            continue
+        x = x * 1.5 + 0.1 * i
+    return x
+
+
+def with_remainders(x, rounds):
+    for i in range(rounds):
+        x = x * 1.25 if i % 3 == 0 else x * 0.5 + (i // 2) * 0.1 + (i & 1)
+    return x
+
+
+@pytest.mark.parametrize("operator", [lambda f: f, value_and_grad, lambda f: grad(grad(f))])
+@pytest.mark.parametrize(
+    ("f", "bounds"),
+    [
+        (in_a_range, [(1, 8, 2), (0, 0, 1), (5, -5, -3), (2, 9, 4)]),
+        *[(f, [(5,), (0,), (-2,), (9,), (1,)]) for f in (in_all_rounds, backwards, as_long_as)],
+        *[(f, [(5,), (0,), (9,), (1,)]) for f in (with_a_break, with_a_continue, with_remainders)],
+    ],
+)
+def test_a_loop_of_plain_python_with_bounds_that_are_arguments(f, bounds, operator):
+    """One record serves all bounds, and it is native code that answers."""
+    g = staged(operator(f))
+    for x in (0.25, np.float64(0.5)):
+        for bound in (*bounds, *bounds):
+            np.testing.assert_allclose(g(x, *bound), operator(f)(x, *bound), rtol=1e-12)
+    assert "by NumPy" not in g.report()
+
+
 # Where native code leaves
 
 

@@ -104,6 +104,21 @@ def test_integers():
     check(lambda n: n, (3,), (True + 4,))
 
 
+def test_quotients_and_remainders_of_integers():
+    least = -(2**63)
+    pairs = [(x, y) for x in (0, 1, 7, -7, 8, -8, least, least + 1, 2**63 - 1) for y in (1, 2, -2, 3, -3, least)]
+    check(lambda x, y: (x // y, x % y), (7, 2), *pairs)
+    check(lambda x, y: (x // y, x % y, x // 3, -x // 3, 7 % (y + 9)), (7, 2), (-7, 2), (9, -4))
+    check(lambda x, y: x // y, (7, 2), (7, 0), (least, -1), (7, -1), leaves=2)
+    check(lambda x, y: x % y, (7, 2), (7, 0), (0, 0), (7, -1), leaves=2)
+    check(lambda x, y: (x > y) // y + (x > y) % 2, (7, 2), (1, 2))
+
+
+def test_bits_of_integers():
+    check(lambda x, y: (x & y, x | y, x ^ y, x & 1, (x > y) ^ 3, (x > 0) & (y > 0)), (12, 10), (-12, 10), (5, -(2**63)))
+    check(lambda x, y: x >> y, (12, 1), (-12, 1), (12, 63), (-12, 64), (12, 2**40), (-1, 0), (12, -1), leaves=1)
+
+
 def test_choices():
     check(lambda x: np.where(x > 0, x * x, -x) * 1.0, (2.0,), (-2.0,))
     agrees(lambda x: np.where(x > 0, x * x, -x) * 1.0, (2.0,), (math.nan,))  # which may leave
@@ -117,6 +132,7 @@ def test_choices():
     ("f", "x", "reason"),
     [
         (lambda x: x // 2.0, 3.0, "has no native form"),
+        (lambda x: x % 2.0, np.float64(3.0), "has no native form"),
         (lambda x: np.sum(x), 3.0, "numpy.sum"),
         (lambda x: x * 1j, 3.0, "gives a complex"),
         (lambda x: x * np.float32(2.0), np.float32(3.0), "float32"),

@@ -174,7 +174,7 @@ def difference(x: Any, y: Any, has_control: bool) -> str | None:
         if not np.allclose(np.asarray(x, float), np.asarray(y, float), RELATIVE, scale, equal_nan=True):
             return "value"
     kinds = {type(x), type(y)}
-    if len(kinds) > 1 and not (has_control and kinds <= {float, np.float64, int}):
+    if len(kinds) > 1 and not (has_control and kinds <= {float, np.float64, int, np.int64}):
         return "type"
     return None
 

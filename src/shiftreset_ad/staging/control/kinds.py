@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from shiftreset_ad.modes.forward.number import NumF
+from shiftreset_ad.modes.index_sets.number import IndexSets
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.series.expansion import Expansion
 from shiftreset_ad.modes.series.number import Series
@@ -57,6 +58,8 @@ def parts_of(x: Any) -> list[Any]:
         return [x.primal, x.tangent]
     if type(x) is Stack:
         return [x.rows]
+    if type(x) is IndexSets:
+        return [x.which]
     order = cast(Expansion, x.tag).order
     x.reach(order)
     left_out = order + 1 - len(x.coefficients)
@@ -99,7 +102,8 @@ def parts_as(x: Any, kind: Kind) -> list[Any]:
     if isinstance(x, Number) and x.tag is kind.tag:
         return parts_of(x)
     if kind.number is Stack:
-        return [np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))))]
+        rows = np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))))
+        return [rows if dtype_of(rows).kind in "fc" else rows.astype(np.float64)]  # an integer may become a float
     return [x, *[zeros(x) for _ in kind.parts[1:]]]
 
 

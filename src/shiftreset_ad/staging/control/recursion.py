@@ -30,7 +30,7 @@ from shiftreset_ad.staging.control.writing import Body, collecting, open_reverse
 ITS_OWN_DERIVATIVE = "the function takes a derivative of itself, so there is one derivative more in each call"
 
 
-class _Grown(BaseException):
+class _SideGrown(BaseException):
     """What goes into a function, or out of it, is of greater kinds than it was thought to be."""
 
     def __init__(self, side: Side, kinds: Kinds) -> None:
@@ -54,7 +54,7 @@ class Side:
         found = [kind_of_adjoint(x) for x in xs]
         grown = found if len(found) != len(self.kinds) else list(map(joined, self.kinds, found))
         if grown != self.kinds:
-            raise _Grown(self, grown)
+            raise _SideGrown(self, grown)
         return [
             zeros(self._like[i]) if x is ZERO else x
             for i, (x, kind) in enumerate(zip(xs, self.kinds, strict=True))
@@ -93,7 +93,7 @@ def called_out(
         mark = way.trace.mark()
         try:
             return out.filled(at_level(way, checked, into.reduced(args), into.known, out.known, tags))
-        except _Grown as grown:
+        except _SideGrown as grown:
             if grown.side is not into and grown.side is not out:
                 raise
             if any(kind.tag is not None and kind.tag.serial > from_here_on for kind in grown.kinds if kind is not None):

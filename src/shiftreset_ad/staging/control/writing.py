@@ -248,12 +248,18 @@ def plain(trace: Trace, x: Any) -> Any:
 
 
 def common(x: Any, y: Any) -> Any:
-    """The dtype that holds both values; None if one of them would have to change its shape or its precision."""
-    if shape_of(unstaged(x)) != shape_of(unstaged(y)):
+    """The dtype that holds both values; None if one of them would have to change its shape or its precision.
+
+    An integer may become a float, and an array keeps its dtype.
+    """
+    x, y = unstaged(x), unstaged(y)
+    if shape_of(x) != shape_of(y):
         return None
-    kinds = dtype_of(unstaged(x)), dtype_of(unstaged(y))
+    kinds = dtype_of(x), dtype_of(y)
     if kinds[0] == kinds[1]:
         return kinds[0]
+    if type(x) is ndarray or type(y) is ndarray:
+        return None
     wider = np.result_type(*kinds)
     is_exact = all(kind == wider or kind.kind in "biu" or (kind, wider) == EXACT for kind in kinds)
     return wider if wider in kinds and is_exact else None

@@ -18,8 +18,8 @@ from shiftreset_ad.staging.native.indexing import is_at_integers
 from shiftreset_ad.staging.native.layouts import is_view
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Fork, all_steps, own_arguments
-from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps, own_arguments
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 ADDING = (np.add, operator.add)
@@ -37,11 +37,24 @@ class Addition(NamedTuple):
 class Additions:
     """The additions in place of a trace, by the places of the sums. The scatters in them have no code of their own."""
 
-    __slots__ = ("_homes", "_left", "_looks", "_made_of", "_makers", "_uses", "found", "scatters")
+    __slots__ = (
+        "_functions",
+        "_given",
+        "_homes",
+        "_left",
+        "_looks",
+        "_made_of",
+        "_makers",
+        "_uses",
+        "found",
+        "scatters",
+    )
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self._left = left
         self._looks = 0
+        self._functions: dict[Block, Call] = {}  # the first calls, by the bodies of the functions
+        self._given: set[int] = set()  # the parameters of functions
         self._homes = trace.homes
         self._uses = Counter(left.places_in(outputs))
         self._makers: dict[int, Step] = {}
@@ -53,6 +66,9 @@ class Additions:
             if not isinstance(step, Control):
                 self._makers[step.place] = step
                 continue
+            if isinstance(step, Call):
+                self._look_at_call(step)
+                continue
             for i, answer in enumerate(step.answers):
                 made_of = [results[i] for results in step.results]
                 if not isinstance(step, Fork):
@@ -61,6 +77,15 @@ class Additions:
                 self._made_of[answer] = made_of
         for step in [*self._makers.values()]:
             self._look_at(step, trace.values[step.place])
+
+    def _look_at_call(self, step: Call) -> None:
+        """An argument stays as it is, as it belongs to who calls."""
+        function = self._functions.setdefault(step.body, step)  # the first call comes first
+        for i, answer in enumerate(step.answers):
+            self._made_of[answer] = [results[i] for results in function.results]
+        for param, arg in zip(function.params, step.args, strict=True):
+            self._made_of.setdefault(param, []).append(arg)
+            self._given.add(param)
 
     def _look_at(self, step: Step, answer: Any) -> None:
         if step.function not in ADDING or step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
@@ -82,6 +107,8 @@ class Additions:
         if type(x) is not Staged or x._place in self._left.fixed:
             return False
         place, value = self._left.place(x), x.inside
+        if place in self._given:
+            return False
         is_made_here = place in self._made_of or (place in self._makers and self._is_new(self._makers[place], value))
         is_like = form_of(value) == ARRAY and (value.dtype, value.strides) == (answer.dtype, answer.strides)
         is_here = is_made_here and self._homes[place] is self._homes[step.place]

@@ -16,7 +16,18 @@ from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
-from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, Code, Value, described, double, form_of, refuse
+from shiftreset_ad.staging.native.llvm import (
+    ARRAY,
+    DOUBLE,
+    INTEGER,
+    Code,
+    Value,
+    described,
+    double,
+    form_of,
+    is_table,
+    refuse,
+)
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
 from shiftreset_ad.staging.steps.functions import Attribute, Method, method, name_in_program
@@ -51,15 +62,20 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
     function, name = step.function, name_in_program(step.function)
     if form_of(answer) is None or is_staged(list(step.kwargs.values())):
         refuse(f"{name} gives {described(answer)}")
-    if form_of(answer) != ARRAY and is_at_values(step):
-        array = unstaged(args[0])
-        if form_of(array) != ARRAY or array.dtype != np.float64:
+    if (
+        form_of(answer) != ARRAY
+        and function is operator.getitem
+        and (is_at_values(step) or is_table(unstaged(args[0])))
+    ):
+        array, form = unstaged(args[0]), form_of(answer)
+        if form != (INTEGER if is_table(array) else DOUBLE) or array.dtype not in (np.float64, np.int64):
             refuse(f"{name} takes {described(array)}")
         start, offset = part_at(code, address(args[0]), array, args[1])
-        code.known[step.place] = Value(
-            code.new(f"load double, ptr {code.new(f'getelementptr i8, ptr {start}, i64 {offset}')}, align 1"), DOUBLE
-        )
+        element = code.new(f"getelementptr i8, ptr {start}, i64 {offset}")
+        code.known[step.place] = Value(code.new(f"load {form}, ptr {element}, align 1"), f"{form}")
         return
+    if form_of(answer) == INTEGER:
+        refuse(f"{name} gives {described(answer)}")
     out = new(step.place, np.asarray(answer))
     work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
     if function in SUMS or function in BY_METHOD:

@@ -30,11 +30,11 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
-from shiftreset_ad.staging.native.memory import Memory
-from shiftreset_ad.staging.native.tags import Tag, is_numpys, tag_at
+from shiftreset_ad.staging.native.memory import ArrayBlocks
+from shiftreset_ad.staging.native.tags import ArgumentTag, is_numpys, tag_at
 from shiftreset_ad.staging.native.tape import TapeCode
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -65,7 +65,7 @@ class ControlCode(TapeCode):
     __slots__ = ("_done", "_kept", "tagged")
 
     def __init__(
-        self, uses: Uses, tagged: set[int], memory: Memory, constants: list[ndarray[Any, Any]], now: int
+        self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int
     ) -> None:
         super().__init__(uses, memory, constants, now)
         self.tagged = tagged
@@ -80,6 +80,13 @@ class ControlCode(TapeCode):
     def keep(self, place: int) -> None:
         """Keep a value for others that need it."""
 
+    @abstractmethod
+    def call(self, step: Call) -> None:
+        """Write a call of a function that calls itself."""
+
+    def end_branch(self, block: Block) -> None:
+        """Write what is to be done at the end of a branch."""
+
     def control(self, step: Control) -> None:
         """Write a step with blocks."""
         self.write_waiting()
@@ -87,6 +94,8 @@ class ControlCode(TapeCode):
             self._fork(step)
         elif isinstance(step, Loop):
             self._loop(step)
+        elif isinstance(step, Call):
+            self.call(step)
         else:
             self._visit(step)
         self.now += 1
@@ -102,18 +111,18 @@ class ControlCode(TapeCode):
         yield
         self.known, self.leaves = known, leaves
 
-    def _block(self, block: Block, results: Sequence[Any], like: Sequence[Any]) -> list[Value]:
+    def block(self, block: Block, results: Sequence[Any], like: Sequence[Any]) -> list[Value]:
         """The steps of a block, and its results in the forms of these values."""
         for step in block.steps:
             self.add(step)
         self.now += 1
         self.write_waiting()
-        values = [self._in_form(x, y) for x, y in zip(results, like, strict=True)]
+        values = [self.in_form(x, y) for x, y in zip(results, like, strict=True)]
         self.leave_now()
         return values
 
-    def _in_form(self, x: Any, like: Any) -> Value:
-        if type(x) is Tag:
+    def in_form(self, x: Any, like: Any) -> Value:
+        if type(x) is ArgumentTag:
             return Value(self.tag(x.of), TRUTH)
         x, form, value = self.argument(x), form_carried(like), unstaged(x)
         if form_of(value) != form:
@@ -139,7 +148,7 @@ class ControlCode(TapeCode):
                 self.known[place] = Value(self.new(f"load {form}, ptr {name}"), form)
 
     def _answered(self, step: Control, variables: list[Variable]) -> None:
-        answers = self._with_places_of_tags(step.answers, step.params or step.answers)
+        answers = self.with_places_of_tags(step.answers, step.params or step.answers)
         self._get(answers, variables)
         for place, variable in zip(answers, variables, strict=True):
             if variable.array is None:
@@ -150,11 +159,11 @@ class ControlCode(TapeCode):
         kind, *others = self.types(x)
         return self.value_at(tag_at(self.place(x))).text if others else f"{int(is_numpys(kind))}"
 
-    def _with_tags(self, places: list[int], values: Sequence[Any]) -> list[Any]:
+    def with_tags(self, places: list[int], values: Sequence[Any]) -> list[Any]:
         """The values, and the tags of those at these places that have one."""
-        return [*values, *[Tag(x) for place, x in zip(places, values, strict=True) if place in self.tagged]]
+        return [*values, *[ArgumentTag(x) for place, x in zip(places, values, strict=True) if place in self.tagged]]
 
-    def _with_places_of_tags(self, places: list[int], of: list[int]) -> list[int]:
+    def with_places_of_tags(self, places: list[int], of: list[int]) -> list[int]:
         """These places, and those of their tags, for the values at the places `of` that have one."""
         return [*places, *[tag_at(place) for place, key in zip(places, of, strict=True) if key in self.tagged]]
 
@@ -183,15 +192,16 @@ class ControlCode(TapeCode):
     # A branch
 
     def _fork(self, step: Fork) -> None:
-        branches = [self._with_tags(step.answers, results) for results in step.results]
+        branches = [self.with_tags(step.answers, results) for results in step.results]
         variables = self._variables(step.answers, branches[0])
         yes, no, end = self._labels("yes", "no", "end")
         self.lines.append(f"  br i1 {self.truth(step.predicate)}, label %{yes}, label %{no}")
         for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
-                self._set(variables, self._block(block, results, branches[0]))
+                self._set(variables, self.block(block, results, branches[0]))
                 self.memory.free_after(self.now)
+                self.end_branch(block)
             self.lines.append(f"  br label %{end}")
         self.lines.append(f"{end}:")
         self._answered(step, variables)
@@ -220,8 +230,8 @@ class ControlCode(TapeCode):
         again, round_, end = self._labels("test", "round", "end")
         self._goto(again)
         with self._inside():
-            self._get(self._with_places_of_tags(step.params, step.params), variables)
-            (goes_on,) = self._block(test, [step.goes_on], [step.goes_on])
+            self._get(self.with_places_of_tags(step.params, step.params), variables)
+            (goes_on,) = self.block(test, [step.goes_on], [step.goes_on])
             self.memory.free_after(self.now)
             self.lines += [f"  br i1 {self._truth(goes_on)}, label %{round_}, label %{end}", f"{round_}:"]
             with self.releasing(step, body):
@@ -241,16 +251,16 @@ class ControlCode(TapeCode):
         self._answered(step, variables)
 
     def _carried(self, step: Control) -> list[Variable]:
-        args = self._with_tags(step.params, step.args)
-        values = [self._in_form(arg, arg) for arg in args]
+        args = self.with_tags(step.params, step.args)
+        values = [self.in_form(arg, arg) for arg in args]
         variables = self._variables(step.params, args)
         self._set(variables, values)
         return variables
 
     def _results(self, step: Control, body: Block, variables: list[Variable]) -> list[Value]:
         """What a round carries into the next one. As it is set one after another, nothing in it is carried itself."""
-        results, args = (self._with_tags(step.params, values) for values in (step.results[-1], step.args))
-        values = self._block(body, results, args)
+        results, args = (self.with_tags(step.params, values) for values in (step.results[-1], step.args))
+        values = self.block(body, results, args)
         for i, (x, (_, form, array)) in enumerate(zip(results, variables, strict=True)):
             if array is None or type(x) is not Staged or self.memory.root(self.place(x)) not in step.params:
                 continue
@@ -288,7 +298,7 @@ class ControlCode(TapeCode):
         is_over = self.new(f"icmp eq ptr {frame}, {head}")
         self.lines += [f"  br i1 {is_over}, label %{end}, label %{round_}", f"{round_}:"]
         with self._inside():
-            self._get(self._with_places_of_tags(step.params, step.params), variables)
+            self._get(self.with_places_of_tags(step.params, step.params), variables)
             offsets = self.offsets(step)
             for place in self.uses.loads.get(body.origin, []):
                 self.known[place] = self.from_slot(self.at(frame, offsets[place]), place)
@@ -340,7 +350,7 @@ class ControlCode(TapeCode):
         is_array = form_of(value) == ARRAY
         source = {"x": operand(self.address(x), value)} if is_array else {}
         turn = Round(self, target.layout.shape, source, {"y": target})
-        text = turn.element("x") if is_array else self._in_form(x, x)
+        text = turn.element("x") if is_array else self.in_form(x, x)
         turn.store("y", text)
         turn.write()
 
@@ -352,7 +362,7 @@ class ControlCode(TapeCode):
             self._done = self.variable(INTEGER)
             self.use(LOOK)
         before = self.new(f"load i64, ptr {self._done}")
-        done = self.new(f"add i64 {before}, {self._cost(step)}")
+        done = self.new(f"add i64 {before}, {self.cost(step)}")
         is_due = self.new(f"icmp ugt i64 {done}, {STEPS_BETWEEN_LOOKS}")
         look, on = self._labels("look", "on")
         self.lines += [
@@ -365,7 +375,7 @@ class ControlCode(TapeCode):
         self.exit_if(problem, INTERRUPTED)
         self._goto(on)
 
-    def _cost(self, step: Control) -> int:
+    def cost(self, step: Control) -> int:
         """The number of the steps in a round; one on an array counts as many as the array has elements."""
         arrays = [self.array_at(inner.place) for inner in all_steps([step]) if not isinstance(inner, Control)]
         return len(arrays) + 1 + sum(int(array.size) for array in arrays if array is not None)
@@ -373,7 +383,7 @@ class ControlCode(TapeCode):
 
 def form_carried(x: Any) -> str:
     """The form of a value that a loop carries or a branch answers."""
-    form = TRUTH if type(x) is Tag else form_of(unstaged(x))
+    form = TRUTH if type(x) is ArgumentTag else form_of(unstaged(x))
     return refuse(f"a loop or a branch has {described(unstaged(x))}") if form is None else form
 
 

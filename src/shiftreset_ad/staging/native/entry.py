@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import frames
-from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, refuse
+from shiftreset_ad.staging.native import frames, stack
+from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, is_table, refuse
 from shiftreset_ad.staging.native.machine import (
     DATA,
     DTYPE,
@@ -37,7 +37,7 @@ METH_FASTCALL = 0x80
 STICKY = 0x3F  # the flags among the bits of the machine's control word
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
-DTYPES = {"d": "dtype_float64", "?": "dtype_bool"}
+DTYPES = {"d": "dtype_float64", "?": "dtype_bool", "l": "dtype_int64"}
 NEW, IN_FORTRANS_ORDER = 93, 2  # the number of PyArray_New among NumPy's functions in C, and an option of it
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},
@@ -48,6 +48,7 @@ OBJECTS: dict[str, Any] = {
     "numpy_false": np.False_,
     "dtype_float64": np.dtype(np.float64),
     "dtype_bool": np.dtype(np.bool),
+    "dtype_int64": np.dtype(np.int64),
 }
 # Functions of CPython that the code calls.
 FUNCTIONS = {
@@ -61,6 +62,7 @@ FUNCTIONS = {
     "PyMem_RawMalloc": "ptr (i64)",
     "PyMem_RawFree": "void (ptr)",
     "PyErr_CheckSignals": "i32 ()",
+    "Py_GetRecursionLimit": "i32 ()",
     "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)",
 }
@@ -108,7 +110,8 @@ def checks_all(program: Program) -> bool:
 
 def is_checked(leaf: Leaf) -> bool:
     """Whether the entry can check the type of this argument."""
-    return leaf.kind in TYPES and (leaf.kind is not ndarray or leaf.example.dtype in (np.float64, np.bool))
+    x = leaf.example
+    return leaf.kind in TYPES and (leaf.kind is not ndarray or x.dtype in (np.float64, np.bool) or is_table(x))
 
 
 def constants_of(program: Program) -> list[Any]:
@@ -270,6 +273,8 @@ def _run(program: Program) -> Iterator[str]:
     """The lines that have the steps run, and look at the flags."""
     if program.has_frames:
         yield from frames.BEGIN
+    if program.calls:
+        yield from stack.begin()
     if program.flags:
         yield f"  %noted = getelementptr i64, ptr %frame, i64 {FLAGS}"
         yield "  store i64 0, ptr %noted"

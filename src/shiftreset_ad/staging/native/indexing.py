@@ -18,10 +18,10 @@ from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
-PARTS = (int, slice, type(None), type(Ellipsis))
+PARTS = (int, np.int64, slice, type(None), type(Ellipsis))
 
 
-class Part(NamedTuple):
+class ArrayPart(NamedTuple):
     """A part of an array: an address in the array, and the offsets of the elements from there."""
 
     address: str
@@ -33,7 +33,7 @@ def is_at_values(step: Step) -> bool:
     return step.function is operator.getitem and is_staged(step.args[1])
 
 
-def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Part:
+def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> ArrayPart:
     """The part of an array at an index. The code leaves if the index is not in the array."""
     if not is_at_integers(index):
         refuse(f"{name_in_program(operator.getitem)} by these values has no native form")
@@ -47,7 +47,7 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Part:
                 address = _moved(code, address, part, x.shape[axis], x.strides[axis])
                 parts[i] = 0
             axis += 1
-    return Part(address, np.asarray(offsets_like(x)[tuple(parts)]))
+    return ArrayPart(address, np.asarray(offsets_like(x)[tuple(parts)]))
 
 
 def is_at_integers(index: Any) -> bool:

@@ -22,7 +22,7 @@ DOUBLE, INTEGER, TRUTH, ARRAY = "double", "i64", "i1", "ptr"
 INTERRUPTED, DONE, LEAVE, FIRST_QUESTION = -1, 0, 1, 2
 ZEROS = {DOUBLE: "0.0", INTEGER: "0", TRUTH: "false", ARRAY: "null"}
 EXACT = 2**53  # up to here, each integer is a double
-LARGEST = 2**16  # elements of an array; of larger ones, NumPy's own time is nearly all
+LARGEST = 2**17  # elements of an array; of larger ones, NumPy's own time is nearly all
 
 
 class NoNativeFormError(Exception):
@@ -50,7 +50,12 @@ def form_of(x: Any) -> str | None:
         return DOUBLE
     if kind is bool or kind is np.bool:
         return TRUTH
-    return INTEGER if kind is int and -(2**63) <= x < 2**63 else None
+    return INTEGER if kind is np.int64 or (kind is int and -(2**63) <= x < 2**63) else None
+
+
+def is_table(x: Any) -> bool:
+    """Whether a value is an array of integers, of which native code reads single elements."""
+    return type(x) is ndarray and x.dtype == np.int64 and x.dtype.char == "l" and bool(x.shape)
 
 
 def literal(x: Any) -> Value:
@@ -183,12 +188,14 @@ class Code(ABC):
 
     def end(self, status: int) -> None:
         """Return a status, unless a step would have raised an error."""
-        if self.leaves:
-            self.lines.append(f"  ret i64 {self.new(f'select i1 {self.leaves}, i64 {LEAVE}, i64 {status}')}")
-        else:
-            self.lines.append(f"  ret i64 {status}")
+        text = self.new(f"select i1 {self.leaves}, i64 {LEAVE}, i64 {status}") if self.leaves else f"{status}"
+        self.lines += self.returning(text)
+
+    def returning(self, status: str) -> list[str]:
+        """The lines that return a status."""
+        return [f"  ret i64 {status}"]
 
     def whole(self) -> list[str]:
         """All lines of the function, when it has ended."""
-        exits = [(f"exit{status - INTERRUPTED}:", f"  ret i64 {status}") for status in sorted(self.exits)]
+        exits = [(f"exit{status - INTERRUPTED}:", *self.returning(f"{status}")) for status in sorted(self.exits)]
         return [*self.variables, *self.lines, *chain(*exits)]

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import sysconfig
+import threading
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ SWITCH = "SHIFTRESET_AD_NATIVE"
 LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
 HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
 DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56  # where NumPy has what it knows of an array
+LARGEST_STACK, STACK_WITHOUT_LIMIT = 2**23, 2**21  # bytes; the latter is what a thread has if there is no limit
 _numbers = count()
 
 
@@ -65,6 +67,17 @@ def _are_arrays_as_expected() -> bool:
         if tuple(ctypes.c_ssize_t.from_address(numbers + 8 * axis).value for axis in range(x.ndim)) != expected:
             return False
     return True
+
+
+def stack() -> int:
+    """The bytes of the stack of C that native code may use for calls: a quarter of what a thread has, or less."""
+    sizes = [threading.stack_size() or LARGEST_STACK]
+    if find_spec("resource") is not None:
+        import resource
+
+        size, _ = resource.getrlimit(resource.RLIMIT_STACK)
+        sizes.append(STACK_WITHOUT_LIMIT if size == resource.RLIM_INFINITY else size)
+    return min(sizes) // 4
 
 
 @cache

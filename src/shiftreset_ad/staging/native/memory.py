@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from numpy import ndarray
@@ -36,7 +37,7 @@ class Roots:
 
     __slots__ = ("_left", "_memory")
 
-    def __init__(self, left: Eliminated, memory: Memory) -> None:
+    def __init__(self, left: Eliminated, memory: ArrayBlocks) -> None:
         self._left = left
         self._memory = memory
 
@@ -57,7 +58,7 @@ class Around(NamedTuple):
     needed: set[int]
 
 
-class Memory:
+class ArrayBlocks:
     """The blocks of all arrays of a program. A block is used again when no step needs its arrays any more.
 
     The steps, the ends of blocks and the ends of steps with blocks have numbers, in the order in which their code is
@@ -191,6 +192,14 @@ class Memory:
             free = self._free.get(length)
             self._blocks[root] = (free.pop() if free else self._more(length)), length
         return self._blocks[root][0]
+
+    @contextmanager
+    def of_a_function(self) -> Iterator[None]:
+        """Lay out the memory of a function, of which each activation has its own. `size` is then that of its memory."""
+        outside = self._blocks, self._free, self.size
+        self._blocks, self._free, self.size = {}, {}, 0
+        yield
+        self._blocks, self._free, self.size = outside
 
     def hand_on(self, root: int, to: int) -> None:
         """Give the block of an array that is not needed any more to another array."""

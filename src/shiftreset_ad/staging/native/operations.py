@@ -45,7 +45,7 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any) -> None:
     if form is None:
         refuse(f"{name_in_program(function)} gives {described(answer)}")
     if form == INTEGER and any(np.bool in code.types(arg) for arg in args):
-        refuse("it computes with NumPy's integers or booleans")
+        refuse("it computes with NumPy's booleans")
     if function in OPERATIONS:
         text = OPERATIONS[function](code, args, answer)
     elif isinstance(function, np.ufunc) and form == DOUBLE:
@@ -78,13 +78,48 @@ def _arithmetic(of_doubles: str, of_integers: str) -> Emit:
 
 def _checked(code: Code, instruction: str, x: str, y: str, answer: Any) -> str:
     """Arithmetic on integers. The code leaves if the answer is longer than the machine's integers."""
-    if type(answer) is not int:
-        refuse("it computes with NumPy's integers or booleans")
+    if form_of(answer) != INTEGER:
+        refuse("it computes with NumPy's booleans")
     function = f"@llvm.{instruction}.with.overflow.i64"
     code.use(f"declare {{i64, i1}} {function}(i64, i64)")
     both = code.new(f"call {{i64, i1}} {function}(i64 {x}, i64 {y})")
     code.leave_if(code.new(f"extractvalue {{i64, i1}} {both}, 1"))
     return code.new(f"extractvalue {{i64, i1}} {both}, 0")
+
+
+def _of_integers(symbol: str, emit: Callable[[Code, str, str], str]) -> Emit:
+    """An operator on integers. NumPy warns where Python raises an error, so the code leaves for both."""
+
+    def emit_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        if form_of(answer) != INTEGER:
+            refuse(f"x {symbol} y has no native form")
+        return emit(code, code.integer(args[0]), code.integer(args[1]))
+
+    return emit_of
+
+
+def _floored(code: Code, x: str, y: str) -> tuple[str, str]:
+    """The quotient and the remainder of integers: the remainder has the sign of the divisor.
+
+    The code leaves if the divisor is zero, or the quotient is longer than the machine's integers. The machine would
+    stop the process, so it divides by one.
+    """
+    is_least = code.new(f"icmp eq i64 {x}, {-(2**63)}")
+    is_too_long = code.new(f"and i1 {is_least}, {code.new(f'icmp eq i64 {y}, -1')}")
+    has_none = code.new(f"or i1 {is_too_long}, {code.new(f'icmp eq i64 {y}, 0')}")
+    code.leave_if(has_none)
+    y = code.new(f"select i1 {has_none}, i64 1, i64 {y}")
+    quotient, rest = code.new(f"sdiv i64 {x}, {y}"), code.new(f"srem i64 {x}, {y}")
+    differs = code.new(f"icmp slt i64 {code.new(f'xor i64 {rest}, {y}')}, 0")
+    is_above = code.new(f"and i1 {code.new(f'icmp ne i64 {rest}, 0')}, {differs}")  # the machine rounds towards zero
+    down, more = code.new(f"sext i1 {is_above} to i64"), code.new(f"select i1 {is_above}, i64 {y}, i64 0")
+    return code.new(f"add i64 {quotient}, {down}"), code.new(f"add i64 {rest}, {more}")
+
+
+def _shifted_right(code: Code, x: str, by: str) -> str:
+    code.leave_if(code.new(f"icmp slt i64 {by}, 0"))
+    bounded = code.new(f"select i1 {code.new(f'icmp ult i64 {by}, 63')}, i64 {by}, i64 63")
+    return code.new(f"ashr i64 {x}, {bounded}")
 
 
 def _division(code: Code, args: tuple[Any, ...], answer: Any) -> str:
@@ -93,7 +128,7 @@ def _division(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     if _may_be_pythons(code, args, answer):  # Python raises an error
         if type(y) is Staged or not y:
             code.leave_if(code.new(f"fcmp ueq double {divisor}, {double(0.0)}"))
-        if all(type(unstaged(arg)) is int for arg in args):  # Python divides the integers themselves
+        if all(form_of(unstaged(arg)) == INTEGER for arg in args):  # Python divides the integers themselves
             _require_exact(code, x)
             _require_exact(code, y)
     return code.new(f"fdiv double {code.double(x)}, {divisor}")
@@ -107,7 +142,7 @@ def _may_be_pythons(code: Code, args: tuple[Any, ...], answer: Any) -> bool:
 def _require_exact(code: Code, x: Any) -> None:
     """Leave if an integer may be no double."""
     if type(x) is not Staged:
-        if abs(x) > EXACT:
+        if abs(int(x)) > EXACT:
             refuse("it computes with a float and a large integer")
     elif code.value(x).form == INTEGER:
         above = code.new(f"add i64 {code.value(x).text}, {EXACT}")
@@ -118,7 +153,7 @@ def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     x, y = args
     if form_of(answer) != DOUBLE or any(ndarray in code.types(arg) for arg in args):
         refuse("x ** y of arrays or integers has no native form")
-    if type(answer) is float and all(type(unstaged(arg)) is int for arg in args):
+    if all(form_of(unstaged(arg)) == INTEGER for arg in args):
         refuse("x ** y of integers has no native form")
     power = call_of_power(code, code.double(x), code.double(y))
     if _may_be_pythons(code, args, answer):  # Python raises an error, or gives a complex number
@@ -183,9 +218,9 @@ def _comparison(of_doubles: str, of_integers: str) -> Emit:
 def _logical(instruction: str) -> Emit:
     def emit(code: Code, args: tuple[Any, ...], answer: Any) -> str:
         x, y = args
-        if form_of(answer) != TRUTH:
-            refuse("it has logic on integers")
-        return code.new(f"{instruction} i1 {code.truth(x)}, {code.truth(y)}")
+        if form_of(answer) == TRUTH:
+            return code.new(f"{instruction} i1 {code.truth(x)}, {code.truth(y)}")
+        return code.new(f"{instruction} i64 {code.integer(x)}, {code.integer(y)}")
 
     return emit
 
@@ -215,12 +250,17 @@ LESS, LESS_EQUAL = _comparison("olt", "slt"), _comparison("ole", "sle")
 GREATER, GREATER_EQUAL = _comparison("ogt", "sgt"), _comparison("oge", "sge")
 EQUAL, NOT_EQUAL = _comparison("oeq", "eq"), _comparison("une", "ne")
 AND, OR, XOR = _logical("and"), _logical("or"), _logical("xor")
+QUOTIENT = _of_integers("//", lambda code, x, y: _floored(code, x, y)[0])
+REMAINDER = _of_integers("%", lambda code, x, y: _floored(code, x, y)[1])
 AS_IT_IS, SIZE = _of_double(lambda code, x: x), _of_double(_size)
 OPERATIONS: dict[Any, Emit] = {
     **dict.fromkeys((operator.add, np.add), ADD),
     **dict.fromkeys((operator.sub, np.subtract), SUBTRACT),
     **dict.fromkeys((operator.mul, np.multiply), MULTIPLY),
     **dict.fromkeys((operator.truediv, np.divide), _division),
+    operator.floordiv: QUOTIENT,
+    operator.mod: REMAINDER,
+    operator.rshift: _of_integers(">>", _shifted_right),
     **dict.fromkeys((operator.neg, np.negative), _negative),
     **dict.fromkeys((operator.pos, np.positive, float, np.float64), AS_IT_IS),
     int: _whole,

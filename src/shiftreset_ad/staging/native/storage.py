@@ -14,7 +14,7 @@ from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
-from shiftreset_ad.staging.native.memory import Memory
+from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
@@ -30,7 +30,7 @@ class ArrayCode(Code):
 
     __slots__ = ("_constants", "_fusion", "memory", "now")
 
-    def __init__(self, memory: Memory, constants: list[ndarray[Any, Any]], now: int) -> None:
+    def __init__(self, memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int) -> None:
         super().__init__()
         self.memory = memory
         self.now = now

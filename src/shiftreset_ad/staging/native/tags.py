@@ -13,12 +13,13 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, all_steps
+from shiftreset_ad.staging.steps.trace import Block
 
 EITHER = (frozenset((float, np.float64)), frozenset((bool, np.bool)))
 
 
-class Tag:
+class ArgumentTag:
     """The tag of an argument, in place of a value."""
 
     __slots__ = ("of",)
@@ -41,10 +42,17 @@ def tagged(left: Eliminated, types: Types, outputs: list[Any]) -> set[int]:
     """The places whose values need a tag: outputs of either type, and the values that they are made of."""
     sources: dict[int, list[int]] = {}
     made_otherwise = set()
+    functions: dict[Block, Call] = {}
     for step in all_steps(left.steps):
         if isinstance(step, Fork):
             for answer, *results in zip(step.answers, *step.results, strict=True):
                 sources[answer] = [*left.places_in(results)]
+        elif isinstance(step, Call):
+            function = functions.setdefault(step.body, step)  # the first call comes first
+            for param, arg in zip(function.params, step.args, strict=True):
+                sources.setdefault(param, []).extend(left.places_in(arg))
+            for answer, result in zip(step.answers, function.results[-1], strict=True):
+                sources[answer] = [*left.places_in(result)]
         elif isinstance(step, Control):
             for param, answer, *given in zip(step.params, step.answers, step.args, step.results[-1], strict=True):
                 sources[param], sources[answer] = [*left.places_in(given)], [param]

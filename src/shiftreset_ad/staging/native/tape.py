@@ -11,11 +11,11 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.frames import END, FIRST_SLOT, NEWEST, NEXT, PREVIOUS, TOP
 from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, TRUTH, Value
-from shiftreset_ad.staging.native.memory import Memory
+from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.storage import ArrayCode, bytes_of
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Loop, all_steps
-from shiftreset_ad.staging.steps.trace import Block
+from shiftreset_ad.staging.steps.blocks import Activations, Call, Loop, all_steps
+from shiftreset_ad.staging.steps.trace import Block, Step
 
 END_OF_FRAME = -1  # in place of a place
 
@@ -25,7 +25,7 @@ class TapeCode(ArrayCode):
 
     __slots__ = ("uses",)
 
-    def __init__(self, uses: Uses, memory: Memory, constants: list[ndarray[Any, Any]], now: int) -> None:
+    def __init__(self, uses: Uses, memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int) -> None:
         super().__init__(memory, constants, now)
         self.uses = uses
 
@@ -68,9 +68,12 @@ class TapeCode(ArrayCode):
         return self.new(f"getelementptr i8, ptr {frame}, i64 {offset}")
 
     def offsets(self, step: Any) -> dict[int, int]:
-        """Where the values of a round have their slots in its frame, and where the frame ends."""
-        offsets, end = {}, FIRST_SLOT
-        for place in self.uses.slots.get(step.rounds, {}):
+        """Where the values of a round have their slots in its frame, and where the frame ends.
+
+        The frame of an activation has no links. What is there only on one path comes last.
+        """
+        offsets, end = {}, 0 if isinstance(step.rounds, Activations) else FIRST_SLOT
+        for place in sorted(self.uses.slots.get(step.rounds, {}), key=self.uses.is_of_branch):
             offsets[place] = end
             array = self.array_at(place)
             end += 8 if array is None else -(-bytes_of(array) // 8) * 8
@@ -84,26 +87,44 @@ class TapeCode(ArrayCode):
             if array is not None:
                 self.copy(self.address_at(place), slot, array)
                 continue
-            text, form = self.value_at(place)
-            if form == TRUTH:
-                text, form = self.new(f"zext i1 {text} to i64"), INTEGER
-            self.lines.append(f"  store {form} {text}, ptr {slot}")
+            self.store_word(self.value_at(place), slot)
 
     def from_slot(self, slot: str, place: int) -> Value:
         if self.array_at(place) is not None:
             return Value(slot, ARRAY)
-        form = self.form_at(place)
-        text = self.new(f"load {INTEGER if form == TRUTH else form}, ptr {slot}")
+        return self.load_word(slot, self.form_at(place))
+
+    def store_word(self, value: Value, address: str) -> None:
+        """Store a value in a word of memory."""
+        text, form = value
+        if form == TRUTH:
+            text, form = self.new(f"zext i1 {text} to i64"), INTEGER
+        self.lines.append(f"  store {form} {text}, ptr {address}")
+
+    def load_word(self, address: str, form: str) -> Value:
+        """The value in a word of memory."""
+        text = self.new(f"load {INTEGER if form == TRUTH else form}, ptr {address}")
         return Value(self.new(f"trunc i64 {text} to i1") if form == TRUTH else text, form)
 
     @contextmanager
     def releasing(self, step: Any, body: Block) -> Iterator[None]:
-        """Write a round. The frames that it makes are released if no later visit needs them."""
-        made = {inner.rounds.place for inner in all_steps(body.steps) if isinstance(inner, Loop)}
-        made &= self.uses.count.keys()
-        if not made or not made.isdisjoint(self.uses.stored(body, step.rounds)):
+        """Write a round, or a function. The frames that it makes are released if no later visit needs them."""
+        made = frames_made(body.steps) & self.uses.count.keys()
+        kept = {place for rounds, slots in self.uses.slots.items() if rounds.place not in made for place in slots}
+        if not made or not made.isdisjoint(kept):
             yield
             return
         marks = [self.new(f"load ptr, ptr {self.slot(number)}") for number in (TOP, END, NEWEST)]
         yield
         self.lines.append(f"  call void @release(ptr %frame, {', '.join(f'ptr {mark}' for mark in marks)})")
+
+
+def frames_made(steps: list[Step]) -> set[int]:
+    """The places of the frames that these steps make: those of loops, and those of the functions that they call."""
+    made = set()
+    for step in all_steps(steps):
+        if isinstance(step, Loop):
+            made.add(step.rounds.place)
+        elif isinstance(step, Call) and step.is_new:
+            made.add(step.frame)
+    return made

@@ -1,4 +1,4 @@
-"""The types that a value may have, as they may differ from round to round: a float of Python's, and one of NumPy's.
+"""The types that a value may have, as they may differ from round to round: a number of Python's, and one of NumPy's.
 
 The bits are the same. But Python's division raises an error where NumPy's warns, and an answer has a type.
 """
@@ -12,25 +12,33 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.llvm import DOUBLE, TRUTH, form_of
+from shiftreset_ad.staging.native.llvm import DOUBLE, INTEGER, TRUTH, form_of
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather
-from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
-SAMPLES: dict[Any, Any] = {float: 1.0, np.float64: np.float64(1.0), bool: True, np.bool: np.True_, int: 1}
-ALL: dict[Any, Any] = {DOUBLE: {float, np.float64, ndarray}, TRUTH: {bool, np.bool, ndarray}}
+SAMPLES: dict[Any, Any] = {
+    float: 1.0,
+    np.float64: np.float64(1.0),
+    bool: True,
+    np.bool: np.True_,
+    int: 1,
+    np.int64: np.int64(1),
+}
+ALL: dict[Any, Any] = {DOUBLE: {float, np.float64, ndarray}, TRUTH: {bool, np.bool, ndarray}, INTEGER: {int, np.int64}}
 
 
 class Types:
     """The types of the values of a trace, after elimination. They grow until no round adds another one."""
 
-    __slots__ = ("_found", "_has_grown", "_left", "_trace")
+    __slots__ = ("_found", "_functions", "_has_grown", "_left", "_trace")
 
     def __init__(self, trace: Trace, left: Eliminated) -> None:
         self._trace = trace
         self._left = left
         self._found: dict[int, frozenset[type]] = {}  # those that are not the type of the recorded value alone
+        self._functions: dict[Block, Call] = {}  # the first calls, by the bodies of the functions
         self._has_grown = trace.has_control
         while self._has_grown:
             self._has_grown = False
@@ -53,6 +61,8 @@ class Types:
                     self._walk(block.steps)
                 for answer, *results in zip(step.answers, *step.results, strict=True):
                     self._add(answer, *map(self.of, results))
+            elif isinstance(step, Call):
+                self._walk_call(step)
             elif isinstance(step, Control):
                 carried = list(zip(step.params, step.answers, step.args, step.results[-1], strict=True))
                 for param, _, arg, _ in carried:
@@ -64,6 +74,18 @@ class Types:
                     self._add(answer, self.at(param))
             elif not isinstance(step, Gather):
                 self._add(step.place, self._of_answer(step))
+
+    def _walk_call(self, step: Call) -> None:
+        """The arguments of each call come in at the parameters of the function, and each call has its answers."""
+        if step.blocks:
+            self._functions[step.body] = step
+        function = self._functions[step.body]
+        for param, arg in zip(function.params, step.args, strict=True):
+            self._add(param, self.of(arg))
+        for block in step.blocks:
+            self._walk(block.steps)
+        for answer, result in zip(step.answers, function.results[-1], strict=True):
+            self._add(answer, self.of(result))
 
     def _add(self, place: int, *found: Iterable[type]) -> None:
         known = self._found.get(place, frozenset())

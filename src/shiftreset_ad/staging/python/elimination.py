@@ -11,7 +11,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, own_arguments
+from shiftreset_ad.staging.python.handed_on import HandedOn
+from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
 from shiftreset_ad.staging.steps.functions import may_raise
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
@@ -30,10 +31,10 @@ class Eliminated:
     A repeated step is left out, and `stand_ins` has for its place the place with the same value. `fixed` are the places
     whose values are the same for all inputs. If the user gets an array, or a view of it, the step that makes the array
     stays even if it is a repetition, as the user may write to the array. If the function itself writes, all repetitions
-    stay. A value that is carried through a loop for nothing is left out, too.
+    stay. A value that is carried through a loop for nothing, or handed on unchanged, is left out, too.
     """
 
-    __slots__ = ("_owners", "_trace", "fixed", "stand_ins", "steps")
+    __slots__ = ("_handed_on", "_owners", "_trace", "fixed", "stand_ins", "steps")
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
         self._trace = trace
@@ -45,6 +46,7 @@ class Eliminated:
             self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
             self.stand_ins = copied_for_nothing(trace, outputs)
             self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
+            self._handed_on = HandedOn(self.steps, self.fixed)
             self.steps = self._without_repetition(self.steps, {})
         self.steps = self._without_what_is_not_needed(self.steps, set(self.places_in(outputs)))
 
@@ -56,22 +58,22 @@ class Eliminated:
         """The places that have the values in an argument, except those that are fixed."""
         return (self.place(value) for value in staged_in(x) if value._place not in self.fixed)
 
-    def operands(self, step: Step) -> Iterator[int]:
+    def operands(self, step: Step) -> list[int]:
         """The places that a step needs, beside those that the steps in its blocks need."""
-        yield from self.places_in(own_arguments(step))
-        if type(step) is Step:
-            return
+        fixed, stand_ins = self.fixed, self.stand_ins
+        found = [stand_ins.get(x._place, x._place) for x in operands_of(step) if x._place not in fixed]
         if isinstance(step, Visit | Gather):
-            yield step.rounds.place
+            found.append(step.rounds.place)
         if isinstance(step, Call) and not step.is_new:
-            yield step.frame
+            found.append(step.frame)
+        return found
 
     def _without_what_is_fixed(self, steps: list[Step]) -> list[Step]:
         left: list[Step] = []
         for step in steps:
             if isinstance(step, Control):
                 left.append(_mapped(step, self._without_what_is_fixed))
-            elif any(True for _ in self.operands(step)):
+            elif self.operands(step):
                 left.append(step)
             else:
                 self.fixed.add(step.place)
@@ -83,14 +85,15 @@ class Eliminated:
         left: list[Step] = []
         for step in steps:
             if isinstance(step, Control):
-                left.append(_mapped(step, lambda inner: self._without_repetition(inner, dict(known))))
+                control = self._without_handed_on(step) if isinstance(step, Call) else step
+                left.append(_mapped(control, lambda inner: self._without_repetition(inner, dict(known))))
                 continue
             if step.place in self.stand_ins:
                 continue
-            if not step.is_question and not self._owners.isdisjoint(map(id, owners_of(trace.values[step.place]))):
+            if self._owners and not step.is_question and self._is_the_users(trace.values[step.place]):
                 left.append(step)
                 continue
-            key = self._key((step.function, step.args, dict(step.kwargs), step.is_question, _strict(step.errors)))
+            key = self._key_of(step)
             if key in known:
                 self.stand_ins[step.place] = known[key]
             elif (factor := self._idle(step, trace)) is not None:
@@ -99,6 +102,18 @@ class Eliminated:
                 known[key] = step.place
                 left.append(step)
         return left
+
+    def _without_handed_on(self, step: Call) -> Call:
+        """A call without the arguments that the function hands on unchanged."""
+        for param in step.params:
+            if param in self._handed_on.values:
+                value = self._handed_on.values[param]
+                self.stand_ins[param] = self.stand_ins.get(value, value)
+        return self._handed_on.without(step)
+
+    def _is_the_users(self, value: Any) -> bool:
+        """Whether the user gets the memory of an array."""
+        return not self._owners.isdisjoint(map(id, owners_of(value)))
 
     def _without_what_is_not_needed(self, steps: list[Step], wanted: set[int]) -> list[Step]:
         """The steps that are needed, if these places are `wanted`. Places that the steps need are added to these."""
@@ -164,13 +179,20 @@ class Eliminated:
             return None
         answer = trace.values[step.place]
         for x, other in (step.args, step.args[::-1]):
-            if type(other) is not Staged or any(True for _ in self.places_in(x)):
+            if type(other) is not Staged or (type(x) is float and x != 1.0) or any(True for _ in self.places_in(x)):
                 continue
             if dtype_of(answer).kind == "f":
                 factor = other.inside
                 if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
                     return other
         return None
+
+    def _key_of(self, step: Step) -> Any:
+        """A key: if the keys of two steps are equal, they have the same answer."""
+        stand_ins = self.stand_ins
+        args = [(Staged, stand_ins.get(x._place, x._place)) if type(x) is Staged else self._key(x) for x in step.args]
+        options = [(name, self._key(option)) for name, option in step.kwargs.items()]
+        return _key_of_object(step.function), (*args,), (*options,), step.is_question, _strict(step.errors)
 
     def _key(self, x: Any) -> Any:
         """A key: if the keys of two arguments are equal, the arguments are the same."""
@@ -191,10 +213,15 @@ class Eliminated:
             return kind, x
         if isinstance(x, np.generic) and not x.dtype.hasobject:
             return kind, x.dtype, x.tobytes()
-        try:  # a bound method is a new one each time
-            return (callable, hash(x), x) if callable(x) else (kind, id(x))
-        except TypeError:
-            return kind, id(x)
+        return _key_of_object(x)
+
+
+def _key_of_object(x: Any) -> Any:
+    """A function itself, as a bound method is a new one each time; the identity of any other object."""
+    try:
+        return (callable, hash(x), x) if callable(x) else (type(x), id(x))
+    except TypeError:
+        return type(x), id(x)
 
 
 def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Control:
@@ -207,7 +234,7 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     copies = [step for step in trace.steps if step.function is np.copy and len(step.args) == 1 and not step.kwargs]
     if not copies:
         return {}
-    uses = Counter(place for step in all_steps(trace.steps) for place in places_in(own_arguments(step)))
+    uses = Counter(x._place for step in all_steps(trace.steps) for x in operands_of(step))
     uses.update(places_in(outputs))
     # A function may return the array that it was given. Then another place, or a constant, is the same array.
     held = Counter(map(id, trace.values))
@@ -235,7 +262,7 @@ def _strict(errors: Mapping[str, str] | None) -> tuple[str, ...] | None:
 
 
 def _may_raise(trace: Trace, step: Step) -> bool:
-    values = [value.inside for value in staged_in([*step.args, *step.kwargs.values()])]
+    values = [x.inside for x in operands_of(step)]
     reactions: Any = step.errors or trace.errors
     return may_raise(step.function, values, trace.values[step.place], reactions)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.python.answers import Own
 from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.python.functions import FunctionSource, OtherAnswerError
@@ -27,8 +28,9 @@ from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
 from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
+from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step, Trace, UnstageableError, identical, owners_of
-from shiftreset_ad.staging.steps.values import Staged, is_staged
+from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
 LARGEST = 2**63  # integers from this size on are constants with a name
 LONGEST_PART = 60  # characters of an expression inside another expression
@@ -64,7 +66,7 @@ class _Source:
             "certain": certain,
             "OtherAnswerError": OtherAnswerError,
         }
-        self.names.update(steps=None, inputs=None)  # taken: no constant gets these names
+        self.names.update(steps=None, inputs=None, copies=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
         self._named: dict[int, str] = {}
         self.errors: Any = trace.errors
@@ -249,25 +251,21 @@ class _Source:
         return name
 
     def answers(self, outputs: list[Any]) -> tuple[list[str], list[str]]:
-        """Lines that copy constants and their views for the user, and the expressions for the outputs."""
-        of_constants = {id(owner) for array in constants_in(self.left) for owner in owners_of(array)}
-        copies: dict[int, str] = {}  # one copy of each array, as the function would return one array
-        array_of: dict[int, int] = {}
-        lines, answers = [], []
+        """The line before the answers, and the expressions for the outputs: the user gets copies of constants."""
+        constants = {id(owner): owner for array in constants_in(self.left) for owner in owners_of(array)}
         for x in outputs:
-            value = x.inside if type(x) is Staged else x
-            owners = [id(owner) for owner in owners_of(value)]
-            is_fixed = value is x or x._place in self.left.fixed or x._place in self.uses.answers
-            if not (is_fixed and owners) and of_constants.isdisjoint(owners):
-                answers.append(self.argument(x))
-                continue
-            if any(array_of.setdefault(owner, id(value)) != id(value) for owner in owners):
-                raise UnstageableError("it returns a constant with a view of it. Return copies")
-            if id(value) not in copies:
-                copies[id(value)] = f"w{len(copies)}"
-                lines.append(f"{copies[id(value)]} = {self.argument(x)}.copy('K')")
-            answers.append(copies[id(value)])
-        return lines, answers
+            if type(x) is not Staged or x._place in self.left.fixed:
+                constants.update((id(owner), owner) for owner in owners_of(unstaged(x)))
+        sources = Sources(self.trace, self.left.steps)
+        shared = [not constants.keys().isdisjoint(sources.of(x)) for x in outputs]
+        if not any(shared):
+            return [], list(map(self.argument, outputs))
+        own = self.constant(Own(list(constants.values()), self.trace.handed_on))
+        answers = [
+            f"{own}({self.argument(x)}, copies)" if is_shared else self.argument(x)
+            for x, is_shared in zip(outputs, shared, strict=True)
+        ]
+        return ["copies = {}"], answers
 
 
 def asked(step: Step, expected: Any) -> Step:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit, operands_of
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -66,7 +66,7 @@ class Uses:
                     else:  # each round answers the same value
                         self._use_place(place, chain, step)
             else:
-                self._use([*step.args, *step.kwargs.values()], chain, step)
+                self._use(operands_of(step) if type(step) is Step else step.args, chain, step)
             if isinstance(step, Visit | Gather):
                 self._use_place(step.rounds.place, chain, step)
             if isinstance(step, Call) and not step.is_new:
@@ -105,7 +105,7 @@ class Uses:
             if block in origins:
                 return
             if block.fork is not None:
-                if not any(_is_same_branch(block, other) for other in chain):
+                if not any(is_same_branch(block, other) for other in chain):
                     raise UnstageableError("a value of a branch of cond is used outside of the branch")
             elif block.rounds is not None:
                 visits = [other for other in chain if other.rounds is block.rounds]
@@ -130,5 +130,11 @@ def round_of(block: Block) -> Block:
     return next(around for around in block.outwards() if around.rounds is not None or around.around is None)
 
 
-def _is_same_branch(block: Block, other: Block) -> bool:
-    return other.fork is not None and other.fork[0] is block.fork[0] and other.fork[1] == block.fork[1]
+def is_same_branch(block: Block, other: Block) -> bool:
+    """Whether both blocks are there for the same branch of a value, which has a fork."""
+    return (
+        block.fork is not None
+        and other.fork is not None
+        and other.fork[0] is block.fork[0]
+        and other.fork[1] == block.fork[1]
+    )

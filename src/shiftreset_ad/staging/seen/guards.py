@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
+from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any
@@ -20,6 +21,7 @@ from shiftreset_ad.staging.seen.parts import (
     content_of_slot,
     item_of,
     makings_of,
+    parts_of,
 )
 from shiftreset_ad.staging.steps.trace import identical
 
@@ -33,6 +35,7 @@ class Guards:
         self._items: dict[Any, tuple[Any, Any, Any, str]] = {}
         self._functions: dict[Any, tuple[FunctionType, tuple[Any, ...], str]] = {}
         self._kinds: dict[Any, tuple[Callable[[], Any], type, Any, str]] = {}
+        self._dicts: dict[Any, tuple[dict[Any, Any], list[Any], str]] = {}
         self._parts: dict[Any, tuple[Callable[[], list[Any]], list[Any], str]] = {}
         self._arrays: dict[Any, tuple[ndarray[Any, Any], ndarray[Any, Any], str]] = {}
         self._states: dict[Any, tuple[Callable[[], Any], Any, str]] = {}
@@ -60,6 +63,14 @@ class Guards:
         except TypeError:
             reference = lambda: x  # noqa: E731
         self._kinds[id(x)] = reference, type(x), attributes_of(x), name
+
+    def contents(self, container: Any, name: str) -> None:
+        """All parts of a container."""
+        kind = type(container)
+        if kind is dict:
+            self._dicts[id(container)] = container, parts_of(container), name
+        elif kind is not tuple and kind is not frozenset:  # these never change
+            self.parts(id(container), partial(parts_of, container), name)
 
     def parts(self, of: Hashable, parts: Callable[[], list[Any]], name: str) -> None:
         """All parts of a thing. `of` tells the thing from others, and `parts` keeps it alive."""
@@ -94,32 +105,97 @@ class Guards:
 
     def changed(self) -> str | None:
         """The name of something that has changed; None if nothing has."""
-        for cell, name, content in self._cells.values():
-            if (now := content_of(cell)) is not content and not is_same(now, content):
+        return self.comparison()()
+
+    def comparison(self) -> Callable[[], str | None]:
+        """A function that answers what `changed` answers, for the places that are guarded by now."""
+        all_looks = zip(LOOKS, vars(self).values(), strict=True)
+        looks = [(look, list(places.values())) for look, places in all_looks if places]
+
+        def changed() -> str | None:
+            for look, places in looks:
+                name = look(places)
+                if name is not None:
+                    return name
+            return None
+
+        return changed
+
+
+def _changed_cell(places: list[tuple[CellType, str, Any]]) -> str | None:
+    for cell, name, content in places:
+        try:
+            if cell.cell_contents is content:  # the usual case, for speed
+                continue
+        except ValueError:
+            pass
+        if not is_same(content_of(cell), content):
+            return name
+    return None
+
+
+def _changed_entry(places: list[tuple[Any, str, Any]]) -> str | None:
+    for entries, name, content in places:
+        if (now := entries.get(name, NOT_THERE)) is not content and not is_same(now, content):
+            return name
+    return None
+
+
+def _changed_item(places: list[tuple[Any, Any, Any, str]]) -> str | None:
+    for holder, key, content, name in places:
+        if (now := item_of(holder, key)) is not content and not is_same(now, content):
+            return name
+    return None
+
+
+def _changed_function(places: list[tuple[FunctionType, tuple[Any, ...], str]]) -> str | None:
+    for function, (code, defaults, named), name in places:
+        if (
+            function.__code__ is not code
+            or function.__defaults__ is not defaults
+            or function.__kwdefaults__ is not named
+        ):
+            return name
+    return None
+
+
+def _changed_kind(places: list[tuple[Callable[[], Any], type, Any, str]]) -> str | None:
+    for reference, kind, attributes, name in places:
+        x = reference()
+        if type(x) is not kind or attributes_of(x) is not attributes:
+            return name
+    return None
+
+
+def _changed_dict(places: list[tuple[dict[Any, Any], list[Any], str]]) -> str | None:
+    for container, parts, name in places:
+        if container or parts:
+            now = [*container, *container.values()]  # at once, as another thread may change the dictionary
+            if not are_same(now, parts):
                 return name
-        for entries, name, content in self._entries.values():
-            if (now := entries.get(name, NOT_THERE)) is not content and not is_same(now, content):
-                return name
-        for holder, key, content, name in self._items.values():
-            if (now := item_of(holder, key)) is not content and not is_same(now, content):
-                return name
-        for function, makings, name in self._functions.values():
-            if not all(map(is_, makings_of(function), makings)):
-                return name
-        for reference, kind, attributes, name in self._kinds.values():
-            x = reference()
-            if type(x) is not kind or attributes_of(x) is not attributes:
-                return name
-        for parts_now, parts, name in self._parts.values():
-            if not are_same(parts_now(), parts):
-                return name
-        for array, as_it_was, name in self._arrays.values():
-            if not identical(array, as_it_was):
-                return name
-        for state, before, name in self._states.values():
-            if not are_same_states(state(), before):
-                return name
-        return None
+    return None
+
+
+def _changed_parts(places: list[tuple[Callable[[], list[Any]], list[Any], str]]) -> str | None:
+    return next((name for parts_now, parts, name in places if not are_same(parts_now(), parts)), None)
+
+
+def _changed_array(places: list[tuple[ndarray[Any, Any], ndarray[Any, Any], str]]) -> str | None:
+    for array, as_it_was, name in places:
+        if not identical(array, as_it_was):
+            return name
+    return None
+
+
+def _changed_state(places: list[tuple[Callable[[], Any], Any, str]]) -> str | None:
+    return next((name for state, before, name in places if not are_same_states(state(), before)), None)
+
+
+# In the order of the attributes of `Guards`.
+LOOKS: tuple[Callable[[list[Any]], str | None], ...] = (
+    *(_changed_cell, _changed_entry, _changed_item, _changed_function, _changed_kind, _changed_dict, _changed_parts),
+    *(_changed_array, _changed_state),
+)
 
 
 def are_same(now: list[Any], before: list[Any]) -> bool:

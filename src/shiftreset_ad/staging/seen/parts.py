@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter, itemgetter, methodcaller
 from types import (
     BuiltinMethodType,
@@ -82,12 +82,13 @@ def makings_of(function: FunctionType) -> tuple[Any, ...]:
     return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
-def names_in(code: CodeType) -> tuple[set[str], set[str]]:
+@lru_cache(1024)
+def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of outside variables, and of attributes, in a piece of code and in the functions that it makes.
 
     A variable may not exist. Strings count as attributes, because of `getattr(module, "name")` and `globals()["name"]`.
     """
-    variables, attributes = set(), {constant for constant in code.co_consts if isinstance(constant, str)}
+    variables, attributes = set[str](), {constant for constant in code.co_consts if isinstance(constant, str)}
     for instruction in dis.get_instructions(code):
         operation, name = instruction.opname, instruction.argval
         if isinstance(name, CodeType):
@@ -98,7 +99,7 @@ def names_in(code: CodeType) -> tuple[set[str], set[str]]:
             variables.add(name)
         elif isinstance(name, str) and operation.endswith(("_ATTR", "_METHOD", "_FROM")):
             attributes.add(name)
-    return variables, attributes
+    return frozenset(variables), frozenset(attributes)
 
 
 def parts_of(container: Any) -> list[Any]:
@@ -180,6 +181,11 @@ def is_place(key: Any, array: Any) -> bool:
 
 def are_same_states(now: Any, before: Any) -> bool:
     """Whether the states of generators of random numbers are the same."""
+    try:
+        hash(now)  # such as a tuple of integers, which has no arrays in it
+        return bool(now == before)
+    except TypeError:
+        pass
     if isinstance(now, dict):
         return all(are_same_states(now[name], before[name]) for name in before)
     if isinstance(now, list | tuple):

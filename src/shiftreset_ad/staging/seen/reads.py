@@ -313,7 +313,7 @@ class Reads:
                 self.structure(part)
         elif kind in CONTAINERS:
             if self.is_outside(x):
-                self.guards.parts(id(x), partial(parts_of, x), self.name_of(x))
+                self.guards.contents(x, self.name_of(x))
                 for part in parts_of(x):
                     self.met(part, self.name_of(x))
         elif self._is_of_users(kind.__module__) and kind not in PLAIN:

@@ -49,7 +49,7 @@ class Instruction(NamedTuple):
     longer_by_jump: int
 
 
-class Handler(NamedTuple):
+class ErrorRange(NamedTuple):
     """Where a frame goes on after an error in a range of its instructions, and how long its stack is then."""
 
     start: int
@@ -77,7 +77,7 @@ def instructions_of(code: CodeType) -> dict[int, Instruction]:
 
 
 @lru_cache(256)
-def handlers_of(code: CodeType) -> list[Handler]:
+def handlers_of(code: CodeType) -> list[ErrorRange]:
     """The table of exceptions of a piece of code, which has its numbers in groups of six bits."""
     found, numbers = [], iter(code.co_exceptiontable)
 
@@ -91,7 +91,7 @@ def handlers_of(code: CodeType) -> list[Handler]:
     for first in numbers:
         start, length, target = number(first) * 2, number(next(numbers)) * 2, number(next(numbers)) * 2
         flags = number(next(numbers))
-        found.append(Handler(start, start + length, target, (flags >> 1) + (flags & 1) + 1))
+        found.append(ErrorRange(start, start + length, target, (flags >> 1) + (flags & 1) + 1))
     return found
 
 

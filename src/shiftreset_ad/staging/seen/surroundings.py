@@ -175,7 +175,7 @@ class _Look:
             self.found.caches.append(x)
             self.waiting.append((x.__wrapped__, name))
         elif isinstance(x, CONTAINERS):
-            self.has_parts(id(x), partial(parts_of, x), name)
+            self.has_contents(x, name)
             self.look_at_instance(x)
         elif is_opaque(x):
             self.found.opaque = self.found.opaque or opaque(name, kind)
@@ -221,7 +221,7 @@ class _Look:
             self.modules[id(x)] = x
             self.guards.parts(id(x), lambda: [len(vars(x))], name)  # a name may be added
         else:
-            self.has_parts(id(x), partial(parts_of, vars(x)), name)
+            self.has_contents(vars(x), name)
 
     def look_at_class(self, x: type) -> None:
         self.has_parts(id(x), lambda: [x.__mro__, *parts_of(vars(x))], f"an attribute of {x.__name__}")
@@ -245,7 +245,12 @@ class _Look:
         if is_made_by_python(type(x)):
             self.guards.kind(x, of_whom)
         if (attributes := attributes_of(x)) is not None:
-            self.has_parts(id(attributes), partial(parts_of, attributes), of_whom)
+            self.has_contents(attributes, of_whom)
+
+    def has_contents(self, container: Any, name: str) -> None:
+        """Note the parts that a container has now, and look at each of them later."""
+        self.guards.contents(container, name)
+        self.waiting += [(part, name) for part in parts_of(container) if type(part) not in PLAIN]
 
     def has_parts(self, of: Hashable, parts: Callable[[], list[Any]], name: str) -> None:
         """Note the parts that something has now, and look at each of them later."""

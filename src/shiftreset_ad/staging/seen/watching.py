@@ -14,6 +14,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from shiftreset_ad.boundary.places import Line
+from shiftreset_ad.control.bodies import enclosing
+from shiftreset_ad.control.continuations import Runner, shift
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.staging.seen.instructions import Instructions, Watched
 from shiftreset_ad.staging.seen.reads import Reads
@@ -24,6 +26,7 @@ from shiftreset_ad.staging.steps.values import is_staged
 LATER = 0x20 | 0x80 | 0x200  # flags of the code of generators and coroutines
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 WORKERS = ("threading.start", "concurrent.futures.thread.submit", "concurrent.futures.process.", "multiprocessing.")
+SHIFT = shift.__code__
 LOGGING = {getattr(owner, name).__code__ for owner in (logging, logging.Logger) for name in LEVELS}
 
 
@@ -45,6 +48,7 @@ class Watch:
         self._counted = 0
         self._outer: Any = None
         self._starter: FrameType | None = None
+        self._around: list[Any] = []  # the programs of `reset` around the run
 
     @property
     def lines(self) -> list[tuple[Line | None, int]]:
@@ -55,6 +59,7 @@ class Watch:
     def on(self) -> Iterator[None]:
         """Watch all code of the user's that runs inside the block. Another trace function, of a debugger, goes on."""
         self._outer, self._starter = sys.gettrace(), sys._getframe(2)
+        self._around = list(enclosing())
         sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for this before `settrace`
         sys.settrace(self._enters)
         try:
@@ -82,7 +87,9 @@ class Watch:
                 self._refuse("it computes in several threads or processes")
         _, is_users, is_logging = known
         if not is_users:
-            if self._outer is None and not is_logging and id(code) not in self._awaited:
+            if code is SHIFT:
+                self._require_own_reset(frame)
+            elif self._outer is None and not is_logging and id(code) not in self._awaited:
                 self._idle.add(id(code))
             caller = self._frames.get(id(frame.f_back))
             if caller is None:
@@ -103,6 +110,16 @@ class Watch:
         values = list(frame.f_locals.values())
         if is_staged(values) or has_number(values):
             self._refuse("it logs a value that is staged. Return the value, and log it outside")
+
+    def _require_own_reset(self, frame: FrameType) -> None:
+        """Raise UnstageableError before a `shift` up to a `reset` around the run: its handler would run once more."""
+        prompt = frame.f_locals["prompt"]
+        for program in enclosing():
+            if isinstance(program, Runner) and (prompt is None or program.prompt is prompt):
+                if program in self._around:
+                    self._refuse("it captures a continuation up to a reset around it")
+                    raise UnstageableError("it captures a continuation up to a reset around it")
+                return
 
     def follows(self, frame: FrameType, event: str, arg: Any, watched: Watched | None) -> None:
         """Take note of an event in a frame, which is watched, or whose answer alone matters."""

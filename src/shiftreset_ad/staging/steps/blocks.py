@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step
+from shiftreset_ad.staging.steps.values import Staged, staged_in
 
 
 class Rounds:
@@ -122,6 +123,18 @@ class Call(Control):
     frame: int
     is_new: bool
 
+    @property
+    def rounds(self) -> Rounds:
+        """The activations, whose frames are laid out as those of rounds are."""
+        return self.activations
+
+    def with_arguments(self, left: list[int]) -> Call:
+        """The same call with only these arguments."""
+        step = copy.copy(self)
+        step.args = tuple([self.args[i] for i in left])
+        step.params = [self.params[i] for i in left] if self.blocks else []
+        return step
+
 
 class Gather(Step):
     """A value of each round of a loop, all of them as one array along a new first axis."""
@@ -141,6 +154,15 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
         if isinstance(step, Control):
             for block in step.blocks:
                 yield from all_steps(block.steps)
+
+
+def operands_of(step: Step) -> list[Staged]:
+    """The staged values among what a step itself needs."""
+    if type(step) is not Step:
+        return staged_in(own_arguments(step))
+    if step.operands is None:
+        step.operands = staged_in(own_arguments(step))
+    return step.operands
 
 
 def own_arguments(step: Step) -> list[Any]:

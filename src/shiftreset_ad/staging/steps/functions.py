@@ -95,6 +95,7 @@ INFIX: dict[Callable[..., Any], str] = {
 PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
+NEVER_OPEN_ENDED = OPERATORS - {operator.pow}
 STATEMENTS: dict[Callable[..., Any], str] = {
     operator.setitem: "x[i] = v",
     **{
@@ -170,7 +171,7 @@ def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands:
         return not isinstance(answer, np.ndarray | np.generic)
     if isinstance(function, np.ufunc):  # of Python's integers, NumPy chooses the dtype by the value
         return all(type(x) in (int, bool) for x in (*operands, *args) if not isinstance(x, StagedValue))
-    if isinstance(function, type) or function in OPERATORS:
+    if isinstance(function, type) or function in NEVER_OPEN_ENDED:
         return False
     if (function is np.where and len(args) == 1) or (function in COUNTING and len(operands) > 1):
         return True
@@ -200,6 +201,22 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
     if isinstance(function, type):
         return not issubclass(function, float | np.inexact)
     return not is_closed(function) or any(map(is_count, operands))
+
+
+def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:
+    """The error that a call raises, and its text: the program may catch it, and look at both."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+    return None
+
+
+def has_function(x: Any) -> bool:
+    """Whether there is a function in an argument."""
+    if isinstance(x, list | tuple):
+        return any(map(has_function, x))
+    return callable(x) and not isinstance(x, type)
 
 
 @cache

@@ -189,10 +189,13 @@ def _takes(self: Staged, other: Any) -> bool:
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def operate(self: Staged, other: Any) -> Any:
-        return call(function, (self, other)) if type(other) is Staged or _takes(self, other) else NotImplemented
+        kind = type(other)
+        if kind is Staged or kind is float or _takes(self, other):
+            return call(function, (self, other))
+        return NotImplemented
 
     def reflected(self: Staged, other: Any) -> Any:
-        return call(function, (other, self)) if _takes(self, other) else NotImplemented
+        return call(function, (other, self)) if type(other) is float or _takes(self, other) else NotImplemented
 
     return operate, reflected
 

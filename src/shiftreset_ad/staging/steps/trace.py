@@ -47,13 +47,14 @@ class Step:
 
     If a step is `open_ended`, the type, shape and dtype of its answer may depend on values: each replay checks them. If
     a step `writes`, it writes to its first argument. If a step `is_back`, it is on the way back of a derivative, after
-    the function of the user's has returned. `errors` are NumPy's reactions to floating-point errors if they
+    the function of the user's has returned. `operands` are the staged values in its arguments, if they are known; see
+    `blocks.operands_of`. `errors` are NumPy's reactions to floating-point errors if they
     differ from those at the beginning of the run, and otherwise None.
     """
 
     __slots__ = (
-        *("args", "errors", "expected", "function", "is_back", "is_question", "kwargs", "open_ended", "place"),
-        *("site", "writes"),
+        *("args", "errors", "expected", "function", "is_back", "is_question", "kwargs", "open_ended", "operands"),
+        *("place", "site", "writes"),
     )
 
     def __init__(
@@ -64,6 +65,7 @@ class Step:
         self.args = args
         self.kwargs = kwargs
         self.errors = errors
+        self.operands: list[Any] | None = None
         self.open_ended = False
         self.is_question = self.writes = self.is_back = False
         self.expected: Any = None
@@ -132,6 +134,7 @@ class Trace:
         self._filters = warnings.filters
         self._shown_by = _shown_by()
         self._copies: dict[int, tuple[Any, Any]] = {}
+        self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
 
     def place_for(self, argument: Any) -> int:
@@ -156,13 +159,16 @@ class Trace:
         self._count += 1
         if self._count > self.longest:
             self.refuse(f"{TOO_MANY} {self.longest} steps")
-        errors = self.reactions()
+        errors = self._reactions if settings_of_numpy() is self._settings else self.reactions()
         if warnings.filters is not self._filters:
             self._require_no_new_errors()
             if _shown_by() != self._shown_by:
                 self.refuse("it records warnings, and may look at them. Record them outside")
-        step = Step(self.keep(answer), function, args, kwargs, errors)
-        self.block.steps.append(step)
+        values, block = self.values, self.block
+        step = Step(len(values), function, args, kwargs, errors)
+        values.append(answer)
+        self.homes.append(block)
+        block.steps.append(step)
         return step
 
     def reactions(self) -> Any:
@@ -230,6 +236,10 @@ class Trace:
         """The owners of the memory of the plain arrays that are constants here."""
         return [owner for array, _ in self._copies.values() for owner in owners_of(array)]
 
+    def originals(self) -> dict[int, Any]:
+        """The arrays of which constants here are copies, by the ids of the memory of the copies."""
+        return {id(owner): array for array, copy in self._copies.values() for owner in owners_of(copy)}
+
     def protect(self, value: Any, reason: str, remedy: str = "Write to a copy, x.copy()") -> None:
         """From here on, refuse writing to the memory of a value."""
         for owner in owners_of(value):
@@ -255,6 +265,14 @@ class Trace:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""
         self.refusal = self.refusal or reason
         raise UnstageableError(reason)
+
+    def is_ready_for(self, values: list[Any]) -> bool:
+        """Whether the run goes on, in this thread, and these are staged values of it that have not been forgotten."""
+        homes, forgotten = self.homes, self._forgotten
+        for x in values:
+            if x._trace is not self or not self.is_open or homes[x._place] is forgotten:
+                return False
+        return threading.get_ident() == self._thread
 
     def require_open(self) -> None:
         """Raise ControlError if the run is over."""

@@ -27,14 +27,17 @@ from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
+    NEVER_OPEN_ENDED,
     OF_THE_MEMORY,
     TO_FILES,
     WITHOUT_VALUES,
     WRITING,
     Into,
+    has_function,
     is_open_ended,
     method,
     name_in_program,
+    raised,
     written_by,
 )
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
@@ -61,16 +64,13 @@ OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
 class Staged(Wrapped, StagedValue):
     """The value at a place of a trace. `interface` adds the other attributes and methods of arrays and scalars."""
 
-    __slots__ = ("_place", "_trace")
+    __slots__ = ("_place", "_trace", "inside")
+    inside: Any  # the plain value. Only its type and its layout may be read; to read more is a question
 
     def __init__(self, trace: Trace, place: int) -> None:
         self._trace = trace
         self._place = place
-
-    @property
-    def inside(self) -> Any:
-        """The plain value. Only its type and its layout may be read; to read more is a question."""
-        return self._trace.values[self._place]
+        self.inside = trace.values[place]
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -213,15 +213,6 @@ def as_it_is(x: Any) -> Any:
     return x
 
 
-def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:
-    """The error that a call raises, and its text: the program may catch it, and look at both."""
-    try:
-        function(*args, **kwargs)
-    except Exception as error:
-        return type(error), str(error)
-    return None
-
-
 def unstaged(x: Any) -> Any:
     """An argument with plain values in place of the staged ones."""
     kind = type(x)
@@ -234,7 +225,7 @@ def unstaged(x: Any) -> Any:
 
 def on_plain(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The answer of a function to these arguments with plain values in place of the staged ones."""
-    plain = [x._trace.values[x._place] if type(x) is Staged else unstaged(x) for x in args]
+    plain = [x.inside if type(x) is Staged else unstaged(x) for x in args]
     return function(*plain, **{name: unstaged(arg) for name, arg in kwargs.items()}) if kwargs else function(*plain)
 
 
@@ -260,13 +251,6 @@ def _collect(parts: Iterable[Any], found: list[Staged]) -> None:
 def is_staged(x: Any) -> bool:
     """Whether there is a staged value in an argument."""
     return bool(staged_in(x))
-
-
-def has_function(x: Any) -> bool:
-    """Whether there is a function in an argument."""
-    if isinstance(x, list | tuple):
-        return any(map(has_function, x))
-    return callable(x) and not isinstance(x, type)
 
 
 def kept(x: Any, trace: Trace) -> Any:
@@ -307,25 +291,43 @@ def call(
 
     The caller may know whether the answer is `open_ended`. If the program knows the answer, the call is a question.
     """
-    operands = staged_in((*args, *kwargs.values()) if kwargs else args)
+    operands: list[Staged] = []
+    plain: list[Any] = []
+    is_usual = not kwargs
+    for arg in args:
+        kind = type(arg)
+        if kind is Staged:
+            operands.append(arg)
+            plain.append(arg.inside)
+        elif kind is float or kind is int:
+            plain.append(arg)
+        else:
+            is_usual = False
+            break
+    if not is_usual:
+        operands = staged_in((*args, *kwargs.values()) if kwargs else args)
     trace = operands[0]._trace
-    trace.require_open()
-    args = tuple([kept(arg, trace) for arg in args])
-    kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()} if kwargs else NOTHING
+    if not is_usual or not trace.is_ready_for(operands):
+        trace.require_open()
+        args = tuple([kept(arg, trace) for arg in args])
+        kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
     try:
-        answer = on_plain(function, args, kwargs)
+        answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
     except Exception as error:
         if not (isinstance(error, ArithmeticError) and may_be_idle(trace, operands)):
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
             raise
         answer = math.nan
     if is_question or isinstance(answer, KNOWN_WHOLE):
-        trace.ask(function, args, kwargs, answer)
+        trace.ask(function, args, kwargs or NOTHING, answer)
         return answer
-    step = trace.add(function, args, kwargs, answer)
-    if open_ended is None:
+    step = trace.add(function, args, kwargs or NOTHING, answer)
+    if open_ended is None and function not in NEVER_OPEN_ENDED:
         open_ended = is_open_ended(function, args, [operand.inside for operand in operands], answer)
-    step.open_ended = open_ended
+    step.open_ended, step.operands = bool(open_ended), operands
+    kind = type(answer)
+    if kind is float or kind is np.float64:  # the usual case, for speed
+        return Staged(trace, step.place)
     return _staged(trace, function, step, answer)
 
 

@@ -1,0 +1,65 @@
+"""How deep functions go in native code: as deep as Python's limit says, and no deeper than the stack of C reaches.
+
+A function that is called too deep leaves, and the NumPy steps tell what Python says. Each activation counts, so that a
+long run looks for an interrupt as a long loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shiftreset_ad.staging.native import frames, machine
+from shiftreset_ad.staging.native.control import STEPS_BETWEEN_LOOKS
+from shiftreset_ad.staging.native.llvm import INTERRUPTED, LEAVE
+
+LIMIT, DEPTH, COUNT = range(
+    1 + frames.SLOTS, 4 + frames.SLOTS
+)  # the lowest address, Python's limit, steps since a look
+SLOTS = 3
+
+
+def begin() -> Iterator[str]:
+    """The lines that note the limits, at the beginning of a run."""
+    yield "  %on_the_stack = alloca i8"
+    yield "  %address = ptrtoint ptr %on_the_stack to i64"
+    yield f"  %lowest = sub i64 %address, {machine.stack()}"
+    yield "  %python_limit = call i32 @Py_GetRecursionLimit()"
+    yield "  %most_calls = sext i32 %python_limit to i64"
+    for slot, value in ((LIMIT, "%lowest"), (DEPTH, "%most_calls"), (COUNT, "0")):
+        yield f"  %of_stack{slot} = getelementptr i64, ptr %frame, i64 {slot}"
+        yield f"  store i64 {value}, ptr %of_stack{slot}"
+
+
+def entered(kind: str, call: str, steps: int) -> Iterator[str]:
+    """The lines of a function that calls its body, unless it is called too deep. A call counts as so many steps."""
+    yield f"""
+  %here = alloca i8
+  %address = ptrtoint ptr %here to i64
+  %of_limit = getelementptr i64, ptr %frame, i64 {LIMIT}
+  %lowest = load i64, ptr %of_limit
+  %is_low = icmp ult i64 %address, %lowest
+  %is_deep = icmp sle i64 %depth, 0
+  %is_too_deep = or i1 %is_low, %is_deep
+  br i1 %is_too_deep, label %leave, label %count
+count:
+  %of_count = getelementptr i64, ptr %frame, i64 {COUNT}
+  %before = load i64, ptr %of_count
+  %done = add i64 %before, {steps}
+  store i64 %done, ptr %of_count
+  %is_due = icmp ugt i64 %done, {STEPS_BETWEEN_LOOKS}
+  br i1 %is_due, label %look, label %on
+look:
+  store i64 0, ptr %of_count
+  %problem = call i64 @look(ptr %frame)
+  %is_interrupted = icmp ne i64 %problem, 0
+  br i1 %is_interrupted, label %stop, label %on
+on:
+  %answer = call {kind} {call}
+  ret {kind} %answer
+leave:
+  %left = insertvalue {kind} zeroinitializer, i64 {LEAVE}, 0
+  ret {kind} %left
+stop:
+  %stopped = insertvalue {kind} zeroinitializer, i64 {INTERRUPTED}, 0
+  ret {kind} %stopped
+""".strip("\n")

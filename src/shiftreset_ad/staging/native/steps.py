@@ -1,0 +1,165 @@
+"""The code of the steps of a program: each step by its kind, in the functions that the program is made of."""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.native.additions import Additions
+from shiftreset_ad.staging.native.control import ControlCode
+from shiftreset_ad.staging.native.functions import Function
+from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Value, described, form_of, is_table, refuse
+from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
+from shiftreset_ad.staging.native.operations import ask, emit
+from shiftreset_ad.staging.native.slots import Slots
+from shiftreset_ad.staging.native.tags import tag_at, tagged
+from shiftreset_ad.staging.native.types import Types
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.generation import asked, known_of
+from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
+from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
+
+INVALID, DIVIDE, OVER, UNDER = 1, 4, 8, 16  # the machine's flags, as x86 has them
+FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
+
+
+class Shared:
+    """What the functions of a program share.
+
+    `flags` are those by which NumPy would warn, `questions` those that have been asked, and `constants` the arrays that
+    the text names. `functions` are those that call themselves, by their bodies, and `texts` is their code.
+    """
+
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+        self.trace = trace
+        self.left = left
+        self.flags = 0
+        self.questions: list[Step] = []
+        self.constants: list[ndarray[Any, Any]] = []
+        self.functions: dict[Block, Function] = {}
+        self.texts: list[str] = []
+        self.slots = Slots(trace, left, outputs)
+        self.memory = ArrayBlocks(trace, left, outputs, Additions(trace, left, outputs))
+        self.types = Types(trace, left)
+        self.uses = Uses(trace, Roots(left, self.memory), outputs)
+        self.memory.keep_for_frames(self.uses, trace.homes)
+        self.tagged = tagged(left, self.types, outputs)
+
+
+class StepCode(ControlCode):
+    """Some of the steps of a program, as the code of a function."""
+
+    __slots__ = ("shared",)
+
+    def __init__(self, shared: Shared, now: int) -> None:
+        super().__init__(shared.uses, shared.tagged, shared.memory, shared.constants, now)
+        self.shared = shared
+
+    def add(self, step: Step) -> None:
+        trace, shared = self.shared.trace, self.shared
+        self.now += 1
+        if isinstance(step, Gather):
+            self.gather(step)
+            return
+        if isinstance(step, Control):
+            self.control(step)
+            return
+        shared.flags |= flags_of(step, trace, shared.types)
+        answer = trace.values[step.place]
+        args = tuple([self.argument(arg) for arg in step.args])
+        if step.is_question:
+            ask(self, step, args, len(shared.questions))
+            shared.questions.append(asked(step, step.expected))
+            return
+        reads = step.function is operator.getitem and is_table(unstaged(args[0]))
+        if reads or any(form_of(unstaged(x)) == ARRAY for x in (*staged_in(args), *args, answer)):
+            self.add_of_arrays(step, args, answer)
+        else:
+            emit(self, step, args, answer)
+        if step.open_ended:
+            if len(shared.types.at(step.place)) > 1:
+                refuse(f"{name_in_program(step.function)} may give another type in another round")
+            shared.questions.append(asked(step, known_of(answer)))
+        if step.place in self.tagged:
+            self.add_tag(step.place, args)
+        if form_of(answer) != ARRAY:
+            self.keep(step.place)
+
+    def add_tag(self, place: int, args: tuple[Any, ...]) -> None:
+        """Whether one of the arguments is NumPy's."""
+        tag = "false"
+        for arg in args:
+            tag = self.new(f"or i1 {tag}, {self.tag(arg)}")
+        self.known[tag_at(place)] = Value(tag, TRUTH)
+        self.keep(tag_at(place))
+
+    def keep(self, place: int) -> None:
+        of = max(place, tag_at(place))
+        if of in self.uses.elsewhere and self.uses.is_of_branch(of):
+            self.keep_in_variable(place)
+
+    def value_at(self, place: int) -> Value:
+        if place not in self.known:
+            self.known[place] = self.load_at(place)
+        return self.known[place]
+
+    def form_at(self, place: int) -> str:
+        if place < 0:
+            return TRUTH
+        value = self.shared.trace.values[place]
+        if type(value) in (list, dict):  # the frames of a loop, or a frame
+            return ARRAY
+        form = form_of(value)
+        return refuse(f"it computes with {described(value)}") if form is None or form == ARRAY else form
+
+    def array_at(self, place: int) -> Any:
+        value = self.shared.trace.values[place] if place >= 0 else None
+        return value if form_of(value) == ARRAY else None
+
+    def types(self, x: Any) -> frozenset[type]:
+        return self.shared.types.of(x)
+
+    def argument(self, x: Any) -> Any:
+        """An argument, with the values of what is the same for all inputs."""
+        if type(x) is Staged:
+            return x.inside if x._place in self.shared.left.fixed else x
+        if type(x) is slice:
+            return slice(*map(self.argument, (x.start, x.stop, x.step)))
+        return type(x)(map(self.argument, x)) if type(x) in (list, tuple) else x
+
+    def place(self, x: Staged) -> int:
+        return self.shared.left.place(x)
+
+    def load(self, x: Staged) -> Value:
+        """A value that Python, another function, or another branch has left."""
+        return self.load_at(self.place(x))
+
+    def load_at(self, place: int) -> Value:
+        """The value at a place that is not known here."""
+        return self.kept(place) or self.load_from_outside(place)
+
+    @abstractmethod
+    def load_from_outside(self, place: int) -> Value:
+        """The value at a place that another function has made."""
+
+    def slot(self, number: int) -> str:
+        """The address of a slot."""
+        return self.new(f"getelementptr i64, ptr %frame, i64 {number}")
+
+
+def flags_of(step: Step, trace: Trace, types: Types) -> int:
+    """The flags by which NumPy would react to the errors of a step."""
+    found = types.at(step.place).union(*map(types.of, own_arguments(step)))
+    if not isinstance(step.function, np.ufunc) and not any(issubclass(kind, np.generic | ndarray) for kind in found):
+        return 0
+    reactions: Any = step.errors or trace.errors
+    if "raise" in reactions.values():
+        refuse("floating-point errors raise exceptions in it")
+    return sum(flag for name, flag in FLAG_OF.items() if reactions[name] != "ignore")

@@ -1,0 +1,74 @@
+"""`grad` and its kin, staged wherever a test calls them: `pytest --staged tests/...`.
+
+Each call is made three times: the first one is recorded, the second one is compared with the function, and the test
+gets the answer of the third one, by the steps alone. What is refused runs as it is, and is counted by its reason.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import update_wrapper, wraps
+from typing import Any
+
+import shiftreset_ad
+from shiftreset_ad.numbers.tags import open_tags
+from shiftreset_ad.staging import StagingWarning, staged
+
+OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
+# Tests of how often a function runs, and of the frames around it: a staged function differs in both.
+OF_THE_CALL = {"test_the_function_runs_once", "test_a_traceback_shows_the_users_frames_only"}
+counts: Counter[str] = Counter()
+
+
+class Replayed:
+    """A function whose answers come from the steps that `staged` has recorded."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._plain = f
+        self._staged = staged(f)
+        update_wrapper(self, f)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self._plain.__get__(instance, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if open_tags():  # an outer derivative, which is staged itself
+            return self._plain(*args, **kwargs)
+        counts["calls"] += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StagingWarning)
+            answer = self._staged(*args, **kwargs)
+            if self._staged.sources:  # otherwise the call has changed something, and another one may answer otherwise
+                self._staged(*args, **kwargs)
+                answer = self._staged(*args, **kwargs)
+            elif not self._staged._is_given_up:
+                counts["changes something"] += 1
+        if self._staged._is_given_up:
+            counts[f"refused: {shortened(self._staged._problem)}"] += 1
+        return answer
+
+
+def shortened(reason: str) -> str:
+    """A reason without what is of one test alone."""
+    return re.sub(r"'[^']*'", "...", re.sub(r"\d+", "#", reason.splitlines()[0]))[:110]
+
+
+def install() -> None:
+    """Have what tests import from the package give staged functions. The library itself keeps its own operators."""
+    for name in OPERATORS:
+        operator = getattr(shiftreset_ad, name)
+
+        @wraps(operator)
+        def with_replay(*args: Any, operator: Any = operator, **kwargs: Any) -> Any:
+            return Replayed(operator(*args, **kwargs))
+
+        setattr(shiftreset_ad, name, with_replay)
+
+
+def report() -> Iterator[str]:
+    """How many calls there were, and which share of them was refused, by the reason."""
+    for name, times in counts.most_common():
+        yield f"{times:8} {times / counts['calls']:7.2%} {name}"
