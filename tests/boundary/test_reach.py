@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, custom_vjp
-from shiftreset_ad.boundary.contents import KNOWN, Watch
+from shiftreset_ad.boundary.contents import KNOWN, ReadContents
 from shiftreset_ad.boundary.reach import Reach
 
 module = ModuleType("settings_of_the_user")
@@ -259,8 +259,8 @@ CHANGES: dict[str, tuple[Callable[[], Any], Change, str]] = {
 }
 
 
-def watch_of(read: Callable[[], Any]) -> Watch:
-    return Watch(Reach([read]).contents(), "it reads", "meanwhile")  # type: ignore[list-item]
+def watch_of(read: Callable[[], Any]) -> ReadContents:
+    return ReadContents(Reach([read]).contents(), "it reads", "meanwhile")  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("name", CHANGES)

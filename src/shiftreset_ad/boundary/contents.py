@@ -72,7 +72,7 @@ class Contents:
         self._running -= 1
 
 
-class Items(Contents):
+class ListItems(Contents):
     """The items of a list or a deque. It does not matter what has been added."""
 
     __slots__ = ()
@@ -197,7 +197,7 @@ class Variables(Mapping[str, Any]):
         return len(self._cells)
 
 
-class Slots(Mapping[str, Any]):
+class SlotAttributes(Mapping[str, Any]):
     """The attributes of an object that has them in slots, by name."""
 
     __slots__ = ("_members", "_object")
@@ -241,7 +241,7 @@ def known(kind: type[Contents], owner: Any, holder: Any, described: str, *names:
     return contents
 
 
-class Watch:
+class ReadContents:
     """The contents that some functions read in one call of the user's, as they were at the first run.
 
     An error says what has changed between the words `before` and `after`.

@@ -21,6 +21,7 @@ from shiftreset_ad.control.frames import PACKAGE, is_of_a_library, outwards
 from shiftreset_ad.numbers import dispatch
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules import ELEMENTWISE
+from shiftreset_ad.rules.building import OBJECT
 
 _REGIONS = os.path.join(PACKAGE, "transforms", "checkpointing", "")
 # The functions that call a function of the user's, which may be a function of NumPy, as in grad(np.sin).
@@ -53,12 +54,17 @@ class OperationPlace:
         return "" if self.line is None else line_text(self.line)
 
 
-def line_text(line: Line) -> str:
-    """A line as in a traceback, with its text."""
+def position(line: Line) -> tuple[str, int, str]:
+    """The file of a line, its number, and its text."""
     code, last = line
     number = next((n for start, stop, n in code.co_lines() if start <= last < stop), None) or code.co_firstlineno
-    text = linecache.getline(code.co_filename, number).strip()
-    return f'  File "{code.co_filename}", line {number}, in {code.co_name}' + (f"\n    {text}" if text else "")
+    return code.co_filename, number, linecache.getline(code.co_filename, number).strip()
+
+
+def line_text(line: Line) -> str:
+    """A line as in a traceback, with its text."""
+    filename, number, text = position(line)
+    return f'  File "{filename}", line {number}, in {line[0].co_name}' + (f"\n    {text}" if text else "")
 
 
 class FramesOutwards:
@@ -100,12 +106,20 @@ class FramesOutwards:
 
     @property
     def operands(self) -> list[Any]:
-        """The arguments that the user gave: floats, arrays and numbers."""
+        """The arguments that the user gave: floats, arrays and numbers. Numbers in an array become one number."""
+        return self._arguments(lambda arguments: trees.flatten(arguments)[0])
+
+    @property
+    def given(self) -> list[Any]:
+        """The same as they are: arrays of objects stay what they are, so that no operation is carried out."""
+        return self._arguments(trees.leaves_as_they_are)
+
+    def _arguments(self, leaves: Callable[[list[Any]], list[Any]]) -> list[Any]:
         # A lambda turns the operands round.
         named = [frame for frame in self._frames if frame.f_code.co_name != "<lambda>"]
         for frame in reversed(named):
-            found = trees.flatten(arguments_of(frame))[0]
-            if any(isinstance(x, Number) for x in found):
+            found = leaves(arguments_of(frame))
+            if any(isinstance(x, Number) or getattr(x, "dtype", None) is OBJECT for x in found):
                 return [x for x in found if trees.is_number(x) or isinstance(x, int) or hasattr(x, "__dlpack__")]
         return []
 

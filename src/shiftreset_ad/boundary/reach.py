@@ -22,10 +22,10 @@ from shiftreset_ad.boundary.contents import (
     Contents,
     Elements,
     Entries,
-    Items,
+    ListItems,
     Members,
     Names,
-    Slots,
+    SlotAttributes,
     Variables,
     known,
 )
@@ -132,7 +132,7 @@ class Reach:
             self._found.append(known(Entries, x, x, f"the dict {described}"))
             return [*dict.values(x)]
         if isinstance(x, list | deque):
-            self._found.append(known(Items, x, x, f"the list {described}"))
+            self._found.append(known(ListItems, x, x, f"the list {described}"))
         elif isinstance(x, set):
             self._found.append(known(Members, x, x, f"the set {described}"))
         return [*x]
@@ -189,7 +189,7 @@ class Reach:
             name: slot for cls in classes for name, slot in vars(cls).items() if type(slot) is MemberDescriptorType
         }
         if slots:
-            self._namespaces.append(Namespace(described, x, Slots(x, slots), set()))
+            self._namespaces.append(Namespace(described, x, SlotAttributes(x, slots), set()))
         return [(repr(cls.__name__), cls) for cls in classes]
 
     def _attributes(self) -> list[Described]:

@@ -49,6 +49,11 @@ def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     return leaves, spec
 
 
+def leaves_as_they_are(tree: Any) -> list[Any]:
+    """The leaves of a structure, to be looked at: nothing is computed of them."""
+    return _flatten(tree)[0]
+
+
 def _flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
     if type(tree) in _usual:  # the usual structures, for speed
         return [tree], _structure_of_leaves(None)

@@ -12,8 +12,9 @@ from shiftreset_ad.array_api import Standard
 from shiftreset_ad.array_api.standard import standard
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.memory import PLACES, has_been_written, part_of_adjoint
-from shiftreset_ad.modes.reverse.unsettled import Held, Partial
+from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.masked import Masked
 
 INEXACT = (float, complex, np.inexact, np.ndarray)
 
@@ -65,7 +66,7 @@ def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
 def adjoint_of(x: Any) -> Any:
     """The present adjoint of a number, on the way back; None if it is zero."""
     if type(x.adjoint) not in PLACES:
-        return x.adjoint.values if type(x.adjoint) is Partial else x.adjoint
+        return x.adjoint.values if type(x.adjoint) is Masked else x.adjoint
     try:
         return part_of_adjoint(x) if has_been_written(x) else None
     except ControlError:  # the adjoint cannot be reached, and code that needs it raises this error, too
