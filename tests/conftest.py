@@ -14,6 +14,34 @@ os.environ["SHIFTRESET_AD_CACHE"] = "0"  # compiled code of tests does not stay 
 collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_types.py` has them do so
 
 
+def pytest_addoption(parser):
+    parser.addoption("--staged", action="store_true", help="stage grad and its kin wherever a test calls them")
+
+
+def pytest_configure(config):
+    if config.getoption("--staged"):
+        from tests.staging import everywhere
+
+        everywhere.install()
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--staged"):
+        from tests.staging import everywhere
+
+        for item in items:
+            if item.originalname in everywhere.OF_THE_CALL:
+                item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.getoption("--staged"):
+        from tests.staging import everywhere
+
+        for line in everywhere.report():
+            terminalreporter.line(line)
+
+
 @pytest.fixture(scope="module")
 def only_what_is_new_is_looked_at():
     """Hide from the collector, and from who asks it for objects, all that was there before the tests of a module.

@@ -129,6 +129,41 @@ def test_nested_modes_fails_if_an_answer_is_another_one(monkeypatch, capsys):
     assert "DO NOT AGREE" in capsys.readouterr().out
 
 
+KNOWN_ANSWERS = (
+    *("gan", "guessing_game", "hyper_parameters", "inverse_heat", "maximum_likelihood", "neural_ode", "pendulum"),
+    *("robust_regression", "sklearn_estimator", "tree_lstm", "xarray_pipeline"),
+)
+NEEDS = {"sklearn_estimator": "sklearn", "xarray_pipeline": "xarray"}  # all others need NumPy and SciPy
+
+LONGEST = {"gan", "inverse_heat", "neural_ode", "tree_lstm"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONGEST else name for name in KNOWN_ANSWERS]
+)
+def test_the_answers_are_the_known_ones(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "scipy"))
+    output = run_example(f"{name}.py", folder=tmp_path, without=("rich",))
+    assert "all answers AGREE with the known ones" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_example_is_run():
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"known", "table"}
+    assert programs == {*KNOWN_ANSWERS, "find_a_lost_gradient", "fit_real_data", "nested_modes", "saddle_point"}
+
+
+def test_an_example_fails_if_an_answer_is_another_one(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    compare = __import__("known").compare
+    right, near = ("right", [1.0, 2.0, 3.0], np.arange(1.0, 4.0), 0.0), ("near", 1.25, 1.0, 0.5)
+    assert compare("answers", [right, near]) == 0
+    assert "all answers AGREE" in capsys.readouterr().out
+    for wrong in (("far", 2.0, 1.0, 0.5), ("one of them", [1.0, 3.0], [1.0, 2.0], 0.5), ("none", np.nan, 1.0, 0.5)):
+        assert compare("answers", [right, wrong]) == 1
+        assert "all answers DO NOT AGREE" in capsys.readouterr().out
+
+
 def test_fit_real_data(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
@@ -169,3 +204,10 @@ def test_fit_real_data_fails_if_it_differs_from_the_closed_form(monkeypatch, tmp
     monkeypatch.setattr(fit_real_data, "STEPS", 100)
     assert fit_real_data.main() == 1
     assert "DIFFERS FROM the closed form" in capsys.readouterr().out
+
+
+def test_find_a_lost_gradient(tmp_path):
+    output = run_example("find_a_lost_gradient.py", str(tmp_path), folder=tmp_path)
+    assert "the gradient is 0 by the stiffness" in output
+    assert output.count("force = np.clip(-stiffness * place, -0.5, 0.5)") == 3
+    assert (tmp_path / "trace.svg").read_text().startswith("<svg")

@@ -13,12 +13,12 @@ ROOT = Path(shiftreset_ad.__file__).parent
 # From the bottom up. Each may import those before it.
 LAYERS = (
     *("control", "rules", "array_api", "numbers", "boundary", "modes", "transforms"),
-    *("optimize", "staging", "scipy", "debugging", "testing", "formulations"),
+    *("optimize", "staging", "scipy", "nn", "debugging", "testing", "formulations"),
 )
 # These know nothing of the rest of the library.
 ALONE = ("control", "rules")
 # `shiftreset_ad.modes`: each kind of number, and what several share. Each may import those before it.
-MODES = ("tangents", "reverse", "forward", "stacks", "series")
+MODES = ("tangents", "reverse", "forward", "stacks", "series", "index_sets")
 
 
 @cache

@@ -14,11 +14,17 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = [page for page in (README, *sorted((ROOT / "docs").rglob("*.md"))) if "```python" in page.read_text()]
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+OPTIONAL = ("torch", "pandas", "xarray")  # a page shows what it does with them; the tests do without
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
 def name_of(page):
     return str(page.relative_to(ROOT))
+
+
+def needs_more(code):
+    """Whether a block imports a library that is not installed."""
+    return any(f"import {library}" in code and find_spec(library) is None for library in OPTIONAL)
 
 
 def announced(code):
@@ -42,12 +48,13 @@ def test_the_python_of_a_page_prints_what_it_says(page):
     names = {"__name__": "page"}
     blocks = BLOCK.findall(page.read_text())
     for i, ((language, code), following) in enumerate(zip(blocks, [*blocks[1:], ("", "")], strict=True)):
-        if language != "python" or ("import torch\n" in code and find_spec("torch") is None):
+        if language != "python" or needs_more(code):
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             filename = name_of(page)
-            if "staged(" in code:  # which rewrites functions whose source is known
+            # These look at the source: `staged` rewrites functions whose source is known, and the others print a line.
+            if any(reader in code for reader in ("staged(", "trace(", "step.line")):
                 filename = f"<{filename}, block {i}>"
                 linecache.cache[filename] = len(code), None, code.splitlines(keepends=True), filename
             exec(compile(code, filename, "exec"), names)
@@ -72,6 +79,12 @@ def test_a_wrong_comment_is_found():
 
 def test_the_readme_has_two_screens():
     assert len(README.read_text().splitlines()) <= 126
+
+
+def test_the_readme_counts_the_notebooks():
+    numbers = ["One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"]
+    (counted,) = re.findall(r"^- (\w+) notebooks", README.read_text(), re.MULTILINE)
+    assert counted == numbers[len(list((ROOT / "notebooks").glob("*.ipynb"))) - 1]
 
 
 def test_the_set_up_has_one_line_for_the_demo_and_one_for_the_tests():

@@ -17,7 +17,9 @@ from shiftreset_ad.transforms.constants import is_differentiable, lift, stop_gra
 from shiftreset_ad.transforms.gradient import grad, value_and_grad
 
 if TYPE_CHECKING:
-    from shiftreset_ad import optimize
+    from shiftreset_ad import nn, optimize
+    from shiftreset_ad.debugging.handling import Handler, handling
+    from shiftreset_ad.debugging.tracing import trace
     from shiftreset_ad.debugging.watching import debug
     from shiftreset_ad.modes.forward.number import NumF
     from shiftreset_ad.staging.control.combinators import cond, fori_loop, scan, while_loop
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         value_and_jacobian,
     )
     from shiftreset_ad.transforms.products import jvp, linearize, vjp
+    from shiftreset_ad.transforms.sparse import colouring, sparse_hessian, sparse_jacobian, sparsity
     from shiftreset_ad.transforms.taylor import derivative, taylor
 
 __version__ = "0.1.0"
@@ -44,6 +47,7 @@ __all__ = [
     "ContinuationUsedError",
     "ControlError",
     "EscapedNumberError",
+    "Handler",
     "NumF",
     "NumR",
     "Prompt",
@@ -53,6 +57,7 @@ __all__ = [
     "array",
     "checkpoint",
     "checkpointed_loop",
+    "colouring",
     "cond",
     "custom_derivative",
     "custom_jvp",
@@ -64,6 +69,7 @@ __all__ = [
     "fuse",
     "grad",
     "grad_closure",
+    "handling",
     "hessian",
     "hvp",
     "is_differentiable",
@@ -73,13 +79,18 @@ __all__ = [
     "jvp",
     "lift",
     "linearize",
+    "nn",
     "optimize",
     "reset",
     "scan",
     "shift",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "staged",
     "stop_gradient",
     "taylor",
+    "trace",
     "value",
     "value_and_grad",
     "value_and_grad_closure",
@@ -92,6 +103,8 @@ __all__ = [
 
 # Where the names are that few programs need: each module is imported when one of its names is first asked for.
 _LATE = {
+    "shiftreset_ad.debugging.handling": ("Handler", "handling"),
+    "shiftreset_ad.debugging.tracing": ("trace",),
     "shiftreset_ad.debugging.watching": ("debug",),
     "shiftreset_ad.modes.forward.number": ("NumF",),
     "shiftreset_ad.staging.control.combinators": ("cond", "fori_loop", "scan", "while_loop"),
@@ -103,9 +116,10 @@ _LATE = {
         *("elementwise_grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "value_and_jacobian"),
     ),
     "shiftreset_ad.transforms.products": ("jvp", "linearize", "vjp"),
+    "shiftreset_ad.transforms.sparse": ("colouring", "sparse_hessian", "sparse_jacobian", "sparsity"),
     "shiftreset_ad.transforms.taylor": ("derivative", "taylor"),
 }
-_PACKAGES = ("optimize",)
+_PACKAGES = ("nn", "optimize")
 _MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -7,10 +7,12 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from types import MappingProxyType
 from typing import NoReturn
 
+NO_WHOLES: Mapping[str, str] = MappingProxyType({})
 Examine = Callable[[int, int], tuple[Counter[str], Sequence[str]]]  # of the first seed and the number of programs
 
 
@@ -23,8 +25,13 @@ def options(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def look_at_programs(arguments: argparse.Namespace, examine: Examine, share: int) -> NoReturn:
-    """Look at the programs, so many at a time in each process. The exit status is 1 if there is a counterexample."""
+def look_at_programs(
+    arguments: argparse.Namespace, examine: Examine, share: int, wholes: Mapping[str, str] = NO_WHOLES
+) -> NoReturn:
+    """Look at the programs, so many at a time in each process. The exit status is 1 if there is a counterexample.
+
+    What begins with a word in `wholes` is printed with its share of the count that the word stands for.
+    """
     print(f"seed {arguments.seed}, processes {arguments.processes}", flush=True)
     counts: Counter[str] = Counter()
     found = 0
@@ -38,6 +45,7 @@ def look_at_programs(arguments: argparse.Namespace, examine: Examine, share: int
             for script in scripts:
                 print(f"\n{script}", flush=True)
     for name, times in counts.most_common():
-        print(f"{times:8} {name}")
+        whole = counts[wholes.get(name.partition(":")[0], "")]
+        print(f"{times:8} {f'{times / whole:7.2%}' if whole else ' ' * 7} {name}")
     print(f"{arguments.programs} programs, {found} counterexamples")
     sys.exit(bool(found))

@@ -10,10 +10,12 @@ from tests.fuzzing.routes import ROUTES
 from tests.fuzzing.run import counterexamples
 from tests.fuzzing.shrinking import as_script, shrunk
 
-SHARES, SHARE = 10, 20
+SHARES, USUAL_SHARES, SHARE = 10, 5, 20  # the others are slow tests
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize(
+    "share", [pytest.param(i, marks=pytest.mark.slow) if i >= USUAL_SHARES else i for i in range(SHARES)]
+)
 def test_random_programs(share: int) -> None:
     counts: Counter[str] = Counter()
     for seed, program, wrong in counterexamples(share * SHARE, SHARE, counts):

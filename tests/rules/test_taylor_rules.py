@@ -293,5 +293,6 @@ THEMSELVES = (
 def test_every_rule_has_a_case():
     covered = {*CASES, *(f for family in FAMILIES.keys() & THEMSELVES for f in cases_of(family))}
     missing = {name_of(f) for f in {*ELEMENTWISE, *STRUCTURED, *COMPOSITE} - covered}
-    elsewhere = ("scipy.stats", "shiftreset_ad.numbers.sparse")  # in tests/scipy and tests/numbers/test_sparse.py
+    # In tests/scipy, tests/numbers/test_sparse.py and tests/nn
+    elsewhere = ("scipy.stats", "shiftreset_ad.numbers.sparse", "shiftreset_ad.nn")
     assert not {name for name in missing if not name.startswith(elsewhere)}

@@ -27,11 +27,13 @@ def by_linear_maps(
     `form` is the form of the call, if the call has one.
     """
     tag = number.tag
-    if args and args[0] is number and rule.has_one_operand:  # the usual case, for speed
+    keeps_constants = rule.keeps_constants if form is None else form.kept
+    if args and args[0] is number and rule.has_one_operand and not keeps_constants:  # the usual case, for speed
         value = number.primal
-        if type(value) is not ndarray and rule.linear and has_levels(value):
-            answer, (linear_map,) = rule.differentiate(at_bottom(value), *args[1:], **kwargs)
-            return at_levels(number, rule, answer, linear_map)
+        if type(value) is not ndarray and rule.linear:
+            levels, bottom = levels_down(number)
+            answer, (linear_map,) = rule.differentiate(bottom, *args[1:], **kwargs)
+            return at_levels(levels, bottom, rule, answer, linear_map)
         answer, (linear_map,) = rule.differentiate(value, *args[1:], **kwargs)
         return number.linearized(tag, answer, [(number, linear_map)])
     if form is not None:
@@ -65,14 +67,15 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     if len(form.numbers) == 1:
         ((place, operand),) = form.numbers
         values[place] = value = number.primal
-        if type(value) is not ndarray and place in rule.linear_places and has_levels(value):
-            values[place] = at_bottom(value)
-            for kept in form.kept:
-                values[kept] = frozen_at_levels(values[kept], value)
+        if type(value) is ndarray or place not in rule.linear_places:
             answer, maps = rule.differentiate(*values, **kwargs)
-            return at_levels(number, rule, answer, map_of(maps, operand))
+            return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
+        levels, bottom = levels_down(number)
+        values[place] = bottom
+        for kept in form.kept:
+            values[kept] = frozen_below(values[kept], levels)
         answer, maps = rule.differentiate(*values, **kwargs)
-        return number.linearized(tag, answer, [(number, map_of(maps, operand))])
+        return at_levels(levels, bottom, rule, answer, map_of(maps, operand))
     for place, _ in form.numbers:
         values[place] = lowered(args[place], number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)
@@ -92,14 +95,15 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
             values[place] = number.frozen(part, tag)
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
-    if type(number.primal) is not ndarray and 0 in rule.linear_places and has_levels(number.primal):
+    if type(number.primal) is not ndarray and 0 in rule.linear_places:
         places = [place for place, part in enumerate(parts) if issubclass(type(part), Number)]
         if len(places) == 1:
-            value = values[places[0]] = at_bottom(number)
+            levels, bottom = levels_down(number)
+            values[places[0]] = bottom
             if is_kept:
-                values = [x if x is value else frozen_at_levels(x, number.primal) for x in values]
+                values = [x if x is bottom else frozen_below(x, levels) for x in values]
             answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
-            return at_levels(number, rule, answer, map_of(maps, places[0]))
+            return at_levels(levels, bottom, rule, answer, map_of(maps, places[0]))
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
@@ -109,33 +113,30 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 # A number with several levels, and a function that is linear in it
 
 
-def has_levels(value: Any) -> bool:
-    """Whether the value of a number is a number that takes a linear map as it is."""
-    return issubclass(type(value), Number) and value.takes_maps
-
-
-def at_bottom(value: Any) -> Any:
-    """What is below all levels of `value` that take a linear map as it is."""
+def levels_down(number: Number) -> tuple[list[Number], Any]:
+    """The levels of a number that take a linear map as it is, from the newest on, and what is below them all."""
+    levels, value = [number], number.primal
     while issubclass(type(value), Number) and value.takes_maps:
+        levels.append(value)
         value = value.primal
-    return value
+    return levels, value
 
 
-def at_levels(x: Number, rule: Structured, answer: Primal, linear_map: LinearMap) -> Any:
-    """The number for an answer and its linear map, which belong to what is at the bottom of `x`."""
-    below = x.primal
-    if has_levels(below):
-        below.tag.site = rule.function
-        answer = at_levels(below, rule, answer, linear_map)
-    else:
-        linear_map.is_constant = not issubclass(type(below), Number)
-    return x.linearized(x.tag, answer, [(x, linear_map)])
+def at_levels(levels: list[Number], bottom: Any, rule: Structured, answer: Primal, linear_map: LinearMap) -> Any:
+    """The number with these levels for an answer and its linear map, which belong to what is at the bottom."""
+    linear_map.is_constant = not issubclass(type(bottom), Number)
+    newest = levels[0]
+    for x in reversed(levels):
+        if x is not newest:  # which has named the call
+            x.tag.site = rule.function
+        answer = x.linearized(x.tag, answer, [(x, linear_map)])
+    return answer
 
 
-def frozen_at_levels(constant: Any, value: Any) -> Any:
-    """A constant operand as each level of `value` can use it later."""
-    while has_levels(value):
-        constant, value = value.frozen(constant, value.tag), value.primal
+def frozen_below(constant: Any, levels: list[Number]) -> Any:
+    """A constant operand as each level below the newest can use it later."""
+    for x in levels[1:]:
+        constant = x.frozen(constant, x.tag)
     return constant
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
@@ -15,7 +16,13 @@ from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
 
 # The types of plain values that nobody can write to
-SCALARS = frozenset((int, float, complex, bool, str, slice, type(None), type(Ellipsis), np.float64, np.int64, np.bool_))
+SCALARS = frozenset(
+    (
+        *(int, float, complex, bool, str, slice, type(None), type(Ellipsis), np.float64, np.int64, np.bool_),
+        *(type(np.dtype(kind)) for kind in "fdFD"),
+    )
+)
+DOUBLES = frozenset((float, np.float64))
 
 
 class Number:
@@ -97,7 +104,7 @@ def single_value(x: Any) -> Any:
 def is_double(x: Any) -> bool:
     """Whether `x` is a scalar in double precision, or a number whose value is one."""
     kind = type(x)
-    if kind is float or kind is np.float64:
+    if kind in DOUBLES:
         return True
     if not issubclass(kind, Number):
         return False
@@ -141,28 +148,28 @@ def lacks(x: Any, tags: set[Any]) -> bool:
 
 def innermost(x: Any) -> Primal:
     """What a number holds at its oldest level: a float or an array. A stack holds the array of its rows."""
-    while isinstance(x, Number):
+    while issubclass(type(x), Number):  # to ask a staged value for its class takes time
         x = x.inside
     return x
 
 
 def in_memory(x: Any) -> Any:
     """What a number holds at its oldest level, as it lies in memory. Only its type and layout may be looked at."""
-    while isinstance(x, Number):
+    while issubclass(type(x), Number):
         x = x.inside
     return x.inside if issubclass(type(x), Wrapped) else x
 
 
 def is_view(y: Any, x: Any) -> bool:
     """Whether the array of `y` lies in the memory of the array of `x`, as a view does. Both may be plain arrays."""
-    if type(y) is not np.ndarray and type(y := in_memory(y)) is not np.ndarray:
+    if type(y) is not ndarray and type(y := in_memory(y)) is not ndarray:
         return False
     base = y.base
     if base is None:
         return False
-    if type(x) is not np.ndarray:
-        x = in_memory(x)
-    return base is x or (type(x) is np.ndarray and base is x.base)
+    if type(x) is not ndarray and type(x := in_memory(x)) is not ndarray:
+        return base is x
+    return base is x or base is x.base
 
 
 def put(array: Any, index: Any, item: Any) -> None:

@@ -17,7 +17,7 @@ from shiftreset_ad.numbers.remedies import OF_MODULES
 from shiftreset_ad.numbers.sparse import elementwise
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.building import OBJECT, SEQUENCES, array, is_of_objects
-from shiftreset_ad.rules.stand_ins import Wrapped
+from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped
 
 
 def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:
@@ -80,7 +80,10 @@ def is_inexact(answer: Any) -> bool:
 
     False for integers, and for a list of answers. Raises TypeError for anything else.
     """
-    answer = innermost(answer)
+    if issubclass(type(answer), Number):
+        answer = innermost(answer)
+    if issubclass(type(answer), StagedValue):
+        answer = answer.inside
     kind = type(answer)
     if kind is np.float64 or kind is float:
         return True

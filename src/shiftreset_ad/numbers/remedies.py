@@ -14,7 +14,10 @@ BUILD = "numpy.stack([x, y]) or shiftreset_ad.array to build an array from numbe
 FORMAT = "f'{x:.3f}'"
 _RULE = "give this one a rule by shiftreset_ad.custom_vjp"
 
-WITH_OURS = {f"scipy.{name}" for name in ("integrate", "linalg", "optimize", "signal", "special", "stats")}
+WITH_OURS = {
+    f"scipy.{name}"
+    for name in ("integrate", "linalg", "ndimage", "optimize", "signal", "sparse.linalg", "special", "stats")
+}
 OF_MATH = {
     "dist": "numpy.linalg.norm(x - y)",
     "erf": "scipy.special.erf",

@@ -22,7 +22,9 @@ def shape_of(x: Any) -> tuple[int, ...]:
     if kind is float:
         return ()
     if issubclass(kind, StagedValue):
-        return shape_of(x.inside)
+        x = x.inside
+        if type(x) is float:
+            return ()
     try:
         shape: tuple[int, ...] = x.shape
     except AttributeError:
@@ -36,7 +38,9 @@ def dtype_of(x: Any) -> Any:
     if kind is float:
         return FLOAT64
     if issubclass(kind, StagedValue):
-        return dtype_of(x.inside)
+        x = x.inside
+        if type(x) is float:
+            return FLOAT64
     try:
         return x.dtype
     except AttributeError:

@@ -90,6 +90,11 @@ class Structured:
         return frozenset(place for place, name in enumerate(self.parameters) if name in self.kept)
 
     @cached_property
+    def keeps_constants(self) -> bool:
+        """Whether an argument that is no operand is kept."""
+        return not set(self.kept).issubset(self.operands)
+
+    @cached_property
     def linear_places(self) -> frozenset[int]:
         """The places of the operands in each of which alone the function is linear."""
         names = self.operands if self.linear or self.multilinear else self.linear_in

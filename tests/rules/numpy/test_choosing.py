@@ -48,6 +48,22 @@ def test_clip_between_lists_that_cross_in_one_place(kind):
     np.testing.assert_array_equal(grad(lambda x: np.sum(np.clip(x, lowest, highest)))(x), [1.0, 0.0])
 
 
+@pytest.mark.parametrize("by_name", [False, True])
+def test_bounds_of_clip_may_change_after_the_call(by_name):
+    """They become bounds that each element ties with, and shares its derivative with, if they are read too late."""
+    x = np.array([0.5, 0.6, 0.7])
+
+    def loss(x):
+        lowest, highest = np.zeros(3), np.ones(3)
+        y = np.clip(x, min=lowest, max=highest) if by_name else np.clip(x, lowest, highest)
+        lowest[:] = highest[:] = [0.5, 0.6, 0.7]
+        return np.sum(y**2)
+
+    np.testing.assert_array_equal(grad(loss)(x), 2 * x)
+    np.testing.assert_array_equal(hessian(loss)(x), 2 * np.eye(3))
+    np.testing.assert_array_equal(hvp(loss, (x,), (x,)), 2 * x)
+
+
 def test_clip_of_many_elements_along_all_directions():
     x = np.linspace(-1.0, 2.0, 300)
     expected = np.diag(np.where((x > 0) & (x < 1), 1.0, 0.0))

@@ -8,11 +8,13 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.numbers.number import is_double
+from shiftreset_ad.numbers.number import DOUBLES, is_double
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
 from shiftreset_ad.rules import Elementwise
+
+new = object.__new__
 
 
 def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
@@ -24,8 +26,10 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         y = function(primal)
         y_dot = times_partial(x.tangent, y, primal)
         # The operand decides: the absolute value of a complex number is a float, and its tangent must become one too.
-        is_scalar = type(primal) is not ndarray and is_double(primal)
-        answer = NumF(y, y_dot, tag) if is_scalar else number(y, y_dot, tag, x.tangent)
+        if type(primal) in DOUBLES or (type(primal) is not ndarray and is_double(primal)):
+            answer = NumF(y, y_dot, tag)
+        else:
+            answer = number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
         return answer
@@ -36,6 +40,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
     """The operation for y = function(a, b), where at least one operand is a `NumF`."""
     times_a, times_b = (partial and times(partial) for partial in partials)
+    sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
 
     def operate(a: Any, b: Any) -> Any:
         newest = a
@@ -57,15 +62,19 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             if q is NotImplemented:
                 return with_parts_gathered(function, a, b)
         y = function(p, q)
-        if b_dot is None:
-            if a_dot is None:
-                return attended(y, tag)
-            y_dot = times_a(a_dot, y, p, q)
-        elif a_dot is None:
-            y_dot = times_b(b_dot, y, p, q)
+        if a_dot is not None:
+            y_dot = a_dot if sums_a else times_a(a_dot, y, p, q)
+            if b_dot is not None:
+                y_dot = y_dot + (b_dot if sums_b else times_b(b_dot, y, p, q))
+        elif b_dot is not None:
+            y_dot = b_dot if sums_b else times_b(b_dot, y, p, q)
         else:
-            y_dot = times_a(a_dot, y, p, q) + times_b(b_dot, y, p, q)
-        if type(y) is not ndarray and is_double(y) and is_double(y_dot):
+            return attended(y, tag)
+        kind = type(y)
+        if kind in DOUBLES and type(y_dot) in DOUBLES:
+            answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
+            answer.primal, answer.tangent, answer.tag = y, y_dot, tag
+        elif kind is not ndarray and is_double(y) and is_double(y_dot):
             answer = NumF(y, y_dot, tag)
         else:
             answer = number(y, y_dot, tag, b_dot if a_dot is None else a_dot)

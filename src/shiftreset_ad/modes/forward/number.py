@@ -23,7 +23,6 @@ from shiftreset_ad.numbers.number import (
     copied_part,
     in_memory,
     is_view,
-    one_level_below,
     rows_of,
     with_levels_of,
     zeros_alike,
@@ -58,7 +57,8 @@ class NumF(ArrayNumber):
             return by_linear_maps(self, rule, args, kwargs, form)
         tag, xs, rest = self.tag, args[0], args[1:]
         x_dots = [x.tangent if type(x) is NumF and x.tag is tag else np.zeros(shape_of(x)) for x in xs]
-        y = rule.function(one_level_below(xs, tag), *rest, **kwargs)
+        values = [x.primal if type(x) is NumF and x.tag is tag else x for x in xs]
+        y = rule.function(values, *rest, **kwargs)
         return attended(number(y, rule.function(x_dots, *rest, **kwargs), tag), tag)
 
     @staticmethod
@@ -145,8 +145,11 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
     kind = type(y)
-    if kind is type(y_dot) is float64:  # the usual case, for speed
-        return NumF(y, y_dot, tag)
+    if kind is type(y_dot):  # the usual cases, for speed
+        if kind is float64:
+            return NumF(y, y_dot, tag)
+        if kind is ndarray and y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape:
+            return NumF(y, y_dot if y_dot.base is None and y_dot is not x_dot else unshared(y_dot, x_dot), tag)
     array, shape = y_dot, None
     if type(y_dot) is ndarray:
         shape = y_dot.shape

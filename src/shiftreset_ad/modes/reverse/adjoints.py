@@ -14,7 +14,7 @@ NaN. Such elements do not count. So an adjoint is one of these:
 |---|---|
 | `ZERO` | nothing that counts has been added |
 | a float, an array, a number | the sum of all contributions |
-| `Partial` | the sum in a plain array, of which a part counts |
+| `Masked` | the sum, of which a part counts |
 | `Held` | contributions that are summed when the adjoint is needed |
 | `Viewed`, `Window` | nothing has been added, and the number has views, or is a view |
 | `Memory`, or a `Window` of one | the program has written: the `Memory` has the sum |
@@ -32,7 +32,7 @@ from numpy import float64, ndarray
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
-from shiftreset_ad.modes.reverse.unsettled import UNSETTLED, Accumulator, Partial, hold, set_masked
+from shiftreset_ad.modes.reverse.unsettled import Accumulator, Held, add_at_masked, hold
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
@@ -42,7 +42,7 @@ from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.stand_ins import StagedValue, is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
 
@@ -53,11 +53,11 @@ def cotangent(y: Accumulator, site: Any) -> Cotangent:
     If only a part counts, a linear function gets it `Masked`. The call `site` of a linear function is the function.
     """
     y_bar = summed(y)
+    if type(y_bar) is Masked:
+        return y_bar if callable(site) else y_bar.values
     if y_bar is ZERO:
         return None
-    if type(y_bar) is float:
-        return float64(y_bar)
-    return y_bar.values if type(y_bar) is Masked and not callable(site) else y_bar
+    return float64(y_bar) if type(y_bar) is float else y_bar
 
 
 def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent) -> None:
@@ -87,15 +87,14 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint, plain = x.adjoint, x.primal
-    if type(plain) is not ndarray and issubclass(type(plain), Number):
-        plain = single_value(plain)
-    given = single_value(x_bar) if type(x_bar) is not ndarray and issubclass(type(x_bar), Number) else x_bar
-    if (
-        type(given) is not ndarray
-        or type(plain) is not ndarray
-        or given.dtype is not plain.dtype
-        or given.shape != plain.shape
-    ):
+    if type(x_bar) is ndarray and type(plain) is ndarray:  # the usual case, for speed
+        given, is_alike = x_bar, x_bar.dtype is plain.dtype and x_bar.shape == plain.shape
+    else:
+        given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
+        if issubclass(type(plain), Number):
+            plain = single_value(plain)
+        is_alike = type(given) is type(plain) is ndarray and given.dtype is plain.dtype and given.shape == plain.shape
+    if not is_alike:
         if type(x_bar) is Masked:
             accumulate_masked(x, x_bar)
             return
@@ -113,7 +112,9 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             x.adjoint, x.owns = x_bar, True
         else:
             x.adjoint, x.owns = adjoint + x_bar, True
-    elif type(adjoint) in UNSETTLED:
+    elif type(adjoint) is Masked:
+        x.adjoint, x.owns = adjoint.values + x_bar, True
+    elif type(adjoint) is Held:
         adjoint.add(x, x_bar)
     elif type(adjoint) not in PLACES:
         x.adjoint = adjoint + x_bar
@@ -125,61 +126,63 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
-    primal, adjoint, values, mask = x.primal, x.adjoint, x_bar.values, x_bar.mask
-    plain = single_value(primal) if type(primal) is not ndarray and issubclass(type(primal), Number) else primal
-    if (
-        adjoint is ZERO
-        and type(values) is type(plain) is type(mask) is ndarray
-        and values.dtype is plain.dtype
-        and values.shape == plain.shape == mask.shape != ()
-    ):
-        x.adjoint, x.owns = Partial(values, mask), False  # the usual case, for speed
-        return
-    shape = shape_of(primal)
-    if mask.shape != shape:
-        mask = unbroadcast_mask(mask, shape)
-    if not shape and not mask:
-        return
-    if type(values) is not ndarray or values.shape != shape or values.dtype is not dtype_of(primal):
-        values = conform(values, primal)
-    if not shape:
-        accumulate(x, values)
-    elif type(adjoint) in UNSETTLED:
-        adjoint.add_masked(x, values, mask)
-    elif type(adjoint) in PLACES and has_been_written(x):
-        add_at(x, ..., values, mask)
-    elif type(adjoint) in PLACES or adjoint is ZERO:
-        set_masked(x, values, mask)
+    primal, adjoint, values = x.primal, x.adjoint, x_bar.values
+    given = values if type(values) is ndarray else single_value(values)
+    plain = primal if type(primal) is ndarray else single_value(primal)
+    is_plain = type(given) is type(plain) is ndarray and given.dtype is plain.dtype
+    if not is_plain or not given.shape == plain.shape == x_bar.mask.shape != ():
+        shape, mask = shape_of(primal), x_bar.mask
+        if mask.shape != shape:
+            mask = unbroadcast_mask(mask, shape)
+        if not shape:
+            if mask:
+                accumulate(x, conform(values, primal))
+            return
+        x_bar = Masked(values if conforms(given, plain) else conform(values, primal), mask)
+    if adjoint is ZERO:
+        x.adjoint, x.owns = x_bar, False
+    elif type(adjoint) is Masked:
+        x.adjoint, x.owns = Masked(adjoint.values + x_bar.values, adjoint.mask | x_bar.mask), False
+    elif type(adjoint) is Held:
+        adjoint.add_masked(x, x_bar.values, x_bar.mask)
+    elif type(adjoint) not in PLACES:
+        accumulate(x, x_bar.values)
+    elif has_been_written(x):
+        add_at(x, ..., x_bar.values, x_bar.mask)
     else:
-        accumulate(x, values)
+        x.adjoint, x.owns = x_bar, False
 
 
 def summed(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; `Masked` if only a part counts, and ZERO if nothing counts."""
-    adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
-    if type(adjoint) not in UNSETTLED:
-        return ZERO if type(adjoint) in PLACES else adjoint
-    if type(adjoint) is Partial:
-        mask, values = adjoint.mask, adjoint.values
-    else:
-        mask, values = adjoint.counted(x), adjoint.settle(x)
-    if mask is None:
-        return values
+    adjoint = x.adjoint
+    kind = type(adjoint)
+    if kind is not Masked:
+        if kind is Memory:
+            adjoint = given_up(x)
+        if type(adjoint) is Held:
+            mask, values = adjoint.counted(x), adjoint.settle(x)
+            adjoint = values if mask is None else Masked(values, mask)
+        if type(adjoint) is not Masked:
+            return ZERO if type(adjoint) in PLACES else adjoint
+    mask = adjoint.mask
     if type(mask) is not ndarray and is_staged(mask):  # each replay of the steps has another mask
-        return Masked(values, mask)
+        return adjoint
     count = COUNT(mask)
     if count == mask.size:
-        return values
-    if count == 0:
-        x.adjoint = ZERO
-        return ZERO
-    return Masked(values, mask)
+        return adjoint.values
+    if count:
+        return adjoint
+    x.adjoint = ZERO
+    return ZERO
 
 
 def settle(x: Accumulator) -> Cotangent:
     """The adjoint of `x`, summed; ZERO for a view of written memory, as the memory has the adjoint."""
     adjoint = x.adjoint if type(x.adjoint) is not Memory else given_up(x)
-    if type(adjoint) in UNSETTLED:
+    if type(adjoint) is Masked:
+        return adjoint.values
+    if type(adjoint) is Held:
         return adjoint.settle(x)
     return ZERO if type(adjoint) in PLACES else adjoint
 
@@ -192,7 +195,7 @@ def given_up(x: Accumulator) -> Cotangent:
         x.adjoint, x.owns = ZERO, False
     else:
         if memory.mask.ndim:
-            set_masked(x, adjoint, memory.mask)
+            x.adjoint = Masked(adjoint, memory.mask)
         else:
             x.adjoint = adjoint[()] if type(adjoint) is ndarray else adjoint
         x.owns = True
@@ -204,6 +207,10 @@ def conforms(given: Any, plain: Any) -> bool:
 
     A stack has no plain value, and arrays of one shape have been found to conform. Shapes of numbers take longer.
     """
+    if issubclass(type(given), StagedValue) and issubclass(type(plain), StagedValue):
+        given, plain = given.inside, plain.inside
+        if type(given) is type(plain) is ndarray:
+            return given.dtype is plain.dtype and given.shape == plain.shape != ()
     kind, kind_of_plain = type(given), type(plain)
     if kind is float64 or kind is float:
         return kind_of_plain is float64 or kind_of_plain is float
@@ -243,7 +250,9 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
         or (type(index) is not int and staged_part(index) is not None)
     ):
         add_part(x, index, y_bar, mask)
-    elif type(adjoint) in UNSETTLED:
+    elif type(adjoint) is Masked and type(adjoint.values) is ndarray:
+        add_at_masked(x, index, y_bar, mask)
+    elif type(adjoint) is Held:
         adjoint.add_at(x, index, y_bar, mask)
     elif type(adjoint) is ndarray:
         if not x.owns:
@@ -256,7 +265,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
             values[index] = y_bar
         else:
             scatter_into(values, index, y_bar)
-        x.adjoint, x.owns = Partial(values, marked(counted, index, mask)), True
+        x.adjoint, x.owns = Masked(values, marked(counted, index, mask)), True
     else:
         add_part(x, index, y_bar, mask)
 

@@ -22,16 +22,21 @@ from shiftreset_ad.rules.annotations import Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.building import SEQUENCES
 
+new = object.__new__
+
 
 def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bool]:
     """The answer of an operation as a number, and whether it is a large array; None unless it is one floating-point
     number or array.
     """
     array = answer if type(answer) is ndarray else in_memory(answer)
-    if type(array) is ndarray and (array.dtype is FLOAT64 or is_inexact(answer)):
-        adjoint = ZERO if array.base is None else initial_adjoint(answer, active)
-        return NumR(answer, adjoint, tag), array.size > SMALL
-    return (NumR(answer, ZERO, tag) if type(array) is float64 or is_inexact(answer) else None), False
+    is_array = type(array) is ndarray
+    if not (is_array and array.dtype is FLOAT64) and type(array) is not float64 and not is_inexact(answer):
+        return None, False
+    y = new(NumR)  # and not NumR(answer, adjoint, tag), to spare the call of __init__
+    y.primal, y.tag = answer, tag
+    y.adjoint = initial_adjoint(array, active) if is_array and array.base is not None else ZERO
+    return y, is_array and array.size > SMALL
 
 
 def with_shells(operation: Operation) -> Operation:

@@ -34,11 +34,11 @@ from typing import Any
 from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import add_note
-from shiftreset_ad.control import Operation, run
+from shiftreset_ad.control import GreenletError, Operation, here, run
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
 from shiftreset_ad.modes.reverse.answers import number_of, other_answers, with_shells
 from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
-from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag, capture
+from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 
 # One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
@@ -54,7 +54,11 @@ def operation(tag: ReverseTag, answer: Primal, active: Active) -> Any:
     waiting: Operation = (pull, y, active, site)
     if is_large or tag.has_shells:
         waiting = with_shells(waiting)  # without elements that the linear maps do not read
-    capture(tag, waiting)  # 2, 3
+    try:
+        if tag.capture(here(), waiting):  # 2, 3
+            raise tag.misplaced()
+    except GreenletError:
+        raise tag.misplaced() from None
     return y
 
 

@@ -7,10 +7,21 @@ from collections.abc import Callable
 from numpy import ndarray
 
 from shiftreset_ad.control import Operation
-from shiftreset_ad.modes.reverse.adjoints import accumulate, summed
+from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_masked, summed
+from shiftreset_ad.modes.reverse.unsettled import Accumulator
 from shiftreset_ad.numbers.memory import read
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.rules.masked import Choice
+from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.masked import Choice, Masked
+
+
+def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
+    """Add what `x` gets of the cotangent of the answer to the adjoint of `x`."""
+    x_bar = choice.chosen(y_bar)
+    if type(x_bar) is Masked:
+        accumulate_masked(x, x_bar)
+    else:
+        accumulate(x, x_bar, True)
 
 
 def pulls_of_choice(
@@ -40,8 +51,8 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
-            accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
+            add_chosen(a, partial_a(r, p, q), y_bar)
+            add_chosen(b, partial_b(r, p, q), y_bar)
 
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
@@ -49,7 +60,7 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            accumulate(a, partial_a(r, p, q).chosen(y_bar), True)
+            add_chosen(a, partial_a(r, p, q), y_bar)
 
     def pull_b_array(operation: Operation) -> None:
         _, y, _, b, r, p, q = operation
@@ -57,7 +68,7 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            accumulate(b, partial_b(r, p, q).chosen(y_bar), True)
+            add_chosen(b, partial_b(r, p, q), y_bar)
 
     both = pull_both, pull_both, pull_both_arrays
     return both, (pull_a, pull_a, pull_a_array), (pull_b, pull_b, pull_b_array)

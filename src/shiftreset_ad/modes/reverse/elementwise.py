@@ -29,7 +29,7 @@ from shiftreset_ad.modes.reverse.memory import waiting, window
 from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.number import ZERO, Number, copied_part, is_double, plain_value
+from shiftreset_ad.numbers.number import DOUBLES, ZERO, Number, copied_part, is_double, plain_value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.rules import Elementwise
@@ -43,6 +43,7 @@ from shiftreset_ad.rules.reads import values_read
 from shiftreset_ad.rules.table import require_order
 
 FLOAT64 = np.dtype(float64)
+DOUBLE = (float, float64)
 LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 new = object.__new__
 
@@ -96,20 +97,25 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         y_bar = y.adjoint
         if y_bar is not ZERO:
             p, q, r = a.primal, b.primal, y.primal
-            a.adjoint = a.adjoint + times_a(y_bar, r, p, q)
-            b.adjoint = b.adjoint + times_b(y_bar, r, p, q)
+            a_bar = y_bar if sums_a else times_a(y_bar, r, p, q)
+            b_bar = y_bar if sums_b else times_b(y_bar, r, p, q)
+            # ZERO + a_bar would be right, too, but goes the long way through the operators of a number.
+            a.adjoint = a_bar if (before := a.adjoint) is ZERO else before + a_bar
+            b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
 
     def pull_a_nested(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
         if y_bar is not ZERO:
-            a.adjoint = a.adjoint + times_a(y_bar, y.primal, a.primal, b)
+            a_bar = y_bar if sums_a else times_a(y_bar, y.primal, a.primal, b)
+            a.adjoint = a_bar if (before := a.adjoint) is ZERO else before + a_bar
 
     def pull_b_nested(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
         if y_bar is not ZERO:
-            b.adjoint = b.adjoint + times_b(y_bar, y.primal, a, b.primal)
+            b_bar = y_bar if sums_b else times_b(y_bar, y.primal, a, b.primal)
+            b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
 
     def pull_both_arrays(operation: Operation) -> None:
         _, y, a, b, r, p, q = operation
@@ -208,12 +214,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
                 operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
-        elif issubclass(kind, Number) and type(primal.inside) is not ndarray and is_double(primal):
+        elif issubclass(kind, Number) and (
+            (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
+        ):
             operation = (pulls[1], y, a, b)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
-            if type(array) is ndarray and 0 < array.size <= SMALL:
+            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLE:
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
                 operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
@@ -274,12 +282,14 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
                 operation = (pull_array, y, x, primal, x.primal)
             else:
                 operation = sparing.unary(pull_array, pulls[3], y, x)
-        elif issubclass(kind, Number) and type(primal.inside) is not ndarray and is_double(primal):
+        elif issubclass(kind, Number) and (
+            (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
+        ):
             operation = (pull_nested, y, x)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
-            if type(array) is ndarray and 0 < array.size <= SMALL:
+            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLE:
                 operation = (pull_array, y, x, primal, x.primal)
             else:
                 operation = sparing.unary(pull_array, pulls[3], y, x)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy import float64, ndarray
+from numpy import ndarray
 
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.shells import Shell, is_large
@@ -144,13 +144,12 @@ def window(y: Any, of: Any, index: Any, linear_map: LinearMap | None = None) -> 
     return None
 
 
-def initial_adjoint(y: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
-    """The first adjoint of an answer with the value `y`: a window if `y` is a view of an active operand, else ZERO."""
-    array = y if type(y) is ndarray or type(y) is float64 else in_memory(y)
-    if type(array) is not ndarray or array.base is None:
-        return ZERO
+def initial_adjoint(view: Any, active: Sequence[tuple[Any, LinearMap]]) -> Adjoint:
+    """The first adjoint of an answer that holds the array `view`, a view of some array: a window if `view` is a view of
+    an active operand, else ZERO.
+    """
     for x, linear_map in active:
-        place = window(y, x, None, linear_map)
+        place = window(view, x, None, linear_map)
         if place is not None:
             return place
     return ZERO

@@ -1,6 +1,6 @@
 """Adjoints that are not settled: only a part of them counts, or contributions to parts wait to be summed.
 
-Each method gets the number `x` whose adjoint this is.
+Each function and method gets the number `x` whose adjoint this is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import scatter, scatter_into
-from shiftreset_ad.rules.masked import marked
+from shiftreset_ad.rules.masked import Masked, marked
 
 
 class Accumulator(Protocol):
@@ -25,43 +25,22 @@ class Accumulator(Protocol):
     owns: bool
 
 
-class Partial:
-    """An adjoint in plain `values`, which count where `mask` is True."""
-
-    __slots__ = ("mask", "values")
-
-    def __init__(self, values: Any, mask: Any) -> None:
-        self.values = values
-        self.mask = mask
-
-    def add(self, x: Accumulator, x_bar: Cotangent) -> None:
-        """Add a contribution that counts everywhere."""
-        x.adjoint, x.owns = self.values + x_bar, True
-
-    def add_masked(self, x: Accumulator, values: Any, mask: Any) -> None:
-        """Add a contribution that counts where `mask` is True."""
-        set_masked(x, self.values + values, self.mask | mask)
-
-    def add_at(self, x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
-        """Add a plain contribution to the part `index`."""
-        adjoint = self
-        if not x.owns:
-            x.adjoint = adjoint = Partial(self.values.copy(), self.mask.copy())
-            x.owns = True
-        if type(index) is int and mask is True:  # one element: a loop may read many
-            adjoint.values[index] += y_bar
-            adjoint.mask[index] = True
-        else:
-            scatter_into(adjoint.values, index, y_bar)
-            adjoint.mask = marked(adjoint.mask, index, mask)
-
-    def settle(self, x: Accumulator) -> Cotangent:
-        """The sum of all contributions."""
-        return self.values
+def add_at_masked(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
+    """Add a plain contribution to the part `index` of an adjoint that is a plain `Masked`."""
+    adjoint = x.adjoint
+    if not x.owns:
+        x.adjoint = adjoint = Masked(adjoint.values.copy(), adjoint.mask.copy())
+        x.owns = True
+    if type(index) is int and mask is True:  # one element: a loop may read many
+        adjoint.values[index] += y_bar
+        adjoint.mask[index] = True
+    else:
+        scatter_into(adjoint.values, index, y_bar)
+        adjoint.mask = marked(adjoint.mask, index, mask)
 
 
 class Held:
-    """An adjoint that has not been summed yet, or an adjoint in numbers of which only a part counts.
+    """An adjoint that has not been summed yet.
 
     It is the sum of a `whole` and of contributions to parts. The `whole` counts where `mask` is True, or everywhere if
     `mask` is None. The contributions are the `values` at these `indices`, each with the mask of what counts in it, or
@@ -124,19 +103,10 @@ class Held:
         return x.adjoint
 
 
-UNSETTLED = frozenset((Partial, Held))
-
-
-def set_masked(x: Accumulator, values: Any, mask: Any) -> None:
-    """Make `values`, which count where `mask` is True, the adjoint of `x`."""
-    x.adjoint = Partial(values, mask) if type(values) is ndarray else Held(values, mask)
-    x.owns = False
-
-
 def hold(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> None:
     """Keep a contribution to the part `index` of the adjoint of `x`, and add it when the adjoint is needed."""
     adjoint = x.adjoint
-    if type(adjoint) is Partial:
+    if type(adjoint) is Masked:
         x.adjoint = adjoint = Held(adjoint.values, adjoint.mask)
     elif type(adjoint) is not Held:
         x.adjoint = adjoint = Held(adjoint)

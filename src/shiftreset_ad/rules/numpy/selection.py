@@ -224,6 +224,8 @@ def _sliding_window_view(
 
 def windows(x: Any, window_shape: Any, axis: Any) -> Any:
     """`sliding_window_view` with the same base as a slice of `x`: after a write to `x`, the base tells its views."""
+    if is_staged(x):
+        return ask(x, windows, (x, window_shape, axis), {})
     y = sliding_window_view(x, window_shape, axis)
     return _with_owner(y, x) if type(x) is type(y) is np.ndarray else y
 

@@ -15,7 +15,7 @@ import numpy as np
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named, require_all_usable, without_level
 from shiftreset_ad.boundary.closed_over import Environment, Instance
-from shiftreset_ad.boundary.contents import Watch
+from shiftreset_ad.boundary.contents import ReadContents
 from shiftreset_ad.boundary.derived import Decorated
 from shiftreset_ad.boundary.reach import Reach
 from shiftreset_ad.boundary.tracebacks import trimming
@@ -46,7 +46,7 @@ class RepeatableCall:
         named = {f"argument {i}": arg for i, arg in enumerate(args)} | {f"argument {k!r}": a for k, a in kwargs.items()}
         self._environment = Environment({"the function": f, **named})
         self.leaves = self._environment.leaves
-        self._watch: Watch | None = None
+        self._watch: ReadContents | None = None
 
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[Callable[[], Any], Instance]:
         """The call with other leaves, ready to be made, and its environment."""
@@ -79,9 +79,9 @@ class RepeatableCall:
             self._environment.with_leaves(self.leaves).assign(updates)
 
 
-def watch_of(operator: str, environment: Environment) -> Watch:
+def watch_of(operator: str, environment: Environment) -> ReadContents:
     """A watch over all that the functions in an environment read and do not hold."""
-    return Watch(
+    return ReadContents(
         Reach.of(environment).contents(),
         f"{operator}: the function is run again on the way back, and it reads",
         "meanwhile. Make it an argument, or let the function close over it",

@@ -18,7 +18,7 @@ import optree
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.closed_over import Environment
-from shiftreset_ad.boundary.contents import Watch
+from shiftreset_ad.boundary.contents import ReadContents
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.reverse.adjoints import accumulate
@@ -70,7 +70,7 @@ def checkpointed_loop(step: Callable[[int, X], X], state: X, n: int, snapshots: 
     n, snapshots = _count(name, "n", n, 0), _count(name, "snapshots", snapshots, 1)
     if n == 0:
         return state
-    loop = Loop(name, step, state, snapshots)
+    loop = CheckpointedLoop(name, step, state, snapshots)
     carry_out = partial(looped, loop, 0, n, loop.leaves, stored=True)
     if type(newest_of(loop.leaves)) is NumR:
         loop.watch()
@@ -91,7 +91,7 @@ def _count(name: str, argument: str, given: Any, least: int) -> int:
     return count
 
 
-class Loop:
+class CheckpointedLoop:
     """The steps of a loop, as functions of `leaves`: those of the state, then those that `step` closes over."""
 
     __slots__ = ("_environment", "_kinds", "_watch", "leaves", "operator", "size", "snapshots", "structure")
@@ -104,7 +104,7 @@ class Loop:
         self._kinds = [_kind(leaf) for leaf in leaves]
         self.size = len(leaves)
         self.leaves = leaves + self._environment.leaves
-        self._watch: Watch | None = None
+        self._watch: ReadContents | None = None
 
     def watch(self) -> None:
         """See to it that the program does not change what `step` reads elsewhere: it will run again."""
@@ -167,7 +167,12 @@ def _described(kind: tuple[Any, Any] | None) -> str:
 
 
 def looped(
-    loop: Loop, start: int, stop: int, leaves: Sequence[Any], lifted: Collection[int] = (), stored: bool = False
+    loop: CheckpointedLoop,
+    start: int,
+    stop: int,
+    leaves: Sequence[Any],
+    lifted: Collection[int] = (),
+    stored: bool = False,
 ) -> list[Any]:
     """The leaves of the state after the steps from `start` to `stop`, as one operation at each level of the numbers.
 
@@ -223,7 +228,9 @@ class Reversal:
         "_totals",
     )
 
-    def __init__(self, loop: Loop, start: int, stop: int, leaves: Sequence[Any], active: Collection[int]) -> None:
+    def __init__(
+        self, loop: CheckpointedLoop, start: int, stop: int, leaves: Sequence[Any], active: Collection[int]
+    ) -> None:
         self._loop = loop
         self._start, self._stop = start, stop
         self._state: Sequence[Any] = leaves[: loop.size]

@@ -14,7 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import Environment, Instance, content_of, is_object, plain_variables
-from shiftreset_ad.boundary.contents import Contents, Watch
+from shiftreset_ad.boundary.contents import Contents, ReadContents
 from shiftreset_ad.boundary.reach import ALWAYS_READ, Reach
 from shiftreset_ad.boundary.snapshots import Snapshot
 from shiftreset_ad.control import ControlError
@@ -129,9 +129,9 @@ class Closure:
         """The leaves."""
         return self._look.leaves
 
-    def _watching(self, contents: Sequence[Contents]) -> Watch:
+    def _watching(self, contents: Sequence[Contents]) -> ReadContents:
         name = self._application.rules.name
-        return Watch(
+        return ReadContents(
             contents,
             f"{name}: its rules read",
             f"between the call and this use of a rule. Make what the rules need an argument of {name}, or return it "

@@ -19,7 +19,7 @@ from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.rules.annotations import Cotangents, P, Q, Tangent, X, Y, YDot
 from shiftreset_ad.transforms.custom.calls import call
 from shiftreset_ad.transforms.custom.closures import Look
-from shiftreset_ad.transforms.custom.rules import Application, Rules, name_of
+from shiftreset_ad.transforms.custom.rules import Application, CustomRules, name_of
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -49,7 +49,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         self.identity = object()  # copies have it, too
         self._look: Look | None = None
         self._f = f
-        self._rules = Rules(name_of(f))
+        self._rules = CustomRules(name_of(f))
         try:
             self._signature = inspect.signature(f)
         except ValueError:  # a function written in C may have none
@@ -162,7 +162,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
 
     def made_of(self, held: dict[str, Any]) -> None:
         self._f, *rules = held.values()
-        self._rules = Rules(self._rules.name, *rules)
+        self._rules = CustomRules(self._rules.name, *rules)
         self.look = None
 
     @property
@@ -180,7 +180,7 @@ class CustomDerivative(Composite, Generic[P, Y]):
         return self._f
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> CustomRules:
         """The rules that are defined now."""
         return self._rules
 

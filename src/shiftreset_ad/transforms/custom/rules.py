@@ -13,6 +13,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.closed_over import HOLDERS, WITHOUT_ARRAYS
 from shiftreset_ad.boundary.results import own
+from shiftreset_ad.modes.index_sets.number import IndexSets
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import Number, in_memory, newest
 from shiftreset_ad.numbers.plain_arrays import note_read_only, read_only
@@ -25,7 +26,7 @@ USUAL = {*WITHOUT_ARRAYS, ndarray}  # types of arguments that hold no functions 
 
 
 @dataclass(slots=True)
-class Rules:
+class CustomRules:
     """The rules of the function `name`: `fwd` and `bwd` for reverse mode, `jvp` for forward mode, either or both."""
 
     name: str
@@ -54,7 +55,7 @@ class Application:
 
     def __init__(self, function: Any, args: Sequence[Any], constant: Collection[int], names: Sequence[str]) -> None:
         self.function = function
-        self.rules: Rules = function.rules
+        self.rules: CustomRules = function.rules
         self.args = args
         self.names = names
         self.constants = [arg for i, arg in enumerate(args) if i in constant]
@@ -219,13 +220,22 @@ def each_row(function: Linear, directions: list[Any]) -> list[Any]:
     """Call `function`, which is the user's, for each row of the stacks among the directions; stack the answers."""
     stacks: list[Any] = [x for x in directions if type(x) is Stack]
     if not stacks:
-        return function(directions)
+        sets: list[Any] = [x for x in directions if type(x) is IndexSets]
+        return of_sets(function, directions, newest(sets)) if sets else function(directions)
     last: Any = newest(stacks)
     rows = [
         each_row(function, [copied(x.rows[k] if last.has(x) else x) for x in directions])
         for k in range(shape_of(last.rows)[0])
     ]
     return [stacked(answers, last.tag) for answers in zip(*rows, strict=True)]
+
+
+def of_sets(function: Linear, directions: list[Any], sets: Any) -> list[Any]:
+    """Call `function`, which is the user's, with the index sets. If it asks for values, answers depend on all sets."""
+    try:
+        return function(directions)
+    except TypeError:
+        return sets.spread(list(filter(sets.has, directions)), function(list(map(sets.zeros_for, directions))))  # type: ignore[no-any-return]
 
 
 def stacked(rows: Sequence[Any], tag: Tag) -> Any:
