@@ -392,3 +392,47 @@ show_error(grad(lambda prices: prices["pear"] * 2), {"apple": 3.0})
 # %% [markdown]
 # That is all that you need to use it. How it works, in a few lines each, is in the next notebook,
 # `02_there_and_back_again`.
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. You put 1000 into a bank at 3 % a year. Write a loop that adds the interest of ten years, one by one. By how much
+#    does the result grow for each per cent more of interest?
+# 2. A dict has the places of two points, `{"a": (0.0, 0.0), "b": (3.0, 4.0)}`. Write the distance between them, and
+#    compute its gradient. In which direction do the points move apart fastest?
+# 3. Fit a straight line to the points `x = [0, 1, 2, 3]`, `y = [1, 3, 4, 8]` by gradient descent. Compare with
+#    `np.polyfit`.
+#
+# ## Answers
+
+
+# %% jupyter={"source_hidden": true}
+# 1. The result is 1000 (1 + r)¹⁰, and its derivative in r is 10000 (1 + r)⁹. A per cent is 0.01.
+def saved(rate):
+    money = 1000.0
+    for _ in range(10):
+        money += rate * money
+    return money
+
+
+assert np.isclose(grad(saved)(0.03), 10_000 * 1.03**9)
+print("for each per cent:", round(0.01 * grad(saved)(0.03), 2))
+
+
+# %% jupyter={"source_hidden": true}
+# 2. Straight away from each other: the gradient in a point is a vector of length 1 on the line through both points.
+def distance(points):
+    (ax, ay), (bx, by) = points["a"], points["b"]
+    return np.sqrt((bx - ax) ** 2 + (by - ay) ** 2)
+
+
+gradient = grad(distance)({"a": (0.0, 0.0), "b": (3.0, 4.0)})
+assert np.allclose([*gradient["a"], *gradient["b"]], [-0.6, -0.8, 0.6, 0.8])
+
+# %% jupyter={"source_hidden": true}
+# 3. The mean square error of a line has one minimum, so gradient descent finds it.
+x, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 3.0, 4.0, 8.0])
+line = np.zeros(2)
+for _ in range(1000):
+    line = line - 0.1 * grad(lambda line: np.mean((line[0] * x + line[1] - y) ** 2))(line)
+assert np.allclose(line, np.polyfit(x, y, 1))

@@ -14,39 +14,108 @@
 # ---
 
 # %% [markdown]
-# # There and back again: from the chain rule to shift and reset
+# # There and back again: the papers, step by step
 #
-# This notebook builds reverse-mode differentiation from nothing, in the order of sections 2 and 3 of Wang, Zheng,
-# Decker, Wu, Essertel and Rompf, *Demystifying Differentiable Programming: Shift/Reset the Penultimate
-# Backpropagator* (ICFP 2019). Below, "the paper" is that one. Each step is a few lines of Python that you can change
-# and run again. At the end we arrive at what `shiftreset_ad` does, and at a table of what the paper has besides.
+# This notebook follows Wang, Zheng, Decker, Wu, Essertel and Rompf, *Demystifying Differentiable Programming:
+# Shift/Reset the Penultimate Backpropagator* (ICFP 2019), in the paper's own order; a section here has the number and
+# the figures of the section there. "The paper" is that one. At the end there are two more: Pearlmutter and Siskind
+# (TOPLAS 2008), and Krawiec and others (POPL 2022).
 #
-# One program goes with us all the way, as in the paper: $f(x) = 2x + x^3$. Its derivative is $2 + 3x^2$, which is 29
-# at $x = 3$.
+# Each step is either a few lines of Python that you can change and run again, or the code of its *room* in
+# `shiftreset_ad.formulations`. A room is a small module to be read beside its figure. `docs/papers.md` has the whole
+# list.
+#
+# One program goes with us all the way, as in the paper: $f(x) = 2x + x^3$. Its derivative is $2 + 3x^2$, which is 29 at
+# $x = 3$.
 
 # %%
 import inspect
 import itertools
-from dataclasses import dataclass, field
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import shiftreset_ad as sr
-from shiftreset_ad import Prompt, grad, reset, shift
-from shiftreset_ad.modes.reverse import backpropagation as reverse
+from shiftreset_ad import Prompt, grad, reset, shift, trace
+from shiftreset_ad.formulations.language import parse, show
+from shiftreset_ad.formulations.language.anf import to_anf
 
 
 def f(x):
     return 2 * x + x * x * x
 
 
+# The same as a program of the core language, which the paper's transformations read.
+polynomial = parse("fun x -> 2.0 * x + x * x * x")
+
+
+def code(room):
+    """Print the code of a room."""
+    print(inspect.getsource(room))
+
+
 # %% [markdown]
-# ## 1. There: forward mode (section 2.3, Fig. 5)
+# ## 2.1 Symbolic differentiation, and names (Fig. 1 and 2)
+#
+# The rule for products writes each factor twice: $(uv)' = u'v + uv'$. So the derivative of a product of n factors has n
+# products of n factors. This explosion is not in the rules, but in the programs: they have no names for what they
+# compute. The rooms are `wang/symbolic.py`, and `to_anf`, which gives each intermediate result a name.
+
+# %%
+from shiftreset_ad.formulations.wang import symbolic
+
+product = parse("fun x -> x * sin x * exp x * x")
+print(show(symbolic.symbolic(product)))
+
+# %%
+print(show(symbolic.symbolic(to_anf(product))))
+
+# %% [markdown]
+# With names, each `let` has one more beside it: the name with a prime is its derivative. That is no longer what you
+# know as symbolic differentiation. It is forward mode.
+
+
+# %%
+def size(n):
+    """The length of the derivative of a product of n factors, without and with names."""
+    program = parse("fun x -> " + " * ".join(["sin x"] * n))
+    return [len(show(symbolic.symbolic(form))) for form in (program, to_anf(program))]
+
+
+without, with_names = np.array([size(n) for n in (10, 20, 40)]).T
+print(without, with_names)
+assert without[2] / without[1] > 3.5  # quadratic: twice the factors, four times the text
+assert with_names[2] / with_names[1] < 2.3  # linear
+
+# %% [markdown]
+# **Exercise.** Differentiate the derivative of `fun x -> x * x * x` in A-normal form once more. How many `let` does
+# each derivative have?
+
+# %%
+# Answer: twice as many each time, as each `let` gets one beside it.
+once = to_anf(symbolic.symbolic(to_anf(parse("fun x -> let y = x * x in y * x"))))
+print(show(symbolic.symbolic(to_anf(parse("fun x -> let y = x * x in y * x")))))
+lets = [show(term).count("let ") for term in (symbolic.symbolic(once), once)]
+assert lets[0] == 2 * lets[1]
+
+# %% [markdown]
+# ## 2.2 Forward mode of functions (Fig. 3 and 4)
+#
+# Fig. 3 is the core language: functions, pairs, sums and references. Fig. 4 transforms its programs: each number
+# becomes a pair of the number and its tangent, and everything else stays what it is. The room is
+# `wang/source_forward.py`.
+
+# %%
+from shiftreset_ad.formulations.wang import source_forward
+
+print(source_forward.transform(parse("fun x -> x * x")))
+assert source_forward.grad(polynomial)(3.0) == 29.0
+
+# %% [markdown]
+# ## 2.3 Forward mode by overloading (Fig. 5)
 #
 # Give every number a second one, its *tangent*: how fast it changes when the input changes. The input itself has the
-# tangent 1. A constant has the tangent 0. Each operation computes its answer and, by the rules of calculus, the
-# tangent of its answer.
+# tangent 1. A constant has the tangent 0. Each operation computes its answer and, by the rules of calculus, the tangent
+# of its answer. `wang/classes.py` has the class as printed.
 
 
 # %%
@@ -81,14 +150,12 @@ derivative(f)(3.0)
 assert derivative(f)(3.0) == 29.0
 
 # %% [markdown]
-# That is the chain rule, and all of forward mode: the tangents go the same way as the program, from the input to the
-# output. It has one drawback. With a thousand inputs, the program has to be run a thousand times, as each run follows
-# one input.
+# The tangents go the same way as the program, from the input to the output. It has one drawback. With a thousand
+# inputs, the program has to be run a thousand times, as each run follows one input.
 #
-# ## 2. Two derivatives at once, and a confusion (sections 2.4 and 2.5)
+# ## 2.4 Two derivatives at once, and a confusion
 #
-# `derivative` is a Python function, so it can be nested. Here is a small program with a derivative inside a
-# derivative:
+# `derivative` is a Python function, so it can be nested. Here is a small program with a derivative inside a derivative:
 #
 # $$\frac{d}{dx}\left( x \cdot \frac{d}{dy}(x + y)\Big|_{y=1} \right)\Bigg|_{x=1}$$
 #
@@ -107,85 +174,98 @@ nested(derivative)
 assert nested(derivative) == 2.0  # wrong!
 
 # %% [markdown]
-# It says 2, and no error. Look at `x + y`: the tangent of `x` belongs to the outer derivative, that of `y` to the
-# inner one, and the code adds them up as if they were of the same kind. This is called *perturbation confusion*.
+# It says 2, and no error. Look at `x + y`: the tangent of `x` belongs to the outer derivative, that of `y` to the inner
+# one, and the code adds them up as if they were of the same kind. This is called *perturbation confusion*.
 #
-# The remedy is to say what a tangent belongs to. Each call of `derivative` makes a fresh *tag*. An operation belongs
-# to the newest tag among its operands, and a number with another tag is a constant to it. Its parts may be numbers
-# themselves, of older tags.
+# ## 2.5 Tags
+#
+# The remedy is to say what a tangent belongs to. Each call of `derivative` makes a fresh *tag*. An operation belongs to
+# the newest tag among its operands, and a number with another tag is a constant to it. Its parts may be numbers
+# themselves, of older tags. The paper has three classes, `Num`, `NumV` and `NumF`. This is the product of two of them:
 
 # %%
-newer = itertools.count(1)  # the newer the tag, the greater the number
+from shiftreset_ad.formulations.wang import classes
 
-
-class TaggedNumF:
-    """A number, its tangent, and the derivative that the tangent belongs to."""
-
-    def __init__(self, primal, tangent, tag):
-        self.primal, self.tangent, self.tag = primal, tangent, tag
-
-    def __add__(self, other):
-        tag, a, a_dot, b, b_dot = split(self, other)
-        return TaggedNumF(a + b, a_dot + b_dot, tag)
-
-    def __mul__(self, other):
-        tag, a, a_dot, b, b_dot = split(self, other)
-        return TaggedNumF(a * b, a_dot * b + a * b_dot, tag)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def split(a, b):
-    """The newest tag of two numbers, and what they are to it: values and tangents."""
-    tag = max(x.tag for x in (a, b) if isinstance(x, TaggedNumF))
-    return tag, *parts(a, tag), *parts(b, tag)
-
-
-def parts(x, tag):
-    return (x.primal, x.tangent) if isinstance(x, TaggedNumF) and x.tag == tag else (x, 0.0)
-
-
-def tagged_derivative(f):
-    def derivative_of_f(x):
-        tag = next(newer)
-        _, y_dot = parts(f(TaggedNumF(x, 1.0, tag)), tag)
-        return y_dot
-
-    return derivative_of_f
-
-
-nested(tagged_derivative)
-
-# %%
-assert nested(tagged_derivative) == 1.0
+code(classes.multiply)
+assert nested(lambda f: lambda x: classes.grad(f)(x)).x == 1.0
+assert classes.grad(classes.grad(f))(3.0).x == 6 * 3.0
 assert nested(grad) == 1.0  # the library has tags, too
-assert tagged_derivative(tagged_derivative(f))(3.0) == 6 * 3.0
 
 # %% [markdown]
-# ## 3. Back: the adjoint (section 3)
+# **Exercise.** The tags are numbers, and a newer derivative has a greater one. Would it be enough if tags could only be
+# told apart? Find a program of two derivatives in which an operation has operands of both.
+
+# %%
+# Answer: no. In d/dx (d/dy x * y * y), the product x * y has operands of both, and belongs to the inner derivative.
+# If it belonged to the outer one, the inner derivative would take its result for a constant.
+assert classes.grad(lambda x: classes.grad(lambda y: x * y * y)(3.0))(2.0).x == 6.0
+
+# %% [markdown]
+# ## 3 There and back again (Fig. 6)
 #
 # Reverse mode asks the opposite question. Not: how does this number change when the input changes? But: how does the
 # *result* change when this number changes? The answer is called the *adjoint* of the number. For $y$ it is written
 # $\bar y$, which is $\partial\,\text{result} / \partial y$.
 #
 # Say that somewhere in the program there is $y = a \cdot b$, and that we know $\bar y$ already. When $a$ changes by a
-# little, $y$ changes by $b$ times that, and the result by $\bar y$ times that. So $a$ has a share in the result
-# through this operation, and so has $b$:
+# little, $y$ changes by $b$ times that, and the result by $\bar y$ times that. So $a$ has a share in the result through
+# this operation, and so has $b$:
 #
 # $$\bar a \mathrel{+}= b \cdot \bar y \qquad\qquad \bar b \mathrel{+}= a \cdot \bar y$$
 #
 # It says `+=` as a number may be used several times, and each use adds its share. One way back gives the adjoints of
-# *all* inputs. That is why neural networks are trained in this way.
+# *all* inputs.
 #
-# There is one difficulty. To know $\bar y$, everything that happens after this operation must have happened, and must
-# have been gone through backwards. An operation needs its own *future*. In programming, the future of an operation,
-# "the rest of the program", is called its *continuation*.
+# Fig. 6 has the running example in two columns. The left column is read downwards, and the right column upwards. The
+# room is `wang/straight_line.py`.
+
+# %%
+from shiftreset_ad.formulations.wang import straight_line
+
+print(straight_line.reverse_2(parse("fun x -> let y1 = 2.0 * x in let y2 = x * x in let y3 = y2 * x in y1 + y3")))
+
+# %% [markdown]
+# To know $\bar y$, everything that happens after this operation must have happened, and must have been gone through
+# backwards. An operation needs its own *future*. In programming, the future of an operation, "the rest of the program",
+# is called its *continuation*. The third form of Fig. 6 gives each future a name, `k1`, `k2` and so on:
+
+# %%
+print(show(straight_line.reverse_3(parse("fun x -> let y = x * x in y * x"))))
+
+# %% [markdown]
+# The library can show the same of a run. `trace` calls a derivative, and returns what happened. The grey bars are
+# operations that wait for their future.
+
+
+# %%
+def in_steps(x):
+    a = 2 * x
+    b = x * x
+    c = b * x
+    return a + c
+
+
+seen = trace(grad(in_steps), 3.0)
+seen.there_and_back_again
+
+# %%
+print(seen)
+assert seen.answer == 29.0
+assert [step.resumed for step in seen] == [3, 2, 1, 0]  # last in, first out
+(x,) = set(seen[0].uses)  # the number of the input
+assert [after for step in seen.way_back for number, _, after in step.shares if number == x] == [9.0, 27.0, 29.0]
+
+# %% [markdown]
+# Read the picture from the top. On the way down, each operation computes its value, and waits. At the bottom the
+# program has come to its end. On the way up, the operations are resumed, last in, first out. Each knows the adjoint of
+# its answer by then. The last column has the adjoints of the operands, before and after. Read it from the bottom up:
+# the adjoint of `x` grows to 9, to 27, and to 29.
 #
-# ## 4. The rest of the program, by hand (section 3.1, Fig. 7)
+# ## 3.1 The rest of the program, by hand (Fig. 7)
 #
 # Let every operation take its continuation as one more argument, `k`. It computes its answer and calls `k` with it:
-# that is the rest of the program. When `k` comes back, the future has happened, and the adjoint of the answer is
-# known.
+# that is the rest of the program. When `k` comes back, the future has happened, and the adjoint of the answer is known.
+# The room is `wang/explicit_cps.py`.
 
 
 # %%
@@ -274,7 +354,7 @@ else:
     raise AssertionError("this was to fail")
 
 # %% [markdown]
-# ## 5. Shift and reset (section 3.2)
+# ## 3.2 Shift and reset (Fig. 8)
 #
 # What we want is to write `a * b` as usual, and to *get hold of* the rest of the program, instead of passing it on.
 # There is a pair of operators for just that (Danvy and Filinski, *Abstracting Control*, 1990):
@@ -318,10 +398,8 @@ reset(lambda: 10 * shift(handler))
 assert reset(lambda: 10 * shift(handler)) == 41
 
 # %% [markdown]
-# ## 6. Reverse mode in ten lines (section 3.2, Fig. 8)
-#
-# Now the operators can be written as in section 4, and the program as usual. On the right is the multiplication of
-# the paper, which is in Scala.
+# Now the operators can be written as in 3.1, and the program as usual. On the right is the multiplication of Fig. 8,
+# which is in Scala. The room is `wang/shift_reset.py`.
 #
 # ```
 # def __mul__(self, other):                           def *(that: NumR) = shift { (k: NumR => Unit) =>
@@ -428,230 +506,158 @@ assert gradient(f)(3.0) == 29.0
 assert gradient(lambda x: power(x, 100_000))(1.0) == 100_000.0
 
 # %% [markdown]
-# ## 7. The picture (section 3, Fig. 6)
-#
-# To see it happen, let each operation write down when it is captured, when it is resumed, and what it does. It is the
-# same code with a log in it. The log counts the operations that wait: each capture adds one, and each resume takes
-# one away.
+# **Exercise.** Let `sin` be an operation of `NumR`, in the form with a `yield`. Differentiate `sin(x * x)` at 2.
+
 
 # %%
+def sine(x):  # the answer
+    def handler():
+        y = NumR(np.sin(x.primal))
+        yield y
+        x.adjoint += np.cos(x.primal) * y.adjoint
+
+    return shift(handler)
 
 
-@dataclass
-class Trip:
-    """One operation, there and back again."""
+assert np.isclose(gradient(lambda x: sine(x * x))(2.0), 4.0 * np.cos(4.0))
 
-    name: str
-    expression: str
-    value: float
-    depth: int  # how many operations wait, this one included
-    captured: int
-    resumed: int = 0
-    adjoint: float = 0.0
-    shares: list = field(default_factory=list)  # (operand, partial derivative, the operand's adjoint afterwards)
+# %% [markdown]
+# ## 3.3 Transformations of programs (Fig. 9 to 11)
+#
+# The same as maps from programs to programs. In Fig. 9 the gradient is a program with `shift` and `reset` in it. In
+# Fig. 10 the *translator* uses `shift` and `reset`, so the gradient has none: it is in continuation-passing style. Fig.
+# 11 has a translator without them, too. The rooms are `wang/source_shift_reset.py`, `source_meta.py` and
+# `source_cps.py`.
+
+# %%
+from shiftreset_ad.formulations.wang import source_cps, source_meta, source_shift_reset
+
+print(source_shift_reset.transform(parse("fun x -> x * x")))
+
+# %%
+print(source_meta.transform(parse("fun x -> x * x")))
+assert show(source_meta.transform(polynomial)) == show(source_cps.transform(polynomial))  # Fig. 10 is Fig. 11
+assert source_meta.grad(source_meta.transform(polynomial))(3.0) == 18.0  # the gradient is a program: once more
+
+# %% [markdown]
+# **Exercise.** Write the program `fun x -> if x > 0.0 then -1.0 * x * x else x * x`, the conditional of 4.2, and
+# differentiate it by Fig. 9 on both sides of zero. What becomes of the comparison?
+
+# %%
+# Answer: the branches are translated, and the comparison looks at the value.
+conditional = parse("fun x -> if x > 0.0 then -1.0 * x * x else x * x")
+assert [source_shift_reset.grad(conditional)(x) for x in (3.0, -3.0)] == [-6.0, -6.0]
+print(source_shift_reset.transform(conditional))
+
+# %% [markdown]
+# ## 3.4 The relation to Pearlmutter and Siskind
+#
+# Their transformation keeps no continuation. A function returns its answer together with a *backpropagator*, and so the
+# whole program must be rewritten for it: it is a *non-local* transformation. The one of Fig. 8 is local: each operation
+# is replaced by itself. The last part of this notebook comes back to it.
+#
+# ## 3.5 The tape (Fig. 12)
+#
+# An operation need not wait in its own frame. It may leave what it has to do on the way back in a global function, the
+# *tape*, which it makes longer. That is the continuations, refunctionalised. The room is `wang/tape.py`, and this is
+# the idea:
 
 
-class Log:
-    """What happens, in the order in which it happens."""
+# %%
+class NumB:
+    """A number and its adjoint; operations make the tape longer."""
 
-    def __init__(self):
-        self.time, self.waiting, self.trips = 0, 0, []
+    tape = staticmethod(lambda: None)
 
-    def capture(self, expression, value):
-        self.time, self.waiting = self.time + 1, self.waiting + 1
-        trip = Trip("abcdefghij"[len(self.trips)], expression, value, self.waiting, self.time)
-        self.trips.append(trip)
-        return trip
-
-    def at_the_end(self):
-        self.time += 1
-        self.ended = self.time
-
-    def resume(self, trip, adjoint, shares):
-        assert trip.depth == self.waiting  # last in, first out
-        self.time, self.waiting = self.time + 1, self.waiting - 1
-        trip.resumed, trip.adjoint, trip.shares = self.time, adjoint, shares
-
-
-class LoggedNumR:
-    """A number with its adjoint and its name, whose operations are logged."""
-
-    def __init__(self, primal, name, log):
-        self.primal, self.adjoint, self.name, self.log = primal, 0.0, name, log
-
-    def __add__(self, other):
-        expression = f"{self.name} + {other.name}"
-        return self.operation(expression, self.primal + other.primal, (self, 1.0), (other, 1.0))
+    def __init__(self, primal):
+        self.primal, self.adjoint = primal, 0.0
 
     def __mul__(self, other):
-        expression = f"{self.name}·{other.name}"
-        return self.operation(expression, self.primal * other.primal, (self, other.primal), (other, self.primal))
+        y, before = NumB(self.primal * other.primal), NumB.tape
 
-    def __rmul__(self, constant):
-        return self.operation(f"{constant:g}·{self.name}", constant * self.primal, (self, constant))
+        def tape():
+            self.adjoint += other.primal * y.adjoint
+            other.adjoint += self.primal * y.adjoint
+            before()
 
-    def operation(self, expression, primal, *operands):
-        def handler():
-            trip = self.log.capture(expression, primal)
-            y = LoggedNumR(primal, trip.name, self.log)
-            yield y
-            shares = []
-            for x, partial in operands:
-                x.adjoint += partial * y.adjoint
-                shares.append((x.name, partial, x.adjoint))
-            self.log.resume(trip, y.adjoint, shares)
-
-        return shift(handler)
+        NumB.tape = staticmethod(tape)
+        return y
 
 
-log = Log()
-z = LoggedNumR(3.0, "x", log)
-
-
-def program():
-    y = f(z)
-    log.at_the_end()
-    y.adjoint = 1.0
-
-
-reset(program)
-for trip in log.trips:
-    print(f"captured at {trip.captured}, resumed at {trip.resumed}:  {trip.name} = {trip.expression} = {trip.value:g}")
-
-# %%
-assert z.adjoint == 29.0
-assert [trip.captured for trip in log.trips] == [1, 2, 3, 4]
-assert [trip.resumed for trip in log.trips] == [9, 8, 7, 6]
-
-
-# %%
-def bar(name):
-    return rf"\bar{{{name}}}"
-
-
-def draw(log, x):
-    figure, axes = plt.subplots(figsize=(11, 5.6), layout="constrained")
-    there, back = "tab:blue", "tab:red"
-    home = log.time + 1
-    up = [(0, 0), *((t.captured, t.depth) for t in log.trips)]
-    down = [*((t.resumed, t.depth) for t in reversed(log.trips)), (home, 0)]
-    top = (log.ended, len(log.trips) + 1)
-
-    for trip in log.trips:
-        axes.plot(
-            [trip.captured, trip.resumed], [trip.depth] * 2, color="0.88", linewidth=9, solid_capstyle="butt", zorder=0
-        )
-        axes.text(
-            (trip.captured + trip.resumed) / 2, trip.depth, f"{trip.name} waits", color="0.45", ha="center", va="center"
-        )
-        axes.annotate(
-            f"{trip.name} = {trip.expression} = {trip.value:g}",
-            (trip.captured, trip.depth), (-9, 4), textcoords="offset points", ha="right", color=there, fontsize=12,
-        )  # fmt: skip
-        y_bar = bar(trip.name)
-        shares = [
-            rf"${bar(x)}$ += {partial:g}·${y_bar}$ = {partial * trip.adjoint:g}, so ${bar(x)}$ = {total:g}"
-            for x, partial, total in trip.shares
-        ]
-        for offset, text in ((9, rf"${y_bar}$ = {trip.adjoint:g}"), (62, "\n".join(shares))):
-            axes.annotate(
-                text, (trip.resumed, trip.depth), (offset, 4), textcoords="offset points", color=back, fontsize=12,
-            )  # fmt: skip
-    for points, color, label in (
-        ([*up, top], there, "there: captures"),
-        ([top, *down], back, "and back again: resumes"),
-    ):
-        times, depths = np.array(points).T
-        axes.quiver(
-            times[:-1], depths[:-1], np.diff(times), np.diff(depths),
-            angles="xy", scale_units="xy", scale=1, color=color, width=0.003, label=label,
-        )  # fmt: skip
-        axes.plot(times, depths, "o", color=color, markersize=6)
-    result = log.trips[-1]
-    axes.plot(*top, "*", color="black", markersize=14)
-    axes.annotate(
-        rf"the result is {result.name} = {result.value:g}: set ${bar(result.name)}$ = 1",
-        top, (0, 12), textcoords="offset points", ha="center", fontsize=12,
-    )  # fmt: skip
-    axes.annotate(
-        f"x = {x.primal:g}", (0, 0), (-9, 0), textcoords="offset points", ha="right", va="center", fontsize=12
-    )
-    axes.annotate(
-        rf"${bar('x')}$ = {x.adjoint:g}, the derivative",
-        (home, 0), (9, 0), textcoords="offset points", va="center", fontsize=12,
-    )  # fmt: skip
-    axes.set(xlim=(-1.6, home + 3.4), ylim=(-0.5, top[1] + 0.8), xticks=range(home + 1), yticks=range(top[1] + 1))
-    axes.set(xlabel="time (events, in the order in which they happened)", ylabel="nesting of the continuations")
-    axes.legend(loc="upper left", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(r"There and back again: $f(x) = 2x + x^3$ at $x = 3$, drawn from a run")
-    return figure
-
-
-draw(log, z)
-plt.show()
+x = NumB(3.0)
+y = x * x * x
+y.adjoint = 1.0
+NumB.tape()
+assert x.adjoint == 27.0
 
 # %% [markdown]
-# Read it from left to right. On the way up, each operation computes its value, is captured, and waits: the grey bar.
-# At the top the program has come to its end. On the way down, the operations are resumed, last in, first out. Each
-# knows the adjoint of its answer by then, as everything that came later has been resumed before it. It adds a share
-# to the adjoint of each operand. You can see $\bar x$ grow: 9, 18, 27, 29.
-#
-# ## 8. What the library does
-#
-# `grad` follows the same path, with arrays, structures, errors, threads and speed looked after. Its numbers are
-# called `NumR` too. If we keep some, we can look at their adjoints after the way back:
+# As data in place of functions, an entry has the places of the operands and the slopes, and an interpreter goes through
+# the entries from the last to the first: `wang/defunctionalised_tape.py`. This is the usual tape. The library keeps a
+# list of waiting handlers, which is the same:
 
 # %%
-kept = {}
+from shiftreset_ad.formulations.wang import defunctionalised_tape
+from shiftreset_ad.modes.reverse import backpropagation
 
-
-def f_with_names(x):
-    a = 2 * x
-    b = x * x
-    c = b * x
-    d = a + c
-    kept.update(a=a, b=b, c=c, d=d)
-    return d
-
-
-grad(f_with_names)(3.0), {name: (number.primal, number.adjoint) for name, number in kept.items()}
-
-# %%
-assert [kept[t.name].primal for t in log.trips] == [t.value for t in log.trips]
-assert [kept[t.name].adjoint for t in log.trips] == [t.adjoint for t in log.trips]
+code(defunctionalised_tape.adjoints)
+code(backpropagation.backward)
 
 # %% [markdown]
-# They are the numbers of the picture. The module `shiftreset_ad.modes.reverse.backpropagation` tells the story from
-# top to bottom. There, an operation leaves its program with a tuple that says how to go back, which is cheaper than a
-# generator, and one list holds them all:
+# ## 3.6 No mutation
+#
+# `x.adjoint +=` is an assignment. A continuation may return a map of updates instead, from numbers to what is added to
+# their adjoints. The room is `wang/updates.py`. In short:
 
 # %%
-print(inspect.getsource(reverse.backward))
+names = itertools.count()
+
+
+class Named:
+    """A number with a name, and no adjoint."""
+
+    def __init__(self, primal):
+        self.primal, self.name = primal, next(names)
+
+
+def multiply_purely(a, b, k):
+    y = Named(a.primal * b.primal)
+    updates = k(y)
+    y_bar = updates.get(y.name, 0.0)
+    for x, slope in ((a, b.primal), (b, a.primal)):
+        updates = {**updates, x.name: updates.get(x.name, 0.0) + slope * y_bar}
+    return updates
+
+
+x = Named(3.0)
+updates = multiply_purely(x, x, lambda y: multiply_purely(y, x, lambda z: {z.name: 1.0}))
+assert updates[x.name] == 27.0
 
 # %% [markdown]
-# A number that has outlived its `grad` has nobody to tell its adjoint. Using it is an error, and not a silent zero:
+# ## 3.7 Reverse of reverse (Fig. 13)
+#
+# A derivative of a derivative needs two journeys at once. Fig. 13 builds a second level of capture, `shift2`, out of
+# one kind of `shift` and `reset`: what the inner `reset` returns is a program in continuation-passing style. The room
+# is `wang/shift2.py`, and the example is that of the paper:
 
 # %%
-try:
-    kept["a"] * 2
-except sr.EscapedNumberError as error:
-    print("EscapedNumberError:", error)
-else:
-    raise AssertionError("this was to fail")
+from shiftreset_ad.formulations.wang.shift2 import gradR, gradRR, shift2
+
+code(shift2)
+assert [gradR(gradRR(f))(x) for x in (0.0, 1.0, 2.0, -3.0)] == [0.0, 6.0, 12.0, -18.0]
 
 # %% [markdown]
-# ## 9. Reverse of reverse (section 3.7)
+# This has two levels, and a third one would need a `shift3`. The paper names another way, with several levels of
+# control. Each call of `gradient` makes a tag, as in 2.5, and a tag now has a `Prompt` of its own. `reset(body,
+# prompt)` marks the end of one program, and `shift(handler, prompt)` captures the rest of *that* program, straight
+# through any other `reset` between. The room is `wang/prompts.py`.
 #
-# A derivative of a derivative needs two journeys at once. Each call of `gradient` makes a tag, as in section 2 above.
-# A tag now has a `Prompt` of its own. `reset(body, prompt)` marks the end of one program, and `shift(handler,
-# prompt)` captures the rest of *that* program, straight through any other `reset` between.
-#
-# The values and adjoints of inner numbers may be outer numbers. So the arithmetic in a handler is done by the
-# operators `*` and `+`, and it is captured by the outer program as any other operation is. No more is needed.
-
+# The values and adjoints of inner numbers may be outer numbers. So the arithmetic in a handler is done by the operators
+# `*` and `+`, and it is captured by the outer program as any other operation is. No more is needed.
 
 # %%
+newer = itertools.count(1)  # the newer the tag, the greater the number
+
+
 class Tag:
     def __init__(self):
         self.age, self.prompt = next(newer), Prompt()
@@ -682,12 +688,10 @@ def operation(a, b, function, *partials):
 
     def handler():
         y = TaggedNumR(function(*values), tag)  # an operation of the outer program, if the values are its numbers
-        travels.append((tag, +1))
         yield y
         for x, partial in zip((a, b), partials, strict=True):
             if belongs(x, tag):
                 x.adjoint = x.adjoint + partial(*values) * y.adjoint  # these, too
-        travels.append((tag, -1))
 
     return shift(handler, tag.prompt)
 
@@ -708,7 +712,6 @@ def tagged_gradient(f):
     return gradient_of_f
 
 
-travels = []  # for the picture below: which tag's program gets deeper by one, or less deep
 tagged_gradient(tagged_gradient(f))(3.0), nested(tagged_gradient)
 
 # %%
@@ -719,99 +722,171 @@ assert nested(tagged_gradient) == 1.0  # no confusion
 assert grad(grad(f))(3.0) == 18.0 and nested(grad) == 1.0  # noqa: PT018
 
 # %% [markdown]
-# Here are both journeys of the second derivative, from a run. While the inner program goes there *and back*, the
-# outer program only goes there: it captures the inner one's arithmetic, on both of its ways. It goes back when the
-# inner one has finished.
+# A trace of the library's own second derivative shows both journeys. While the inner derivative, of level 2, goes there
+# *and back*, the outer program only goes there: the inner one's arithmetic is operations of level 1, on both ways. The
+# outer program goes back when the inner one has finished.
+
 
 # %%
-travels = []
-assert tagged_gradient(tagged_gradient(f))(3.0) == 18.0
+def cube(x):
+    square = x * x
+    return square * x
 
-outer, inner = sorted({tag for tag, _ in travels}, key=lambda tag: tag.age)
-depths = {tag: np.cumsum([0] + [step if mover is tag else 0 for mover, step in travels]) for tag in (outer, inner)}
-moments = np.arange(len(travels) + 1)
-turn = {tag: int(np.argmax(depths[tag])) for tag in (outer, inner)}  # where the way back begins
-inner_done = max(time for time, (tag, _) in enumerate(travels, 1) if tag is inner)
 
-figure, panels = plt.subplots(2, 1, figsize=(11, 5.2), sharex=True, layout="constrained", height_ratios=[1, 2])
-for panel, tag, name in zip(panels, (inner, outer), ("inner program", "outer program"), strict=True):
-    there, back = moments <= turn[tag], moments >= turn[tag]
-    panel.step(moments[there], depths[tag][there], where="post", color="tab:blue", label="there: captures")
-    panel.step(moments[back], depths[tag][back], where="post", color="tab:red", label="and back again: resumes")
-    panel.fill_between(moments, depths[tag], step="post", color="0.92")
-    panel.set(title=name, ylabel="operations waiting", ylim=(0, depths[tag].max() + 1.5))
-    panel.spines[["top", "right"]].set_visible(False)
-    for time in (turn[inner], inner_done):
-        panel.axvline(time, color="0.5", linestyle=":", linewidth=1)
-panels[0].legend(loc="upper right", frameon=False)
-panels[1].set(xlabel="time (events, in the order in which they happened)", xlim=(0, len(travels)))
-phases = [
-    (0, turn[inner], "the values of f"),
-    (turn[inner], inner_done, "the adjoints of f"),
-    (inner_done, len(travels), "the adjoints of all that"),
-]
-for start, stop, text in phases:
-    panels[1].annotate(text, ((start + stop) / 2, depths[outer].max() + 1), ha="center", va="top", fontsize=10)
-plt.show()
+second = trace(grad(grad(cube)), 3.0)
+print(second)
 
 # %%
-assert depths[inner][-1] == depths[outer][-1] == 0  # everyone is home
-assert all(np.diff(depths[outer][: inner_done + 1]) >= 0)  # the outer program only goes there ...
-assert all(np.diff(depths[outer][inner_done:]) <= 0)  # ... until the inner one is back
+second.there_and_back_again
+
+# %%
+levels = [(way, second[index].level) for way, index in second.order]
+first_back = levels.index(("back", 1))
+assert second.answer == 18.0
+assert ("there", 1) not in levels[first_back:]  # the outer program goes back when all else is done
+assert {level for way, level in levels[:first_back] if way == "back"} == {2}
 
 # %% [markdown]
-# ## 10. Every section, and its code
-#
-# This notebook goes the short way. The paper has more on its way, and each step is a *room* of its own in
-# `shiftreset_ad.formulations`: code to be read beside the figure.
-#
-# | section | what it is | room, in `formulations/wang/` |
-# |---|---|---|
-# | 2.1, Fig. 1 and 2 | symbolic differentiation, and how names keep it small | `symbolic` |
-# | 2.2, Fig. 4 | forward mode as a map from terms to terms | `source_forward` |
-# | 2.3 to 2.5, Fig. 5 | forward mode, confusion, tags: sections 1 and 2 above | `forward` |
-# | 3, Fig. 6 | straight-line programs, there and back: sections 3 and 7 above | `straight_line` |
-# | 3.1, Fig. 7 | explicit continuations: section 4 above | `explicit_cps` |
-# | 3.2, Fig. 8 | shift and reset: sections 5 and 6 above | `shift_reset` |
-# | 3.3, Fig. 9 | reverse mode as a map from terms to terms, with shift and reset in the result | `source_shift_reset` |
-# | 3.3, Fig. 10 and 11 | the same without shift and reset in the result | `source_meta`, `source_cps` |
-# | 3.5, Fig. 12 | the way back as one function, and as data: the tape | `tape`, `defunctionalised_tape` |
-# | 3.6 | no mutation: continuations return a map of updates | `updates` |
-# | 3.7, Fig. 13 | second derivatives: section 9 above | `shift2`, `prompts`, `forward_over_reverse` |
-# | 4, Fig. 14 | the same while code is generated | `staged`, `letrec` |
-#
-# They all take programs of the paper's core language, and they all agree:
+# **Exercise.** Count the operations of the first four derivatives of $f$ by a handler of your own (`handling`, in
+# `docs/handlers.md`). How do they grow?
+
 
 # %%
+class Count(sr.Handler):  # the answer
+    n = 0
+
+    def there(self, step):
+        self.n += 1
+
+
+counts, derivative_of_f = [], f
+for _ in range(4):
+    derivative_of_f = grad(derivative_of_f)
+    with sr.handling(count := Count()):
+        derivative_of_f(3.0)
+    counts.append(count.n)
+print(counts)
+assert counts[0] == 4
+assert all(4 * a > b > a for a, b in itertools.pairwise(counts))
+
+# %% [markdown]
+# ## 4 Staging (4.1 to 4.4, Fig. 14)
+#
+# The program runs twice. First it runs on values that are not known yet, and writes a program. `shift` and `reset` run
+# here, and are gone from the program that is written. The room is the package `wang/staged/`. The four examples of the
+# paper are a product, a conditional, a loop and a recursion over trees.
+
+# %%
+from shiftreset_ad.formulations.wang import staged
+
+square = staged.generate(staged.grad(lambda x: x * x))
+print(staged.pseudo.show(staged.simplify(square)))
+print(staged.cpp.show(staged.optimise(square)))
+
+# %%
+branches = staged.generate(staged.grad(lambda x: staged.IF(x > 0.0, lambda: -1.0 * x * x, lambda: x * x)))
+loop = staged.generate(staged.grad(lambda x: staged.WHILE(x, lambda t: t > 1.0, lambda t: t * 0.5)))
+print(staged.cpp.show(staged.optimise(loop)))
+assert staged.python.compiled(loop)(5.0) == 0.125
+assert staged.python.compiled(branches)(3.0) == staged.python.compiled(branches)(-3.0) == -6.0
+
+# %%
+tree = staged.Symbol("tree", staged.NODE)
+fold = staged.generate(
+    lambda tree, x: staged.grad(lambda x: staged.TREE(x, tree, lambda left, right, node: left * right * node.value))(x),
+    tree,
+    staged.INPUT,
+)
+print(staged.cpp.show(staged.optimise(fold)))
+leaf = staged.Tree(staged.EMPTY, 3.0, staged.EMPTY)
+assert staged.python.compiled(fold)(staged.Tree(staged.EMPTY, 5.0, leaf), 2.0) == 180.0
+
+# %% [markdown]
+# The loop is a function that calls itself, and its way back is the code after the call. The size of the code does not
+# depend on the number of rounds, or on the shape of the tree.
+#
+# **Exercise.** Write a loop with a conditional inside. How long is its code, compared with the loop alone?
+
+# %%
+# Answer: the code is a sum, and not a product, as the rest of the program after a conditional is a function, too.
+both = staged.generate(
+    staged.grad(
+        lambda x: staged.WHILE(x, lambda t: t > 1.0, lambda t: staged.IF(t > 8.0, lambda: t * 0.25, lambda: t * 0.5))
+    )
+)
+sizes = [staged.size(program.body) for program in (loop, branches, both)]
+print(sizes)
+assert sizes[2] <= sizes[0] + sizes[1]
+assert staged.python.compiled(both)(20.0) == 0.25 * 0.5**3
+
+# %% [markdown]
+# Section 5 of the paper has a system for tensors, and its running times. It is not built here; `docs/performance.md`
+# has the times of this library.
+#
+# ## Pearlmutter and Siskind: a backpropagator for each function
+#
+# *Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator*, TOPLAS 2008. Section 2 has a program
+# as a row of states of a machine. A step changes one element, so its Jacobian is the identity but for a row (Fig. 2);
+# and the way back adds to one sensitivity, and sets another one to zero (Fig. 4):
+
+# %%
+from shiftreset_ad.formulations.pearlmutter_siskind.machine import Binary, picture
+from shiftreset_ad.formulations.pearlmutter_siskind.phases import backpropagators
+
+step = Binary(2, 0, 1, np.multiply)
+print(step)
+print(picture(step, 4))
+print("sensitivities:", step.reverse([10.0, 100.0], [1.0, 2.0, 3.0, 4.0]))
+
+# x[1] := x[0] * x[0]; x[1] := x[1] * x[0]; x[0] := 2 x[0], as x[0] + x[0]; x[0] := x[0] + x[1]
+program = [Binary(1, 0, 0, np.multiply), Binary(1, 1, 0, np.multiply), Binary(0, 0, 0, np.add), Binary(0, 0, 1, np.add)]
+state, back = backpropagators(program, [3.0, 0.0])
+assert (state[0], back([1.0, 0.0])[0]) == (33.0, 29.0)
+
+# %% [markdown]
+# Section 3 does the same to the lambda calculus. The transformed function returns its answer with a function from the
+# sensitivity of the answer to those of its environment and its argument. A value that is used twice gets the sum,
+# `plus`. This is Fig. 5: a backpropagator is called once.
+
+# %%
+from shiftreset_ad.formulations import pearlmutter_siskind
+
+print(show(pearlmutter_siskind.transform(parse("fun x -> x * x"))))
+assert pearlmutter_siskind.grad(polynomial)(3.0) == 29.0
+assert pearlmutter_siskind.grad(pearlmutter_siskind.grad(polynomial))(3.0) == 18.0
+
+# %% [markdown]
+# ## Krawiec and others: a term that says how to go back
+#
+# *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation*, POPL 2022. A number
+# is paired with a *Delta term*, which says how it depends on the inputs: `Zero`, `Scale`, `Add`, `Var` and `Let`.
+# Without `Let`, what is shared is written twice (Fig. 7), and the cost is exponential. With it (Fig. 9 and 11), `eval`
+# goes through each part once. (The last case, `Linear`, is for the vectors of 8.3.)
+
+# %%
+from shiftreset_ad.formulations.krawiec import monadic
+
+code(monadic.delta.evaluated)
+code(monadic.delta._eval)
+assert monadic.grad(polynomial)(3.0) == 29.0
+
+# %% [markdown]
+# **Exercise.** All rooms of all papers should agree. Do they, on a program of your choice?
+
+# %%
+# Answer: `python -m tests.formulations.agreement 20000` asks this of 20,000 random programs.
 from shiftreset_ad.formulations import ROOMS
-from shiftreset_ad.formulations.language import parse
 
-polynomial = parse("fun x -> 2.0 * x + x * x * x")
-for room in ROOMS:
-    if room.paper.startswith("Wang"):
-        print(f"{room.section:20}{room.path.removeprefix('wang.'):24}{float(room.grad(polynomial)(3.0))}")
-
-# %% [markdown]
-# Here is Fig. 9, of the smallest program. The gradient is a program, with `shift` and `reset` in it:
-
-# %%
-from shiftreset_ad.formulations.wang import source_shift_reset
-
-print(source_shift_reset.transform(parse("fun x -> x * x")))
-
-# %% [markdown]
-# An exercise: write the program `fun x -> if x > 0.0 then x * x else -1.0 * x * x`, and differentiate it by a room of
-# your choice, on both sides of zero. What does Fig. 9 make of the conditional? The answer:
-
-# %%
-conditional = parse("fun x -> if x > 0.0 then x * x else -1.0 * x * x")
-assert [source_shift_reset.grad(conditional)(x) for x in (3.0, -3.0)] == [6.0, 6.0]
-print(source_shift_reset.transform(conditional))  # the branches are translated, and the comparison looks at the value
+mine = parse("fun x -> let twice = fun f -> fun y -> f (f y) in twice (fun y -> sin y * x) x")
+answers = {room.path: float(room.grad(mine)(1.5)) for room in ROOMS}
+for path, answer in answers.items():
+    print(f"{path:35}{answer:.12f}")
+assert len({round(answer, 10) for answer in answers.values()}) == 1
 
 # %% [markdown]
 # ## Where to go from here
 #
 # - `src/shiftreset_ad/modes/reverse/backpropagation.py` is this notebook as a library. `control/` has `reset`
 #   and `shift` and no calculus. `rules/` has the calculus and no control.
-# - Pearlmutter and Siskind, *Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator* (TOPLAS
-#   2008), take another road to the same place. `examples/saddle_point.py` runs their minimum over maxima.
+# - `docs/papers.md` has a row for each figure, theorem and example of the three papers.
+# - `examples/saddle_point.py` runs the minimum over maxima of Pearlmutter and Siskind's section 5.

@@ -252,3 +252,53 @@ len(slope.sources)
 
 # %%
 assert np.allclose(slopes, 0.5 / np.sqrt(np.arange(2, 50)))
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. The function $x^4 + y^4 - 4xy$ has a flat point near $(0.8, 1.2)$ and one at $(0, 0)$. Find the first by Newton's
+#    method. Which of the two is a minimum? The eigenvalues of the Hessian say it.
+# 2. What are the Taylor coefficients of $e^{\sin x}$ at 0, up to the fifth? Compute them by `taylor`, and the fifth by
+#    `derivative`, too.
+# 3. A point runs along an ellipse, $(a \cos t, b \sin t)$. The curvature of its path is $(x'y'' - y'x'') / (x'^2 +
+#    y'^2)^{3/2}$. Compute it by `jvp` inside `jvp`, for $a = 3$, $b = 2$, at $t = 0$. (It is $a / b^2$ there.)
+#
+# ## Answers
+
+
+# %% jupyter={"source_hidden": true}
+# 1. At the minimum (1, 1) both eigenvalues are positive. At (0, 0) one of them is negative: a saddle point.
+def quartic(p):
+    return p[0] ** 4 + p[1] ** 4 - 4 * p[0] * p[1]
+
+
+p = np.array([0.8, 1.2])
+for _ in range(8):
+    p = p - np.linalg.solve(sr.hessian(quartic)(p), sr.grad(quartic)(p))
+assert np.allclose(p, [1.0, 1.0])
+assert (np.linalg.eigvalsh(sr.hessian(quartic)(p)) > 0).all()
+assert np.allclose(np.linalg.eigvalsh(sr.hessian(quartic)(np.zeros(2))), [-4.0, 4.0])
+
+
+# %% jupyter={"source_hidden": true}
+# 2. A coefficient is the derivative divided by the factorial.
+def wave(x):
+    return np.exp(np.sin(x))
+
+
+assert np.allclose(sr.taylor(wave, 0.0, 5), [1, 1, 1 / 2, 0, -1 / 8, -1 / 15])
+assert np.isclose(sr.derivative(wave, 5)(0.0) / 120, -1 / 15)
+
+
+# %% jupyter={"source_hidden": true}
+# 3. The inner `jvp` gives the velocity, the outer one the acceleration beside it.
+def ellipse(t):
+    return np.stack([3 * np.cos(t), 2 * np.sin(t)])
+
+
+def velocity(t):
+    return sr.jvp(ellipse, (t,), (1.0,))[1]
+
+
+(x1, y1), (x2, y2) = sr.jvp(velocity, (0.0,), (1.0,))
+assert np.isclose((x1 * y2 - y1 * x2) / (x1**2 + y1**2) ** 1.5, 3 / 2**2)

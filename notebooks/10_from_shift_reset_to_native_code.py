@@ -308,3 +308,40 @@ assert [scaled(x) for x in (1.0, 2.0, 3.0)] == [2.0, 8.0, 18.0]
 rate = 5.0
 assert scaled(3.0) == 45.0
 print(scaled.report().splitlines()[1])
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Let `gradient` and `Rep` of section 1 write down the derivative of $x^3$. Run the lines with `exec` at $x = 2$.
+# 2. `staged` takes nested derivatives of a loop. Compare `staged(grad(grad(powers)))` at 2 and at 3 with the second
+#    derivative on paper. Is one record enough for both?
+# 3. Differentiate the product over the tree of section 5 in the values of the nodes. What is the derivative on paper?
+#
+# ## Answers
+
+# %% jupyter={"source_hidden": true}
+# 1. The lines are a program of their own. They need the name x, and nothing else.
+code.clear()
+answer = gradient(lambda x: x * x * x, Rep("x"))
+names = {"x": 2.0}
+exec("\n".join(code), names)
+assert names[answer.name] == 3 * 2.0**2
+
+# %% jupyter={"source_hidden": true}
+# 2. It is enough, although the loop runs six times for 2, which gives x⁷ + x⁵ + x⁴ + x³ + x² + x + 1, and four times
+#    for 3, which gives x⁵ + x³ + x² + x + 1.
+curvature = staged(grad(grad(powers)))
+assert powers(2.0) == np.polyval([1, 0, 1, 1, 1, 1, 1, 1], 2.0)
+assert powers(3.0) == np.polyval([1, 0, 1, 1, 1, 1], 3.0)
+for _ in range(3):  # from the second call on, the record serves
+    assert np.isclose(curvature(2.0), 42 * 2.0**5 + 20 * 2.0**3 + 12 * 2.0**2 + 6 * 2.0 + 2)
+    assert np.isclose(curvature(3.0), 20 * 3.0**3 + 6 * 3.0 + 2)
+assert len(curvature.sources) == 1
+
+# %% jupyter={"source_hidden": true}
+# 3. The product without the node: the whole product, divided by the value of the node.
+in_values = staged(grad(product, argnums=2))
+nodes = np.array([1.0, 2.0, 3.0])
+for left, right in (full, path):
+    assert np.allclose(in_values(left, right, nodes, 2.0), product(left, right, nodes, 2.0) / nodes)
+assert len(in_values.sources) == 1
