@@ -23,6 +23,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 from cases import network, rosenbrock
 from native_loops import KERNELS, loop_in_c
+from native_trees import IN_C, NODES, slope, tree
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -126,15 +127,15 @@ def in_c(source: str) -> str:
     )
 
 
-def by_gcc(program: str, folder: Path, *counts: Any) -> tuple[Any, float]:
-    """The function in C++ of an argument, and of numbers of rounds and repeats; the seconds that the compiler took."""
+def by_gcc(program: str, folder: Path, *more: Any) -> tuple[Any, float]:
+    """The function in C++ of an argument, of `more` arguments, and of a number of repeats; the compiler's seconds."""
     path = folder / f"program{time.perf_counter_ns()}.cpp"
     path.write_text(program)
     start = time.perf_counter()
     subprocess.run(["g++", *FLAGS, "-o", str(path.with_suffix(".so")), str(path)], check=True)
     seconds = time.perf_counter() - start
     run = ctypes.CDLL(str(path.with_suffix(".so"))).run
-    run.restype, run.argtypes = ctypes.c_double, (ctypes.c_double, *counts, ctypes.c_long)
+    run.restype, run.argtypes = ctypes.c_double, (ctypes.c_double, *more, ctypes.c_long)
     return run, seconds
 
 
@@ -172,6 +173,32 @@ def loops_against_gcc(folder: Path) -> Table:
         figures = [f"{times[kind] * 1e6:.3g}" for kind in ("steps", "native", "g++")]
         is_same = entry(x, rounds) == steps([x, rounds])
         table.add_row(name, *figures, f"{times['native'] / times['g++']:.2f}", f"{is_same}")
+    return table
+
+
+def trees_against_gcc(folder: Path) -> Table:
+    """Recursion on trees; the C++ is written by hand, and its repeats are divided by their number."""
+    table = Table(
+        "gradient", "steps by NumPy, us", "native, with its call", "g++", "native to g++", "bits of the steps"
+    )
+    run, _ = by_gcc(IN_C, folder, *[ctypes.c_void_p] * 3)
+    for nodes in NODES:
+        arrays, x, staged = tree(nodes), 1.00001, sr.staged(slope)
+        for _ in range(3):
+            staged(*arrays, x)
+        (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+        entry, steps = way.take.entry, way.take._steps
+        repeats, pointers = max(1, 100_000 // nodes), [array.ctypes.data for array in arrays]
+        assert math.isclose(run(x, *pointers, 1), entry(*arrays, x)[0], rel_tol=1e-9), nodes
+        programs = {
+            "native": lambda e=entry, a=arrays, x=x: e(*a, x),
+            "g++": lambda p=pointers, x=x, many=repeats: run(x, *p, many),
+        }
+        times = best_of(25, programs) | best_of(2, {"steps": lambda s=steps, a=arrays, x=x: s([*a, x])})
+        times["g++"] /= repeats
+        figures = [f"{times[kind] * 1e6:.3g}" for kind in ("steps", "native", "g++")]
+        is_same = entry(*arrays, x) == steps([*arrays, x])
+        table.add_row(f"tree of {nodes:,} nodes", *figures, f"{times['native'] / times['g++']:.2f}", f"{is_same}")
     return table
 
 
@@ -258,7 +285,7 @@ if __name__ == "__main__":
         raise SystemExit("g++ is needed")
     with tempfile.TemporaryDirectory() as made:
         of(lambda x: x, 1.0)[0].entry()  # LLVM starts
-        for show in (against_gcc, loops_against_gcc):
+        for show in (against_gcc, loops_against_gcc, trees_against_gcc):
             Console(width=120).print(show(Path(made)))
         for show_more in (with_arrays, calls, lambda: compiling(Path(made))):
             Console(width=120).print(show_more())
