@@ -67,8 +67,9 @@ def namespaces() -> list[str]:
 
 
 def parts(module: str) -> list[str]:
-    """The namespaces that a module of ours is: of `stats`, each distribution is one."""
-    return [f"{module}.{name}" for name in importlib.import_module(module).__all__] if "stats" in module else [module]
+    """The namespaces that a module of ours is: of `stats`, each distribution is one, and `spatial` has `distance`."""
+    has_parts = module.rpartition(".")[-1] in ("spatial", "stats")
+    return [f"{module}.{name}" for name in importlib.import_module(module).__all__] if has_parts else [module]
 
 
 def found_by(namespace: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from coverage_examples import Example, of_one, to_precision
 from scipy import special as sc
 
-from shiftreset_ad.scipy import integrate, linalg, optimize, signal, stats
+from shiftreset_ad.scipy import integrate, interpolate, linalg, ndimage, optimize, signal, sparse, spatial, stats
 from shiftreset_ad.scipy import special as ours
 
 
@@ -132,6 +132,35 @@ EXAMPLES: dict[str, Example] = {
     **each("block_diag", lambda f: lambda a, b: f(a, b), linalg),
     **each("convolve", lambda f: lambda a, m: f(m, a), signal),
     **each("lfilter", lambda f: lambda x, y, signed: f(x, 1.0 + y, signed), signal),
+    **each(
+        "CubicSpline PchipInterpolator Akima1DInterpolator make_interp_spline",
+        lambda f: lambda large, signed, x: f(np.cumsum(large), signed)(2.0 + 5.0 * x),
+        interpolate,
+    ),
+    **each(
+        "CubicHermiteSpline", lambda f: lambda large, signed, x: f(np.cumsum(large), signed, x)(7.0 * x), interpolate
+    ),
+    **each("PPoly", lambda f: lambda large, m, x: f(m, np.cumsum(large))(7.0 * x), interpolate),
+    **each("BSpline", lambda f: lambda signed, x: f(np.arange(7.0), signed, 2)(5.0 * x), interpolate),
+    **each(
+        "RegularGridInterpolator",
+        lambda f: (
+            lambda large, a, t: f((np.cumsum(large)[:2], [0.0, 1.0, 2.0]), a, fill_value=None, bounds_error=False)(
+                np.stack([3.0 + t, t])
+            )
+        ),
+        interpolate,
+    ),
+    **each(
+        "map_coordinates", lambda f: lambda m, three, x: f(m, [three[:2] + 1.0, 2.0 * x[:2]], mode="mirror"), ndimage
+    ),
+    **each(
+        "csr_array csc_array",
+        lambda f: lambda x, a: f((x, (np.arange(4) % 2, np.arange(4) % 3)), (2, 3)) @ np.transpose(a),
+        sparse,
+    ),
+    **each("cdist", lambda f: lambda a, m: f(a, m), spatial.distance),
+    **each("pdist", lambda f: lambda m: f(m), spatial.distance),
     # With the solver's tolerance
     **each(
         "odeint",
