@@ -23,6 +23,7 @@ from shiftreset_ad import (
     jacrev,
     jvp,
     linearize,
+    staged,
     taylor,
     value_and_grad,
     value_and_jacobian,
@@ -887,3 +888,16 @@ def test_derivatives_lie_in_the_order_of_c(x: Any, inside: bool) -> None:
 
     grad(outer)(x)
     jvp(outer, (x,), (x,))
+
+
+@pytest.mark.parametrize("x", [0.5, np.float64(0.5), np.array(0.5)])
+def test_a_hessian_vector_product_has_the_types_of_the_gradient(x):
+    def f(x):
+        return np.where(x > 0.0, x * x, x)
+
+    assert type(hvp(f, (x,), (x,))) is type(grad(f)(x))
+    product = staged(lambda x: hvp(f, (x,), (x,)))
+    for _ in range(3):
+        assert type(product(x)) is type(grad(f)(x))
+        assert product(x) == 1.0
+    assert product.report().startswith("staged(<lambda>) runs in steps")

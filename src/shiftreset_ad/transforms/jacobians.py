@@ -224,8 +224,8 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
         return derivatives_at(xs, name, f, arguments)[1]
 
     x_dots = arguments.derivatives_in(tangents, name, "tangents")
-    ys, y_dots = push_numbers(gradient, arguments.numbers, x_dots)
-    products = arguments.derivative(list(map(own, y_dots, ys)))
+    y_dots = push_numbers(gradient, arguments.numbers, x_dots)[1]
+    products = arguments.derivative(list(map(own, y_dots, arguments.numbers)))  # of the types of the gradient
     return products[0] if len(products) == 1 else products
 
 
