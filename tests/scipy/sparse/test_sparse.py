@@ -53,6 +53,44 @@ def test_equations(kind, b):
     three_ways(lambda data: sparse.linalg.spsolve(made(kind, data).T, b), data)
 
 
+@each_kind
+def test_what_leaves_the_places(kind):
+    plain = KINDS[kind][1]
+    other, rows = theirs.csr_array(np.diag(B) + np.eye(N, k=2)), np.arange(1.0, N + 1.0)[:, None]
+    for of_numbers, of_scipy in (
+        (lambda a: (a + a - other).toarray(), lambda a: (a + a - other).toarray()),
+        (lambda a: (other - a).T.toarray(), lambda a: (other - a).T.toarray()),
+        (lambda a: (other + a).multiply(rows).toarray(), lambda a: (other + a).multiply(rows).toarray()),
+        (lambda a: np.stack([a.sum(), *a.sum(0), *a.sum(axis=1)]), lambda a: [a.sum(), *a.sum(0), *a.sum(axis=1)]),
+        (lambda a: (a + other).diagonal(), lambda a: (a + other).diagonal()),
+    ):
+        found = jvp(lambda data, f=of_numbers: f(made(kind, data)), (plain.data,), (plain.data,))[0]
+        np.testing.assert_allclose(found, of_scipy(plain))
+        three_ways(lambda data, f=of_numbers: f(made(kind, data)), plain.data)
+
+
+def test_a_wide_matrix_has_a_short_diagonal():
+    dense = GENERATOR.normal(size=(2, 4))
+    found = jvp(lambda x: sparse.csr_array(x).diagonal(), (dense,), (dense,))[0]
+    np.testing.assert_array_equal(found, np.diagonal(dense))
+
+
+def test_a_dense_matrix_becomes_sparse_with_all_its_elements():
+    dense, x = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, 4.0])
+    np.testing.assert_array_equal(grad(lambda m: np.sum(sparse.csc_array(m) @ x))(dense), [x, x])
+    np.testing.assert_array_equal(grad(lambda m: np.sum(sparse.csr_array(sparse.csc_array(m)) @ x))(dense), [x, x])
+
+
+def test_staging_writes_an_equation_down_once():
+    b = GENERATOR.normal(size=N)
+    f = grad(lambda data: np.sum(sparse.linalg.spsolve(made("csc", data), b) ** 2))
+    staged = sr.staged(f)
+    for factor in (1.0, 2.0, 3.0):
+        data = factor * KINDS["csc"][1].data
+        np.testing.assert_array_equal(staged(data), f(data))
+    assert staged.report().startswith("staged(grad(<lambda>)) runs in steps, in 1 way")
+
+
 def test_values_at_the_same_place_are_added():
     places = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])
     data = np.array([1.0, 2.0, 4.0, 0.5])
@@ -102,6 +140,15 @@ def test_the_conductivity_of_a_rod_is_found():
         (lambda d: sparse.linalg.spsolve(made("csr", d), np.ones(2)), ValueError, "the right-hand side"),
         (lambda d: sparse.linalg.spsolve(made("csr", d), theirs.csc_array(DENSE)), NotImplementedError, "sparse right"),
         (lambda d: sparse.linalg.spsolve(theirs.csc_array(DENSE), made("csr", d)), NotImplementedError, "sparse right"),
+        (lambda d: made("csr", d) @ made("csr", d), NotImplementedError, "product of two sparse arrays"),
+        (lambda d: theirs.csr_array(DENSE) @ made("csr", d), NotImplementedError, "product of two sparse arrays"),
+        (lambda d: made("csr", d).multiply(theirs.csr_array(DENSE)), NotImplementedError, "toarray"),
+        (lambda d: made("csr", d)[0, 0], NotImplementedError, r"toarray\(\)\[index\]"),
+        (lambda d: made("csr", d).power(2), NotImplementedError, r"csr_array\.power has no derivative rule"),
+        (lambda d: made("csr", d).nothing, AttributeError, "no attribute 'nothing'"),
+        (lambda d: made("csr", d) + theirs.eye_array(2), ValueError, "do not add up"),
+        (lambda d: made("csr", d) + 1.0, TypeError, "unsupported operand"),
+        (lambda d: made("csr", d).sum(2), ValueError, "axis is 2; give None, 0 or 1"),
         (lambda d: sparse.linalg.expm(d), NotImplementedError, r"scipy\.sparse\.linalg\.expm has no derivative rule"),
         (lambda d: sparse.diags_array(d), NotImplementedError, r"scipy\.sparse\.diags_array has no derivative rule"),
     ],

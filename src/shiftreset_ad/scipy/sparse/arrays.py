@@ -14,8 +14,7 @@ import scipy.sparse  # type: ignore[import-untyped]
 
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.scipy.forwarding import in_double
-from shiftreset_ad.transforms.constants import value
+from shiftreset_ad.scipy.forwarding import in_double, no_derivative
 
 NAME = "scipy.sparse"
 
@@ -24,8 +23,9 @@ NAME = "scipy.sparse"
 class SparseArray:
     """A matrix of `shape` whose values `data: (n,)` are numbers, at plain places `rows: (n,)` and `columns: (n,)`.
 
-    It has `@` with dense operands, `*` and `/` by a number without dimensions, `T` and `toarray()`. Values at the same
-    place are added.
+    It has `@` with dense operands, `+` and `-` with sparse ones, `*` and `/` by a number without dimensions, `T`,
+    `multiply`, `sum`, `diagonal` and `toarray`. Values at the same place are added. NotImplementedError for what else
+    SciPy's arrays have.
     """
 
     data: Any
@@ -42,6 +42,8 @@ class SparseArray:
 
     def __matmul__(self, x: Any) -> Any:
         """The product with a dense vector or matrix."""
+        if _is_sparse(x):
+            raise no_derivative("scipy.sparse: the product of two sparse arrays", "A.toarray() or products of vectors")
         x = in_double(x, NAME)
         shape = shape_of(x)
         if len(shape) not in (1, 2) or shape[0] != self.shape[1]:
@@ -51,6 +53,8 @@ class SparseArray:
 
     def __rmatmul__(self, x: Any) -> Any:
         """The product of a dense vector or matrix with this one."""
+        if _is_sparse(x):
+            return self @ x  # which raises
         return np.transpose(self.T @ np.transpose(in_double(x, NAME)))
 
     def __mul__(self, factor: Any) -> SparseArray:
@@ -69,10 +73,74 @@ class SparseArray:
         """The negated matrix."""
         return replace(self, data=-self.data)
 
+    def __add__(self, other: Any) -> SparseArray:
+        """The sum with another sparse matrix: the values of both."""
+        if not _is_sparse(other):
+            return NotImplemented
+        if other.shape != self.shape:
+            raise ValueError(f"scipy.sparse: arrays of the shapes {self.shape} and {other.shape} do not add up")
+        other = of_scipy(other)
+        return SparseArray(
+            np.concatenate([self.data, other.data]),
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.columns, other.columns]),
+            self.shape,
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> SparseArray:
+        """The difference from another sparse matrix."""
+        return self + -other if _is_sparse(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> SparseArray:
+        """The difference of another sparse matrix from this one."""
+        return -self + other if _is_sparse(other) else NotImplemented
+
+    def multiply(self, factors: Any) -> SparseArray:
+        """The matrix with its elements multiplied by those of a dense array that broadcasts to it."""
+        if _is_sparse(factors):
+            raise no_derivative("scipy.sparse: multiply by a sparse array", "A.multiply(B.toarray())")
+        table = np.broadcast_to(in_double(factors, NAME), self.shape)
+        return replace(self, data=self.data * table[self.rows, self.columns])
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum of all elements, of each column (axis 0) or of each row (axis 1)."""
+        if axis is None:
+            return np.sum(self.data)
+        if axis not in (0, 1, -1, -2):
+            raise ValueError(f"scipy.sparse: axis is {axis!r}; give None, 0 or 1")
+        return _adding(self.columns, self.shape[1]) @ self.data if axis in (0, -2) else self.T.sum(0)
+
+    def diagonal(self) -> Any:
+        """The elements of the main diagonal."""
+        on = self.rows == self.columns
+        return _adding(self.rows[on], min(self.shape)) @ self.data[on]
+
     def toarray(self) -> Any:
         """The dense matrix."""
         height, width = self.shape
         return np.reshape(_adding(self.rows * width + self.columns, height * width) @ self.data, self.shape)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise no_derivative("scipy.sparse: an index of a sparse array", "A.toarray()[index]")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(scipy.sparse.csr_array, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise no_derivative(f"scipy.sparse.csr_array.{name}", "`@`, `+`, `multiply`, `sum`, `T` or `toarray()`")
+
+
+def of_scipy(matrix: Any) -> SparseArray:
+    """A sparse array of SciPy's by its values and their places."""
+    if isinstance(matrix, SparseArray):
+        return matrix
+    found = scipy.sparse.coo_array(matrix)
+    return SparseArray(in_double(found.data, NAME), found.row, found.col, found.shape)
+
+
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, SparseArray) or scipy.sparse.issparse(x)
 
 
 def _adding(places: Any, size: int) -> Any:
@@ -84,7 +152,8 @@ def _adding(places: Any, size: int) -> Any:
 def csr_array(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **options: Any) -> Any:
     """A sparse array of SciPy's, or a `SparseArray` if the values are numbers.
 
-    With numbers, `arg1` is `(data, indices, indptr)`, with rows that are compressed, or `(data, (rows, columns))`. The
+    With numbers, `arg1` is `(data, indices, indptr)`, with rows that are compressed, or `(data, (rows, columns))`; or a
+    dense matrix, each of whose elements is then a value, as a zero has a derivative, too; or a `SparseArray`. The
     values have derivatives of any order in products and in `linalg.spsolve`. Errors are SciPy's; NotImplementedError
     for complex numbers that are being differentiated.
 
@@ -108,11 +177,18 @@ def csc_array(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = Fals
 
 
 def _made(theirs: Any, arg1: Any, shape: Any, dtype: Any, copy: bool, options: Any) -> Any:
+    if isinstance(arg1, SparseArray):
+        return arg1
     if not has_number(arg1):
         return theirs(arg1, shape=shape, dtype=dtype, copy=copy, **options)
+    if not isinstance(arg1, tuple):
+        dense = in_double(arg1, NAME)
+        height, width = theirs(np.zeros(shape_of(dense))).shape  # for its errors
+        rows, columns = np.indices((height, width)).reshape(2, -1)
+        return SparseArray(np.ravel(dense), rows, columns, (height, width))
     data, *places = arg1
     data = in_double(data, NAME)
-    shape = theirs((value(data), *places), shape=shape).shape  # for its errors
+    shape = theirs((np.zeros(shape_of(data)), *places), shape=shape).shape  # for its errors
     if len(places) == 1:
         rows, columns = map(np.asarray, places[0])
         return SparseArray(data, rows, columns, shape)

@@ -13,8 +13,9 @@ import scipy.sparse.linalg  # type: ignore[import-untyped]
 
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.stand_ins import carried_out
 from shiftreset_ad.scipy.forwarding import forwarding, in_double, no_derivative
-from shiftreset_ad.scipy.sparse.arrays import SparseArray
+from shiftreset_ad.scipy.sparse.arrays import SparseArray, of_scipy
 from shiftreset_ad.transforms.custom import custom_derivative
 
 __all__ = ["spsolve"]
@@ -59,7 +60,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         raise no_derivative(f"{NAME} with a sparse right-hand side", "b.toarray()")
     if not (of_numbers or has_number(b)):
         return scipy.sparse.linalg.spsolve(A, b, permc_spec, use_umfpack)
-    matrix = A if of_numbers else _of_scipy(A)
+    matrix = of_scipy(A)
     b, shape = in_double(b, NAME), matrix.shape
     if shape[0] != shape[1] or len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape[0]:
         raise ValueError(f"{NAME}: the matrix has the shape {shape}, and the right-hand side {shape_of(b)}")
@@ -68,15 +69,14 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     return solution(Places(matrix.rows, matrix.columns, shape, permc_spec, use_umfpack), matrix.data, b)
 
 
-def _of_scipy(matrix: Any) -> SparseArray:
-    """A sparse array of SciPy's by its values and their places."""
-    found = scipy.sparse.coo_array(matrix)
-    return SparseArray(in_double(found.data, NAME), found.row, found.col, found.shape)
-
-
 def _solution(places: Places, data: Any, b: Any) -> Any:
-    matrix = scipy.sparse.csc_array((data, (places.rows, places.columns)), places.shape)
-    found = scipy.sparse.linalg.spsolve(matrix, b, places.permutation, places.use_umfpack)
+    return carried_out(_by_scipy, data, b, *places)  # one step, if a value is staged
+
+
+def _by_scipy(data: Any, b: Any, *places: Any) -> Any:
+    rows, columns, shape, permutation, use_umfpack = places
+    matrix = scipy.sparse.csc_array((data, (rows, columns)), shape)
+    found = scipy.sparse.linalg.spsolve(matrix, b, permutation, use_umfpack)
     return np.reshape(found, np.shape(b))
 
 
