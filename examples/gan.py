@@ -23,7 +23,7 @@ Weights: TypeAlias = dict[str, np.ndarray]
 
 CENTRES, WIDTH, SHARE = (-1.5, 1.5), 0.5, 0.4  # SHARE is that of the first part
 HIDDEN, BATCH, STEPS = 24, 256, 6000
-PENALTY = 0.03
+PENALTY = 0.3
 
 
 def data(random: np.random.Generator, size: int) -> np.ndarray:
