@@ -61,7 +61,10 @@ class Additions:
         self._made_of: dict[int, list[Any]] = {}  # what a value is that loops carry or branches answer
         self.found: dict[int, Addition] = {}
         self.scatters: set[int] = set()
-        for step in all_steps(left.steps):
+        steps = [*all_steps(left.steps)]
+        if any(step.writes for step in steps):  # one may come between a scatter and its sum
+            return
+        for step in steps:
             self._uses.update(left.places_in(own_arguments(step)))
             if not isinstance(step, Control):
                 self._makers[step.place] = step

@@ -20,6 +20,7 @@ from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DOUBLE,
     INTEGER,
+    TRUTH,
     Code,
     Value,
     described,
@@ -68,11 +69,12 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         and (is_at_values(step) or is_table(unstaged(args[0])))
     ):
         array, form = unstaged(args[0]), form_of(answer)
-        if form != (INTEGER if is_table(array) else DOUBLE) or array.dtype not in (np.float64, np.int64):
+        if (array.dtype, form) not in ((np.int64, INTEGER), (np.float64, DOUBLE), (np.bool, TRUTH)):
             refuse(f"{name} takes {described(array)}")
         start, offset = part_at(code, address(args[0]), array, args[1])
         element = code.new(f"getelementptr i8, ptr {start}, i64 {offset}")
-        code.known[step.place] = Value(code.new(f"load {form}, ptr {element}, align 1"), f"{form}")
+        text = code.new(f"load {'i8' if form == TRUTH else form}, ptr {element}, align 1")
+        code.known[step.place] = Value(code.new(f"trunc i8 {text} to i1") if form == TRUTH else text, f"{form}")
         return
     if form_of(answer) == INTEGER:
         refuse(f"{name} gives {described(answer)}")
@@ -94,7 +96,9 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         work.loop(function)
     else:
         refuse(f"{name} of arrays has no native form")
-    if form_of(answer) != ARRAY:
+    if form_of(answer) == TRUTH:
+        code.known[step.place] = Value(code.new(f"trunc i8 {code.new(f'load i8, ptr {out}')} to i1"), TRUTH)
+    elif form_of(answer) != ARRAY:
         code.known[step.place] = Value(code.new(f"load double, ptr {out}"), DOUBLE)
 
 
@@ -134,6 +138,13 @@ class _Step:
         if form_of(value) != ARRAY or value.dtype != np.float64:
             refuse(f"{name_in_program(self.function)} takes {described(value)}")
         return operand(self.address(x), value)
+
+    def like_the_answer(self, x: Any) -> Operand:
+        """A source of elements that are those of the answer: an array of truth values, or as in `any`."""
+        value = unstaged(x)
+        if self.answer.dtype == np.bool and form_of(value) == ARRAY and value.dtype == np.bool:
+            return operand(self.address(x), value)
+        return self.any(x)
 
     def number(self, x: Any) -> Operand:
         """A number among the arguments, in memory."""
@@ -261,7 +272,7 @@ class _Step:
         to = offsets_like(self.answer)
         for i, x in enumerate(sources):
             if (is_from := found // SOURCE == i).any():
-                self.copy(self.any(x), *_box(is_from, found % SOURCE - SOURCE // 2, to))
+                self.copy(self.like_the_answer(x), *_box(is_from, found % SOURCE - SOURCE // 2, to))
 
     def take_part(self, x: Any, index: Any) -> None:
         """A copy of the elements at an index that is a value."""
@@ -272,18 +283,18 @@ class _Step:
         """Copy elements with these offsets to others."""
         of_source, of_target = as_layout(source, 8), as_layout(target, 8)
         if is_whole and of_source is not None and of_target is not None:
-            self.transfer(x.address, *of_source, *of_target)
+            self.transfer(x, *of_source, *of_target)
             return
         if source.size > MOST_MOVES:
             refuse(f"{name_in_program(self.function)} moves many single elements")
         for one, another in zip(source.flat, target.flat, strict=True):
-            self.transfer(x.address, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
+            self.transfer(x, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
 
-    def transfer(self, address: str, start: int, layout: Layout, start_of_target: int, target: Layout) -> None:
+    def transfer(self, x: Operand, start: int, layout: Layout, start_of_target: int, target: Layout) -> None:
         """Copy elements from one layout to another."""
-        one = self.code.new(f"getelementptr i8, ptr {address}, i64 {start}")
-        another = self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start_of_target}")
-        turn = Round(self.code, layout.shape, {"x": self.to(one, layout)}, {"y": self.to(another, target)})
+        one = Operand(self.code.new(f"getelementptr i8, ptr {x.address}, i64 {start}"), layout, x.form)
+        another = Operand(self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start_of_target}"), target, x.form)
+        turn = Round(self.code, layout.shape, {"x": one}, {"y": another})
         turn.store("y", turn.element("x"))
         turn.write()
 

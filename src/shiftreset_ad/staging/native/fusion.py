@@ -15,7 +15,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.operations import AS_IT_IS, OPERATIONS, Emit
 from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import Step
-from shiftreset_ad.staging.steps.values import Staged
+from shiftreset_ad.staging.steps.values import Staged, is_staged
 
 # What NumPy does for the power of an array by a number.
 POWERS: dict[float, Any] = {1.0: np.positive, 2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
@@ -74,10 +74,12 @@ class Fusion:
 def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None:
     """The step as a part of a loop; None if it is not one that goes element by element in LLVM's language."""
     function, args = step.function, tuple(map(_in_doubles, args))
-    if form_of(answer) != ARRAY or step.kwargs or step.writes:
+    if form_of(answer) != ARRAY:
         return None
-    if function in FILLED and len(args) == 1 and answer.dtype == np.float64:
+    if function in FILLED and answer.dtype == np.float64 and not is_staged([args[1:], *step.kwargs.values()]):
         return Member(step.place, (), lambda code, args, _: double(FILLED[function]), answer)
+    if step.kwargs:
+        return None
     if function in CONVERSIONS and answer.dtype == np.float64 and len(args) == 2:
         return Member(step.place, args[:1], AS_IT_IS, answer)
     if function is operator.pow and type(args[1]) in (int, float) and args[1] in POWERS:

@@ -18,6 +18,7 @@ from shiftreset_ad.staging.native.operations import ask, emit
 from shiftreset_ad.staging.native.slots import Slots
 from shiftreset_ad.staging.native.tags import tag_at, tagged
 from shiftreset_ad.staging.native.types import Types
+from shiftreset_ad.staging.native.writing import require_one_block
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
 from shiftreset_ad.staging.python.uses import Uses
@@ -47,6 +48,7 @@ class Shared:
         self.texts: list[str] = []
         self.slots = Slots(trace, left, outputs)
         self.memory = ArrayBlocks(trace, left, outputs, Additions(trace, left, outputs))
+        require_one_block(trace, left, self.memory, outputs)
         self.types = Types(trace, left)
         self.uses = Uses(trace, Roots(left, self.memory), outputs)
         self.memory.keep_for_frames(self.uses, trace.homes)

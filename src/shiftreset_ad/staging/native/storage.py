@@ -15,6 +15,7 @@ from shiftreset_ad.staging.native.layouts import as_layout
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
+from shiftreset_ad.staging.native.writing import write
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
@@ -40,7 +41,10 @@ class ArrayCode(Code):
     def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any) -> None:
         """Write a step on arrays, or let it wait for its loop."""
         if step.writes:
-            refuse(f"{name_in_program(step.function)} writes")
+            self.write_waiting()
+            write(self, step, args, self.address, self.aside)
+            self.memory.free_after(self.now)
+            return
         if step.place in self.memory.additions.scatters:
             return
         if step.place in self.memory.additions.found:
