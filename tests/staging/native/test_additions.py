@@ -160,3 +160,37 @@ def test_the_time_of_a_round_does_not_grow_with_the_array():
 
     of_none, of_all = (min(seconds(n) for _ in range(20)) for n in (0, 5000))
     assert of_all < 100 * of_none
+
+
+def by_a_table(xs, table, n):
+    return fori_loop(0, n, lambda i, s: s * 0.9 + xs[table[i]] * xs[i] + 0.1 * xs[-1], 1.0)
+
+
+def test_two_elements_in_a_round_that_may_be_the_same_one():
+    """Where the elements are one, what is added to it is summed first."""
+    derivative, curvature = grad(by_a_table), lambda xs, *more: grad(lambda ys: grad(by_a_table)(ys, *more)[1])(xs)
+    points = [
+        (X / 3.0, np.array(table), n) for table in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, -3, 2, 2, 4]) for n in (5, 3)
+    ]
+    for f in (derivative, curvature):
+        code, steps = native_and_steps(f, *points[0])
+        for point in points:
+            assert _are_same(code.entry()(*point), steps(list(point)))
+
+
+def test_two_elements_in_a_round_take_no_longer_in_a_larger_array():
+    trace = Trace()
+    outputs = [grad(by_a_table)(*[Staged(trace, trace.place_for(x)) for x in (X, np.array([0, 2, 1, 4, 3]), 5)])]
+    left = Eliminated(trace, outputs)
+    found = Additions(trace, left, outputs)
+    assert [len(addition.values) for addition in found.found.values()] == [3]
+    assert len(found.scatters) == 1
+
+
+def test_two_elements_of_a_matrix():
+    def f(xs, n):
+        return fori_loop(0, n, lambda i, s: s * xs[i, 0] + xs[n - 1 - i, -1] * xs[i, 1], 1.0)
+
+    code, steps = native_and_steps(grad(f), ROWS, 5)
+    for n in (5, 4, 3, 1):
+        assert _are_same(code.entry()(ROWS, n), steps([ROWS, n]))

@@ -16,22 +16,23 @@ from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.staging.native.fusion import FILLED
 from shiftreset_ad.staging.native.indexing import is_at_integers
 from shiftreset_ad.staging.native.layouts import is_view
-from shiftreset_ad.staging.native.llvm import ARRAY, form_of
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, form_of
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps, own_arguments
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 ADDING = (np.add, operator.add)
+MOST_VALUES = 8  # that are added at single elements at once: each is compared with each
 MOST = 200  # values that one question about -0.0 looks at
 
 
 class Addition(NamedTuple):
-    """The array that is added to, and what is added at which index."""
+    """The array that is added to, and what is added at which index: one value, or numbers at single elements."""
 
     array: Staged
-    value: Any
-    index: Any
+    values: list[Any]
+    indices: list[Any]
 
 
 class Additions:
@@ -96,12 +97,12 @@ class Additions:
         for x, added in (step.args, step.args[::-1]):
             if self._serves_only(step, x, answer) and self._serves_only(step, added, answer):
                 maker = self._makers.get(self._left.place(added))
-                if maker is None or maker.function is not scatter or len(maker.args[0]) != 1:
+                if maker is None or maker.function is not scatter:
                     continue
-                (value,), (index,), *_ = maker.args
+                values, indices, *_ = maker.args
                 self._looks = 0
-                if is_at_integers(index) and self._has_no_negative_zero(x, frozenset()):
-                    self.found[step.place] = Addition(x, value, index)
+                if _may_be_in_place(values, indices, answer.ndim) and self._has_no_negative_zero(x, frozenset()):
+                    self.found[step.place] = Addition(x, list(values), list(indices))
                     self.scatters.add(maker.place)
                     return
 
@@ -139,3 +140,12 @@ class Additions:
         if maker.function in ADDING:  # a sum is -0.0 only if both terms are
             return any(self._has_no_negative_zero(part, assumed) for part in maker.args)
         return maker.function is scatter or maker.function in FILLED
+
+
+def _may_be_in_place(values: Any, indices: Any, axes: int) -> bool:
+    """Whether one value is added anywhere, or some numbers at single elements of an array with so many axes."""
+    if len(values) == 1:
+        return is_at_integers(indices[0])
+    parts = [index if type(index) is tuple else (index,) for index in indices]
+    are_elements = all(len(of) == axes and all(type(unstaged(i)) in (int, np.int64) for i in of) for of in parts)
+    return are_elements and len(values) <= MOST_VALUES and all(form_of(unstaged(value)) == DOUBLE for value in values)

@@ -12,7 +12,7 @@ from shiftreset_ad.staging.native.arrays import emit, is_move
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout
-from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, form_of, refuse
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.writing import write
@@ -70,9 +70,12 @@ class ArrayCode(Code):
 
     def _add_in_place(self, addition: Addition, answer: ndarray[Any, Any]) -> None:
         addition = Addition(*map(self.argument, addition))
-        address, offsets = part_at(self, self.address(addition.array), answer, addition.index)
+        if len(addition.values) > 1:
+            self._add_to_elements(addition, answer)
+            return
+        (value,), (index,) = addition.values, addition.indices
+        address, offsets = part_at(self, self.address(addition.array), answer, index)
         first, layout = as_layout(offsets, answer.itemsize) or refuse("it adds at single positions")
-        value = addition.value
         part = Operand(self.new(f"getelementptr i8, ptr {address}, i64 {first}"), layout, DOUBLE)
         is_array = form_of(unstaged(value)) == ARRAY
         source = {"x": operand(self.address(value), unstaged(value))} if is_array else {}
@@ -80,6 +83,24 @@ class ArrayCode(Code):
         added = turn.element("x").text if is_array else self.double(value)
         turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {added}"), DOUBLE))
         turn.write()
+
+    def _add_to_elements(self, addition: Addition, answer: ndarray[Any, Any]) -> None:
+        """Add to single elements. Some may be the same one: then what is added is summed first, as by the steps."""
+        start, values = self.address(addition.array), [self.double(value) for value in addition.values]
+        addresses = []
+        for index in addition.indices:
+            address, offset = part_at(self, start, answer, index)
+            addresses.append(self.new(f"getelementptr i8, ptr {address}, i64 {int(offset)}"))
+        sums = []
+        for address in addresses:
+            added = double(0.0)
+            for another, value in zip(addresses, values, strict=True):
+                is_same = self.new(f"icmp eq ptr {another}, {address}")
+                term = self.new(f"select i1 {is_same}, double {value}, double {double(0.0)}")
+                added = self.new(f"fadd double {added}, {term}")
+            sums.append(self.new(f"fadd double {self.new(f'load double, ptr {address}, align 1')}, {added}"))
+        for address, total in zip(addresses, sums, strict=True):
+            self.lines.append(f"  store double {total}, ptr {address}, align 1")
 
     def write_waiting(self) -> None:
         """Write the loop of the steps that wait, for a step that does not join it."""
