@@ -1,0 +1,26 @@
+"""A bar on the terminal that moves by a step for each shard, drawn by rich."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Advance: TypeAlias = Callable[[], None]
+
+
+@contextmanager
+def bar(name: str, count: int, shown: bool) -> Iterator[Advance]:
+    """What to call for each shard that is done. ImportError if the bar is to be shown, and rich is missing."""
+    if not shown:
+        yield lambda: None
+        return
+    try:
+        from rich.progress import Progress
+    except ImportError:
+        raise ImportError(
+            f"{name}: progress=True draws a bar by rich, and rich is not installed; install it by pip install rich"
+        ) from None
+    with Progress() as display:
+        task = display.add_task(name, total=count)
+        yield lambda: display.advance(task)
