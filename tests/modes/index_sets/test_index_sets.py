@@ -122,6 +122,7 @@ def test_sums_unite_sets():
     assert pattern(np.cumsum, X[:3]) == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert pattern(lambda x: np.trace(np.reshape(x, (2, 3)))) == [[1, 0, 0, 0, 1, 0]]
     assert pattern(lambda x: np.convolve(x, [1.0, 2.0], "same"), X[:4]) == band(4, 0, -1)
+    assert pattern(lambda x: np.convolve(x, [1.0, 2.0]), X[:2]) == [[1, 0], [1, 1], [0, 1]]
     assert pattern(lambda x: np.convolve([1.0, 2.0, 3.0], x, "valid"), X[:4]) == [[1, 1, 1, 0], [0, 1, 1, 1]]
 
 

@@ -62,6 +62,7 @@ def test_what_leaves_the_places(kind):
         (lambda a: (other - a).T.toarray(), lambda a: (other - a).T.toarray()),
         (lambda a: (other + a).multiply(rows).toarray(), lambda a: (other + a).multiply(rows).toarray()),
         (lambda a: np.stack([a.sum(), *a.sum(0), *a.sum(axis=1)]), lambda a: [a.sum(), *a.sum(0), *a.sum(axis=1)]),
+        (lambda a: np.stack([*a.sum(-1), *a.sum(-2)]), lambda a: [*a.sum(-1), *a.sum(-2)]),
         (lambda a: (a + other).diagonal(), lambda a: (a + other).diagonal()),
     ):
         found = jvp(lambda data, f=of_numbers: f(made(kind, data)), (plain.data,), (plain.data,))[0]
