@@ -131,3 +131,17 @@ def test_kernels_of_pytorch_take_read_only_and_reversed_arrays_and_leave_other_d
 def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):
         call()
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("kernels", ["numpy", "torch"])
+def test_an_empty_batch(kernels, groups):
+    if kernels == "torch":
+        pytest.importorskip("torch")
+    x, w = np.zeros((0, 2, 5)), np.ones((2, 2 // groups, 2))
+    for f in (nn.conv, nn.conv_transpose):
+        with nn.kernels(kernels):
+            of_x, of_w = sr.grad(lambda x, w, f=f: np.sum(np.sin(f(x, w, stride=2, groups=groups))), (0, 1))(x, w)
+            twice = sr.hvp(lambda w, f=f: np.sum(f(x, w, groups=groups) ** 2), (w,), (w,))
+        assert of_x.shape == x.shape
+        assert of_w.tolist() == twice.tolist() == np.zeros_like(w).tolist()

@@ -180,3 +180,8 @@ def test_dropout():
 def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_group_norm_of_an_empty_batch():
+    x = np.zeros((0, 4, 3))
+    assert sr.grad(lambda x: np.sum(nn.group_norm(x, 2)))(x).shape == nn.instance_norm(x).shape == x.shape

@@ -94,3 +94,10 @@ def test_losses_of_two_arrays(name, reduction):
 def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_mean_of_no_losses_is_no_number():
+    nothing = np.zeros((0, 3))
+    for target in (nothing, np.zeros(0, int)):
+        assert np.isnan(nn.cross_entropy(nothing, target))

@@ -111,3 +111,14 @@ def test_staged_pooling_finds_the_winners_again():
 def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("kernels", ["numpy", "torch"])
+def test_an_empty_batch(kernels):
+    if kernels == "torch":
+        pytest.importorskip("torch")
+    x = np.zeros((0, 2, 4))
+    for pool in (nn.max_pool, nn.average_pool, nn.adaptive_max_pool, nn.adaptive_average_pool):
+        with nn.kernels(kernels):
+            assert pool(x, 2).shape == (0, 2, 2)
+            assert sr.grad(lambda x, pool=pool: np.sum(pool(x, 2)))(x).shape == x.shape

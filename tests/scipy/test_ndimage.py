@@ -95,3 +95,24 @@ def test_what_has_no_derivative_says_so():
         grad(lambda a: np.sum(np.abs(ndimage.map_coordinates(a * 1j, INSIDE))))(IMAGE)
     with pytest.raises(RuntimeError, match="spline order not supported"):
         grad(lambda a: np.sum(ndimage.map_coordinates(a, INSIDE, order=6)))(IMAGE)
+
+
+@pytest.mark.parametrize("order", range(6))
+def test_whole_periods_outside_wrap_to_an_end_as_in_scipy(order):
+    places = np.array([[-10.0, -5.0, 5.0, 10.0, 15.0]])  # the period of six points is five
+    jacobian = sr.jacobian(lambda data: ndimage.map_coordinates(data, places, order=order, mode="wrap"))(LINE)
+    np.testing.assert_allclose(jacobian, theirs_of_units(places, order, "wrap"), atol=1e-12)
+
+
+def theirs_of_units(places, order, mode):
+    units = [theirs.map_coordinates(unit, places, order=order, mode=mode) for unit in np.eye(LINE.size)]
+    return np.stack(units, axis=1)
+
+
+@pytest.mark.parametrize("mode", ["constant", "wrap"])
+def test_at_the_last_place_the_derivative_is_that_on_the_left(mode):
+    slope = grad(lambda at: ndimage.map_coordinates(LINE, np.reshape(at, (1, 1)), order=1, mode=mode)[0])
+    assert slope(5.0) == pytest.approx(LINE[5] - LINE[4])
+    assert slope(4.0) == pytest.approx(LINE[5] - LINE[4])
+    single = sr.jacobian(lambda at: ndimage.map_coordinates(LINE[:1], at, order=1, mode=mode))(np.zeros((1, 1)))
+    assert single.tolist() == [[[0.0]]]

@@ -68,8 +68,9 @@ def met(x: Any, y: Any, g: Geometry) -> Any:
     if answer is not None:
         return answer
     channels, (batch, outputs) = shape_of(x)[1], shape_of(y)[:2]
-    by_groups = np.transpose(np.reshape(y, (batch, g.groups, outputs // g.groups, -1)), (1, 2, 0, 3))
-    rows = np.reshape(by_groups, (g.groups, outputs // g.groups, -1))
+    positions = int(np.prod(g.out))  # counted, as NumPy cannot infer it from an empty batch
+    by_groups = np.transpose(np.reshape(y, (batch, g.groups, outputs // g.groups, positions)), (1, 2, 0, 3))
+    rows = np.reshape(by_groups, (g.groups, outputs // g.groups, batch * positions))
     return np.reshape(np.matmul(rows, _columns(x, g)), (outputs, channels // g.groups, *g.kernel))
 
 

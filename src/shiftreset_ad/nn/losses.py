@@ -71,9 +71,7 @@ def cross_entropy(
             )
         target = (1.0 - label_smoothing) * target + label_smoothing / classes
         losses = -np.sum(log_probs * target * _along(1.0 if weight is None else weight, logits, axis), axis=axis)
-        if reduction == "mean":  # the mean over elements, whatever the weights
-            return np.sum(losses) / max(losses.size, 1)
-        return reduced("cross_entropy", losses, reduction)
+        return reduced("cross_entropy", losses, reduction)  # the mean over elements, whatever the weights
     losses, weights = _weighted("cross_entropy", log_probs, target, weight, ignore_index)
     if label_smoothing:
         everything = -np.sum(log_probs * _along(1.0 if weight is None else weight, logits, axis), axis=axis)

@@ -101,7 +101,7 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     if groups < 1 or shape[1] % groups:
         raise ValueError(f"nn.group_norm: groups is {groups}; give a divisor of the {shape[1]} channels of x")
     weight, bias = _of_channels("group_norm", x, weight=weight, bias=bias)
-    y = _normalized(np.reshape(x, (shape[0], groups, -1)), (2,), eps)[0]
+    y = _normalized(np.reshape(x, (shape[0], groups, int(np.prod(shape[1:])) // groups)), (2,), eps)[0]
     return _scaled(np.reshape(y, shape), weight, bias)
 
 

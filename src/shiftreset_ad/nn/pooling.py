@@ -144,7 +144,7 @@ def winners(x: Any, tables: Any, g: Geometry | None) -> Any:
     """
     found = None if g is None else by_torch(torch_kernels.winners, Geometry(*g), x)
     if found is not None:
-        return np.reshape(found, (*shape_of(x)[:2], -1))
+        return np.reshape(found, (*shape_of(x)[:2], int(np.prod(shape_of(found)[2:]))))
     size, ndim = shape_of(x)[2:], len(tables)
     flat = np.zeros((1, 1), int)  # of each element of each window, its position
     for axis, table in enumerate(tables):
@@ -163,8 +163,8 @@ CONSTANT.add(winners)
 
 def _elements(x: Any, positions: Any, out: Any) -> Any:
     """The elements at flat positions in each channel: `(batch, channels, *out)`."""
-    batch, channels = shape_of(x)[:2]
-    found = np.take_along_axis(np.reshape(x, (batch, channels, -1)), positions, axis=-1)
+    batch, channels, *size = shape_of(x)
+    found = np.take_along_axis(np.reshape(x, (batch, channels, int(np.prod(size)))), positions, axis=-1)
     return np.reshape(found, (batch, channels, *out))
 
 

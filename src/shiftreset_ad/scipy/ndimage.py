@@ -25,6 +25,7 @@ __all__ = ["map_coordinates"]
 NAME = "scipy.ndimage.map_coordinates"
 PADDED = ("nearest", "grid-constant")  # the modes for which SciPy pads the data before it finds the coefficients
 PADDING = 12  # points on each side, as SciPy has them
+JUMPING = ("constant", "wrap")  # the modes in which nothing goes on behind the last place
 SAME = {"grid-mirror": "reflect"}  # other names of modes
 
 
@@ -40,8 +41,9 @@ def map_coordinates(
     """The data `input: (n1, ..., nd)` at the places `coordinates: (d, ...)`, by splines of an order from 0 to 5.
 
     The result has the shape of the coordinates without the first axis. Data, coordinates and `cval` may be numbers, and
-    derivatives have any order; at a knot of the spline they are those on the right. Values, modes and errors are
-    SciPy's. NotImplementedError for numbers with an `output`, and for complex numbers that are being differentiated.
+    derivatives have any order; at a knot of the spline they are those on the right, and at the last place of the
+    modes "constant" and "wrap", where the values jump, those on the left. Values, modes and errors are SciPy's.
+    NotImplementedError for numbers with an `output`, and for complex numbers that are being differentiated.
 
     >>> from shiftreset_ad import grad
     >>> image = np.arange(12.0).reshape(3, 4)
@@ -92,6 +94,8 @@ def _values(coefficients: Any, rows: Any, order: int, mode: str, cval: Any) -> A
         x = _brought_inside(x, size, mode)
         shifted = x if order % 2 else x + 0.5
         first = np.floor(shifted)
+        if mode in JUMPING and order % 2 and size > 1:
+            first = np.minimum(first, size - 2.0)
         weights.append(_weights(shifted - first, order))
         start = value(first).astype(int) - order // 2
         whole = [start + k for k in range(order + 1)]
@@ -124,7 +128,10 @@ def _brought_inside(x: Any, size: int, mode: str) -> Any:
         return np.where((x >= 0.0) & (x <= size - 1.0), x, 0.0)
     if mode != "wrap" or size == 1:
         return x
-    return np.where((x >= 0.0) & (x <= size - 1.0), x, x - (size - 1.0) * np.floor(x / (size - 1.0)))
+    period = size - 1.0
+    from_below = x + period * (np.floor(-x / period) + 1.0)  # to the last place, if it is a multiple of the period
+    from_above = x - period * np.floor(x / period)  # to the first place
+    return np.where(x < 0.0, from_below, np.where(x > period, from_above, x))
 
 
 def _tap(tap: Any, size: int, mode: str) -> Any:

@@ -157,3 +157,12 @@ def test_the_conductivity_of_a_rod_is_found():
 def test_errors(f, error, message):
     with pytest.raises(error, match=message):
         grad(lambda data: f(data)[0])(KINDS["csr"][1].data)
+
+
+def test_places_outside_and_dense_rows_are_errors():
+    for make in (sparse.csr_array, sparse.csc_array):
+        for indices in ([0, -1], [0, 5]):
+            with pytest.raises(ValueError, match="indices must be"):
+                grad(lambda d, make=make, at=indices: np.sum(make((d, at, [0, 1, 2]), (2, 2)) @ d))(np.ones(2))
+        with pytest.raises(ValueError, match="give it two axes"):
+            grad(lambda d, make=make: np.sum(make(d).toarray()))(np.ones(2))

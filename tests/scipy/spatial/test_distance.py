@@ -42,6 +42,15 @@ def test_minkowski_of_each_order(p):
     agree(lambda a, b: ours.cdist(a, b, "minkowski", p=p), lambda a, b: theirs.cdist(a, b, "minkowski", p=p), A, B)
 
 
+def test_the_weights_of_the_maximum_say_which_coordinates_count():
+    w = np.array([0.3, 0.0, 2.0])
+    agree(lambda a: ours.cdist(a, B, "chebyshev", w=w), lambda a: theirs.cdist(a, B, "chebyshev", w=w), A)
+    options = {"p": np.inf, "w": w}
+    agree(lambda a: ours.pdist(a, "minkowski", **options), lambda a: theirs.pdist(a, "minkowski", **options), A)
+    nothing = np.ones((2, 0))
+    assert sr.vjp(lambda a: ours.pdist(a, "chebyshev"), nothing)[0].tolist() == [0.0]
+
+
 def test_given_variances_and_covariances():
     agree(lambda a, v: ours.cdist(a, B, "seuclidean", V=v), lambda a, v: theirs.cdist(a, B, "seuclidean", V=v), A, W)
     vi = np.linalg.inv(np.cov(B.T)) + 0.1

@@ -246,3 +246,19 @@ def test_solvers_of_scipy_take_them():
     )
     np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
     assert sr.sparsity is sparsity
+
+
+@pytest.mark.parametrize("seed", [3, 5, 8])
+def test_rounding_in_single_precision_is_no_lacking_entry(seed):
+    x = np.random.default_rng(seed).uniform(0.1, 2.0, 2000).astype(np.float32)
+
+    def f(x):
+        return np.sin(x[1:] * x[:-1]) * np.exp(x[:-1])
+
+    pattern = sparsity(f)(x)
+    short = pattern.tolil()
+    short[7, 7] = False
+    for by in ("columns", "rows", "both"):
+        assert sparse_jacobian(f, colouring(pattern, by))(x).dtype == np.float32
+        with pytest.raises(ValueError, match="the pattern lacks an entry"):
+            sparse_jacobian(f, colouring(short.tocsr(), by))(x)

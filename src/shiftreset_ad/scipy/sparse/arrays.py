@@ -183,12 +183,16 @@ def _made(theirs: Any, arg1: Any, shape: Any, dtype: Any, copy: bool, options: A
         return theirs(arg1, shape=shape, dtype=dtype, copy=copy, **options)
     if not isinstance(arg1, tuple):
         dense = in_double(arg1, NAME)
-        height, width = theirs(np.zeros(shape_of(dense))).shape  # for its errors
+        if len(shape_of(dense)) != 2:
+            raise ValueError(f"scipy.sparse: a dense array has the shape {shape_of(dense)}; give it two axes")
+        height, width = shape_of(dense)
         rows, columns = np.indices((height, width)).reshape(2, -1)
         return SparseArray(np.ravel(dense), rows, columns, (height, width))
     data, *places = arg1
     data = in_double(data, NAME)
-    shape = theirs((np.zeros(shape_of(data)), *places), shape=shape).shape  # for its errors
+    checked = theirs((np.zeros(shape_of(data)), *places), shape=shape)  # for its errors
+    checked.check_format()  # places outside the array, too
+    shape = checked.shape
     if len(places) == 1:
         rows, columns = map(np.asarray, places[0])
         return SparseArray(data, rows, columns, shape)

@@ -102,12 +102,14 @@ def _euclidean(a: Any, b: Any, w: Any = None) -> Any:
 
 def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     order = float(p)
+    if order == np.inf:  # a weight then only says whether a coordinate counts
+        return _chebyshev(a, b, w)
     return np.linalg.norm(a - b if w is None else w ** (1.0 / order) * (a - b), order, axis=-1)
 
 
 def _chebyshev(a: Any, b: Any, w: Any = None) -> Any:
     apart = np.abs(a - b)
-    return np.max(apart if w is None else np.where(w > 0.0, apart, 0.0), axis=-1)
+    return np.max(apart if w is None else np.where(w > 0.0, apart, 0.0), axis=-1, initial=0.0)
 
 
 def _cosine(a: Any, b: Any, w: Any = None) -> Any:

@@ -22,7 +22,8 @@ from shiftreset_ad.transforms.gradient import derivatives_at, grad
 from shiftreset_ad.transforms.sparse.colours import Colouring, colouring
 from shiftreset_ad.transforms.sparse.patterns import pattern_of, require_plain
 
-CHECKED = 1e-6  # the relative error of a product, above which the pattern lacks an entry
+CHECKED = 1e-6  # the relative error of a product in double precision, above which the pattern lacks an entry
+ROUNDINGS = 1000.0  # of the precision of the product, if these are more: in single precision
 Products = NDArray[np.float64]
 
 
@@ -180,9 +181,10 @@ def _require_size(name: str, colours: Colouring, axis: int, size: int) -> None:
 def _require_pattern(name: str, matrix: Any, direction: Products, product: Products) -> None:
     """Raise ValueError if the product of the matrix with a direction, which is positive, is another one."""
     apart = np.abs(matrix @ direction - product)
-    if not np.any(apart > CHECKED * np.abs(product)):  # the usual case, for speed
+    checked = max(CHECKED, ROUNDINGS * float(np.finfo(product.dtype).eps))
+    if not np.any(apart > checked * np.abs(product)):  # the usual case, for speed
         return
-    if np.any(wrong := apart > CHECKED * (np.abs(matrix) @ direction + np.abs(product))):
+    if np.any(wrong := apart > checked * (np.abs(matrix) @ direction + np.abs(product))):
         raise ValueError(
             f"{name}: the pattern lacks an entry: element {np.flatnonzero(wrong)[0]} of a product with the matrix is "
             "not that of the derivative. Find the pattern by sparsity, at a point where the function takes the same "
