@@ -155,7 +155,7 @@ def test_a_hollow_array_shows_that_it_was_read() -> None:
 def test_hollow_arrays_of_many_shapes_are_forgotten() -> None:
     for n in range(1, 1500):
         hollow((SMALL, n), np.dtype(np.float64))
-    assert len(shells.DOUBLES) <= 1000
+    assert len(shells.HOLLOW_DOUBLES) <= 1000
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128, np.longdouble])

@@ -43,7 +43,6 @@ from shiftreset_ad.rules.reads import values_read
 from shiftreset_ad.rules.table import require_order
 
 FLOAT64 = np.dtype(float64)
-DOUBLE = (float, float64)
 LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 new = object.__new__
 
@@ -221,7 +220,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
-            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLE:
+            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLES:
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
                 operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
@@ -289,7 +288,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
-            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLE:
+            if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLES:
                 operation = (pull_array, y, x, primal, x.primal)
             else:
                 operation = sparing.unary(pull_array, pulls[3], y, x)

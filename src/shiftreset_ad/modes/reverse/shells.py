@@ -69,14 +69,14 @@ def is_large(primal: Any) -> bool:
 
 def hollow(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array that has the shape and the type, and no memory for its elements: all are one NaN, so a use shows."""
-    if dtype is FLOAT64 and shape in DOUBLES:
-        return DOUBLES[shape]
+    if dtype is FLOAT64 and shape in HOLLOW_DOUBLES:
+        return HOLLOW_DOUBLES[shape]
     array = np.broadcast_to(np.array(np.nan, dtype), shape)
     if dtype is FLOAT64:
-        if len(DOUBLES) == 1000:
-            DOUBLES.clear()
-        DOUBLES[shape] = array
+        if len(HOLLOW_DOUBLES) == 1000:
+            HOLLOW_DOUBLES.clear()
+        HOLLOW_DOUBLES[shape] = array
     return array
 
 
-DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only
+HOLLOW_DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only

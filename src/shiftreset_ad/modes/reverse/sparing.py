@@ -9,7 +9,7 @@ from numpy import ndarray
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.memory import waiting
 from shiftreset_ad.modes.reverse.number import NumR
-from shiftreset_ad.modes.reverse.shells import DOUBLES, Shell, hollow, with_shell
+from shiftreset_ad.modes.reverse.shells import HOLLOW_DOUBLES, Shell, hollow, with_shell
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.broadcasting import FLOAT64
 
@@ -57,7 +57,7 @@ def hollowed(y: NumR) -> Any:
     shell.is_read = False
     shell.tag = tag
     try:
-        shell.primal = DOUBLES[primal.shape]
+        shell.primal = HOLLOW_DOUBLES[primal.shape]
     except KeyError:
         shell.primal = hollow(primal.shape, FLOAT64)
     tag.has_shells = True
