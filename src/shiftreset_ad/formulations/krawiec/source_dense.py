@@ -16,7 +16,7 @@ overloading.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import count
 from typing import Any
@@ -29,27 +29,20 @@ from shiftreset_ad.formulations.language import (
     Let,
     Names,
     Pair,
-    Primitive,
-    Recursion,
     Snd,
     Term,
     Var,
-    answer_of,
     call,
-    children,
     distinct,
     free_variables,
-    partial_terms,
     polytypic,
     run,
-    with_parts,
 )
 from shiftreset_ad.formulations.language.checker import infer
-from shiftreset_ad.formulations.language.discrete import DISCRETE
+from shiftreset_ad.formulations.language.paired import paired
 from shiftreset_ad.formulations.language.polytypic import mapped, one_hot, reals
-from shiftreset_ad.formulations.language.recursion import for_each
-from shiftreset_ad.formulations.language.several import Several, nested
-from shiftreset_ad.formulations.language.sources import is_real, literal
+from shiftreset_ad.formulations.language.several import nested
+from shiftreset_ad.formulations.language.sources import is_real
 from shiftreset_ad.formulations.language.types import REAL, Type, product
 from shiftreset_ad.formulations.structures import NUMBERS, Structure
 
@@ -77,47 +70,12 @@ def translate(term: Term, s: Type) -> Term:
     for name in sorted(free_variables(term) & OPERATIONS):
         raise NameError(f"{name} is a free variable of the program, and an operation of the translation; rename it")
     source = distinct(term, avoid=OPERATIONS)
-    return answer_of(_translate(source, _zero(s), Names(source, used=OPERATIONS)))
+    return paired(source, Names(source, used=OPERATIONS), "u", one_hot(s, -1), _vector_of)  # 1, 2
 
 
-def _zero(s: Type) -> Term:
-    return one_hot(s, -1)
-
-
-def _translate(term: Term, zero: Term, names: Names) -> Recursion[Term]:
-    match term:
-        case Const(value):
-            return literal(value, lambda r: Pair(r, zero))  # 1
-    parts: list[Term] = yield for_each(lambda part: _translate(part, zero, names), children(term))
-    if not isinstance(term, Primitive) or term.function in DISCRETE:
-        return with_parts(term, parts)
-    if term.is_comparison:
-        return Primitive(term.function, tuple(map(Fst, parts)))
-    return _operation(term, parts, zero, names)  # 2
-
-
-def _operation(operation: Primitive, operands: list[Term], zero: Term, names: Names) -> Term:
-    """The answer of an operation and its vector; an operand that is written as a constant has no share."""
-    function = operation.function
-    duals, primals, vectors = ([names.fresh(stem) for _ in operands] for stem in "pxu")
-    y = names.fresh("y")
-    xs = [e if isinstance(e, Const) else Var(x) for e, x in zip(operation.operands, primals, strict=True)]
-    if isinstance(function, Several):  # Fig. 14
-        rows, answers = function.partials_at(*map(Var, primals)), function.parts(Var(y))
-    else:
-        rows, answers = [list(partial_terms(function, Var(y), *xs))], [Var(y)]
-
-    def vector(slopes: list[Term]) -> Term:
-        shares = [_scaled(slope, Var(u)) for x, slope, u in zip(xs, slopes, vectors, strict=True) if isinstance(x, Var)]
-        return reduce(lambda a, b: App(Var("plus"), Pair(a, b)), shares) if shares else zero
-
-    results = [Pair(answer, vector(slopes)) for answer, slopes in zip(answers, rows, strict=True)]
-    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), nested(results))
-    for dual, x, u in reversed(list(zip(duals, primals, vectors, strict=True))):
-        body = Let(x, Fst(Var(dual)), Let(u, Snd(Var(dual)), body))
-    for dual, operand in reversed(list(zip(duals, operands, strict=True))):
-        body = Let(dual, operand, body)
-    return body
+def _vector_of(shares: Sequence[tuple[Term, Term]]) -> Term:
+    """The sum of slopes times vectors."""
+    return reduce(lambda a, b: App(Var("plus"), Pair(a, b)), [_scaled(slope, u) for slope, u in shares])
 
 
 def _scaled(slope: Term, u: Term) -> Term:

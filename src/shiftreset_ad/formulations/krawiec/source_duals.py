@@ -14,37 +14,23 @@ references (which the paper does not have), even shift and reset. The target is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
 from shiftreset_ad.formulations.language import (
     Const,
-    Fst,
     Lam,
-    Let,
     Names,
-    Pair,
-    Primitive,
-    Recursion,
-    Snd,
     Term,
     Var,
-    answer_of,
     call,
-    children,
-    partial_terms,
     run,
-    with_parts,
 )
 from shiftreset_ad.formulations.language.checker import infer
-from shiftreset_ad.formulations.language.discrete import DISCRETE
+from shiftreset_ad.formulations.language.paired import paired
 from shiftreset_ad.formulations.language.polytypic import delta, zip_
-from shiftreset_ad.formulations.language.recursion import for_each
-from shiftreset_ad.formulations.language.several import Several, nested
-from shiftreset_ad.formulations.language.sources import is_real, literal
+from shiftreset_ad.formulations.language.sources import is_real
 from shiftreset_ad.formulations.language.types import REAL, Type, product
 from shiftreset_ad.formulations.language.values import Left, Right
 from shiftreset_ad.formulations.structures import NUMBERS, Structure
@@ -66,49 +52,13 @@ def transform(term: Term) -> Term:
     >>> print(transform(parse("fun x -> sin x")))
     fun x -> let p = x in let x1 = fst p in let x_dot = snd p in let y = sin x1 in (y, cos x1 * x_dot)
     """
-    return answer_of(_translate(term, Names(term)))
+    return paired(term, Names(term), "x_dot", Const(0.0), _tangent)  # 1, 2, 3
 
 
-def _translate(term: Term, names: Names) -> Recursion[Term]:
-    match term:
-        case Const(value):
-            return literal(value, lambda r: Pair(r, Const(0.0)))  # 1
-    parts: list[Term] = yield for_each(lambda part: _translate(part, names), children(term))
-    if not isinstance(term, Primitive) or term.function in DISCRETE:
-        return with_parts(term, parts)
-    if term.is_comparison:
-        return Primitive(term.function, tuple(map(Fst, parts)))  # 3
-    return _operation(term, parts, names)  # 2
-
-
-def _operation(operation: Primitive, operands: list[Term], names: Names) -> Term:
-    """The answer of an operation and its tangent, with a name for each term that is used twice.
-
-    An operand that is written as a constant has no share: at a negative x, `power x 2.0` has no derivative by 2.0.
-    """
-    function = operation.function
-    pairs = [names.fresh("p") for _ in operands]
-    primals = [names.fresh("x") for _ in operands]
-    tangents = [names.fresh("x_dot") for _ in operands]
-    y = names.fresh("y")
-    xs = [e if isinstance(e, Const) else Var(x) for e, x in zip(operation.operands, primals, strict=True)]
-    if isinstance(function, Several):  # Fig. 14
-        rows, answers = function.partials_at(*map(Var, primals)), function.parts(Var(y))
-    else:
-        rows, answers = [list(partial_terms(function, Var(y), *xs))], [Var(y)]
-    duals = [Pair(answer, _tangent(xs, slopes, tangents)) for answer, slopes in zip(answers, rows, strict=True)]
-    body: Term = Let(y, Primitive(function, tuple(map(Var, primals))), nested(duals))
-    for pair, x, x_dot in reversed(list(zip(pairs, primals, tangents, strict=True))):
-        body = Let(x, Fst(Var(pair)), Let(x_dot, Snd(Var(pair)), body))
-    for pair, operand in reversed(list(zip(pairs, operands, strict=True))):
-        body = Let(pair, operand, body)
-    return body
-
-
-def _tangent(xs: list[Const | Var], slopes: list[Term], tangents: list[str]) -> Term:
-    """The sum of slopes times tangents, for the operands that are no constants."""
-    parts = [slope * Var(x_dot) for x, slope, x_dot in zip(xs, slopes, tangents, strict=True) if isinstance(x, Var)]
-    return reduce(np.add, parts) if parts else Const(0.0)
+def _tangent(shares: Sequence[tuple[Term, Term]]) -> Term:
+    """The sum of slopes times tangents."""
+    terms: list[Term] = [slope * x_dot for slope, x_dot in shares]
+    return reduce(lambda a, b: a + b, terms)
 
 
 def forward(e: Term, t: Type | None = None) -> Term:
