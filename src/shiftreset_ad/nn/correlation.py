@@ -14,7 +14,8 @@ So each linear map of each rule is one of the three again, and all modes and all
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,26 +28,37 @@ from shiftreset_ad.nn.torch_kernels import by_torch
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import LinearMap, structured
 
+Bilinear: TypeAlias = Callable[[Any, Any, Geometry], Any]
+
+
+def or_by(kernel: Callable[..., Any]) -> Callable[[Bilinear], Bilinear]:
+    """A map of two arrays that PyTorch's kernel computes in place of ours, where `by_torch` says so."""
+
+    def chosen(ours: Bilinear) -> Bilinear:
+        @wraps(ours)
+        def either(x: Any, y: Any, g: Geometry) -> Any:
+            g = Geometry(*g)  # a staged call has it as a plain tuple
+            answer = by_torch(kernel, g, x, y)
+            return ours(x, y, g) if answer is None else answer
+
+        return either
+
+    return chosen
+
 
 @operation(2)
+@or_by(torch_kernels.correlated)
 def correlated(x: Any, w: Any, g: Geometry) -> Any:
     """The products of `w` with all windows of `x`: (batch, outputs, *out)."""
-    g = Geometry(*g)  # a staged call has it as a plain tuple
-    answer = by_torch(torch_kernels.correlated, g, x, w)
-    if answer is not None:
-        return answer
     batch, outputs = shape_of(x)[0], shape_of(w)[0]
     y = np.matmul(_columns(x, g), np.swapaxes(_rows(w, g), 1, 2))
     return np.reshape(_from_groups(y, batch, g), (batch, outputs, *g.out))
 
 
 @operation(2)
+@or_by(torch_kernels.spread)
 def spread(y: Any, w: Any, g: Geometry) -> Any:
     """Each element of `y` times `w`, added up where the windows lie: (batch, channels, *size)."""
-    g = Geometry(*g)  # a staged call has it as a plain tuple
-    answer = by_torch(torch_kernels.spread, g, y, w)
-    if answer is not None:
-        return answer
     # It is the correlation of y, with gaps of the stride, with the reversed kernel.
     ndim = len(g.size)
     for axis, (size, e, s, p) in enumerate(zip(g.size, g.extent, g.stride, g.padding, strict=True), 2):
@@ -61,12 +73,9 @@ def spread(y: Any, w: Any, g: Geometry) -> Any:
 
 
 @operation(2)
+@or_by(torch_kernels.met)
 def met(x: Any, y: Any, g: Geometry) -> Any:
     """The sum over all windows of `x` times their element of `y`: (outputs, channels / groups, *kernel)."""
-    g = Geometry(*g)  # a staged call has it as a plain tuple
-    answer = by_torch(torch_kernels.met, g, x, y)
-    if answer is not None:
-        return answer
     channels, (batch, outputs) = shape_of(x)[1], shape_of(y)[:2]
     positions = int(np.prod(g.out))  # counted, as NumPy cannot infer it from an empty batch
     by_groups = np.transpose(np.reshape(y, (batch, g.groups, outputs // g.groups, positions)), (1, 2, 0, 3))
