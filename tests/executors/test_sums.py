@@ -1,5 +1,6 @@
 """Sums over shards, by threads and processes: values, derivatives, and what is refused."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -95,6 +96,12 @@ def test_the_bar_moves_once_for_each_shard(threads, capsys):
     shown = capsys.readouterr().out
     assert "executors.Sum" in shown
     assert "100%" in shown
+
+
+def test_a_bar_without_rich(threads, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    with pytest.raises(ImportError, match=r"executors\.Sum: progress=True draws a bar by rich.*pip install rich$"):
+        Sum(loss, SHARDS, threads, progress=True)(PARAMS)
 
 
 def test_the_executor_that_a_function_makes_is_made_once_and_closed(threads):

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from shiftreset_ad.executors.progress import Advance
 from shiftreset_ad.executors.reduction import Pairs, added, in_pairs
-from shiftreset_ad.executors.tasks import Shard, Task, carried_out
+from shiftreset_ad.executors.tasks import Label, Task, carried_out
+
+Shards: TypeAlias = Sequence[tuple[Label, Any]]  # the label of each shard, and its data
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Limits:
 class Engine(Protocol):
     """Who runs tasks."""
 
-    def total(self, task: Task, f: Any, shared: Any, shards: Sequence[Shard], limits: Limits, advance: Advance) -> Any:
+    def total(self, task: Task, f: Any, shared: Any, shards: Shards, limits: Limits, advance: Advance) -> Any:
         """The sum of the answers for all shards."""
 
     def close(self) -> None:
@@ -59,7 +61,7 @@ class OfFutures:
         self._make, self._is_own = make, is_own
         self._executor: Any = None
 
-    def total(self, task: Task, f: Any, shared: Any, shards: Sequence[Shard], limits: Limits, advance: Advance) -> Any:
+    def total(self, task: Task, f: Any, shared: Any, shards: Shards, limits: Limits, advance: Advance) -> Any:
         """The sum, tried again on a new executor for the shards that were lost with a broken one."""
         total, left, tries = Pairs(len(shards), added), dict(enumerate(shards)), 0
         while left:
@@ -84,7 +86,7 @@ class OfFutures:
         task: Task,
         f: Any,
         shared: Any,
-        left: dict[int, Shard],
+        left: dict[int, tuple[Label, Any]],
         total: Pairs,
         limits: Limits,
         advance: Advance,
@@ -94,10 +96,10 @@ class OfFutures:
         futures: dict[Future[Any], int] = {}
         try:
             for place, shard in left.items():
-                futures[self._executor.submit(carried_out, task, f, shared, shard, shard.data)] = place
+                futures[self._executor.submit(carried_out, task, f, shared, *shard)] = place
             for future in _completed(futures, limits.timeout):
                 place = futures.pop(future)
-                total.take(place, _answer(future, left[place]))
+                total.take(place, _answer(future, left[place][0]))
                 del left[place]
                 advance()
         except BaseException as error:
@@ -147,7 +149,7 @@ def _completed(futures: dict[Future[Any], int], timeout: float | None) -> Iterat
         yield future
 
 
-def _answer(future: Future[Any], shard: Shard) -> Any:
+def _answer(future: Future[Any], label: Label) -> Any:
     """The answer of a future; an error that is not the user's gets a note with the shard."""
     try:
         return future.result()
@@ -156,7 +158,7 @@ def _answer(future: Future[Any], shard: Shard) -> Any:
     except Exception as error:
         if "pickle" in str(error).lower() or type(error).__name__ == "PicklingError":
             error.add_note(
-                f"executors: {shard.name}, the function or the parameters cannot be sent to another process; define "
+                f"executors: {label.name}, the function or the parameters cannot be sent to another process; define "
                 "the function at the top of a module, or use an engine that pickles functions by value (loky, Dask, "
                 "Ray), and give shards by a path or by a function that loads them"
             )
@@ -169,15 +171,12 @@ class OfDask:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def total(self, task: Task, f: Any, shared: Any, shards: Sequence[Shard], limits: Limits, advance: Advance) -> Any:
+    def total(self, task: Task, f: Any, shared: Any, shards: Shards, limits: Limits, advance: Advance) -> Any:
         """The sum. Dask tries a task again when its worker has died."""
         client = self._client
         sent = client.scatter([shared], broadcast=True, hash=False)[0]
         parts = [
-            client.submit(
-                carried_out, task, f, sent, shard._replace(data=None), shard.data, retries=limits.retries, pure=False
-            )
-            for shard in shards
+            client.submit(carried_out, task, f, sent, *shard, retries=limits.retries, pure=False) for shard in shards
         ]
         for part in parts:
             part.add_done_callback(lambda _: advance())
@@ -198,13 +197,13 @@ class OfRay:
     def __init__(self, ray: Any) -> None:
         self._ray = ray
 
-    def total(self, task: Task, f: Any, shared: Any, shards: Sequence[Shard], limits: Limits, advance: Advance) -> Any:
+    def total(self, task: Task, f: Any, shared: Any, shards: Shards, limits: Limits, advance: Advance) -> Any:
         """The sum. Ray tries a task again when its worker has died."""
         ray = self._ray
         run = ray.remote(max_retries=limits.retries)(carried_out)
         add = ray.remote(max_retries=limits.retries)(added)
         sent = ray.put(shared)
-        parts = [run.remote(task, f, sent, shard._replace(data=None), shard.data) for shard in shards]
+        parts = [run.remote(task, f, sent, *shard) for shard in shards]
         for part in parts:
             part.future().add_done_callback(lambda _: advance())
         whole = in_pairs(parts, add.remote)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from shiftreset_ad.boundary.progress import rich_progress
+
 Advance: TypeAlias = Callable[[], None]
 
 
@@ -15,12 +17,6 @@ def bar(name: str, count: int, shown: bool) -> Iterator[Advance]:
     if not shown:
         yield lambda: None
         return
-    try:
-        from rich.progress import Progress
-    except ImportError:
-        raise ImportError(
-            f"{name}: progress=True draws a bar by rich, and rich is not installed; install it by pip install rich"
-        ) from None
-    with Progress() as display:
+    with rich_progress(name).Progress() as display:
         task = display.add_task(name, total=count)
         yield lambda: display.advance(task)

@@ -9,7 +9,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.executors import tasks
 from shiftreset_ad.executors.engines import Limits, engine_for
 from shiftreset_ad.executors.progress import bar
-from shiftreset_ad.executors.tasks import Shard, Task
+from shiftreset_ad.executors.tasks import Label, Task
 from shiftreset_ad.numbers.number import Number
 
 
@@ -62,8 +62,8 @@ class Sum:
             raise ValueError(
                 f"{self._name}: there are {len(weights)} weights for {len(shards)} shards; give one for each"
             )
-        parts = enumerate(zip(shards, weights, strict=True))
-        self._shards = [Shard(number, len(shards), data, weight) for number, (data, weight) in parts]
+        labels = [Label(number, len(shards), weight) for number, weight in enumerate(weights)]
+        self._shards = list(zip(labels, shards, strict=True))
         self._f, self._limits, self._progress = f, limits, progress
         self._engine = engine_for(executor)
 
@@ -134,7 +134,7 @@ class Mean(Sum):
         progress: bool = False,
     ) -> None:
         self._set(f, list(shards), weights, executor, Limits(retries, timeout), progress)
-        self._weight = sum(shard.weight for shard in self._shards)
+        self._weight = sum(label.weight for label, _ in self._shards)
         if not self._weight > 0.0:
             raise ValueError(f"{self._name}: the weights add up to {self._weight}; give weights with a positive sum")
 

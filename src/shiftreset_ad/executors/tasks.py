@@ -18,12 +18,11 @@ from shiftreset_ad.transforms.jacobians import hvp
 from shiftreset_ad.transforms.products import jvp, vjp
 
 
-class Shard(NamedTuple):
-    """A part of the data: the data, a path, or a function without arguments that loads them; and its weight."""
+class Label(NamedTuple):
+    """Which shard it is, among how many, and its weight."""
 
     number: int
     among: int
-    data: Any
     weight: float
 
     @property
@@ -35,17 +34,14 @@ class Shard(NamedTuple):
 Task = Callable[[Callable[..., Any], Any, Any], Any]  # of the function, what all shards share, and the data
 
 
-def carried_out(task: Task, f: Callable[..., Any], shared: Any, shard: Shard, data: Any) -> Any:
-    """The weighted answer of a task for one shard. An error gets a note with the shard and with the user's line.
-
-    `data` are those of the shard: an engine puts them here where it brings them from elsewhere.
-    """
+def carried_out(task: Task, f: Callable[..., Any], shared: Any, label: Label, data: Any) -> Any:
+    """The weighted answer of a task for one shard. An error gets a note with the shard and with the user's line."""
     try:
         answer = task(f, shared, data() if callable(data) else data)
         leaves, spec = trees.flatten(answer)
-        return trees.unflatten(spec, leaves if shard.weight == 1.0 else [shard.weight * leaf for leaf in leaves])
+        return trees.unflatten(spec, leaves if label.weight == 1.0 else [label.weight * leaf for leaf in leaves])
     except Exception as error:
-        error.add_note(f"in {shard.name}{_place(error)}")
+        error.add_note(f"in {label.name}{_place(error)}")
         raise
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from shiftreset_ad.boundary.progress import rich_progress
 from shiftreset_ad.optimize.running import StoppingRules
 
 
@@ -16,16 +17,16 @@ def watched(operator: str, rules: StoppingRules, progress: bool) -> Iterator[Sto
     if not progress:
         yield rules
         return
-    try:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError:
-        raise ImportError(
-            f"{operator}: progress=True draws a bar by rich, and rich is not installed; install it by pip install "
-            "rich, or use callback=lambda result: print(result.rounds, result.residual)"
-        ) from None
-    residual = TextColumn(f"residual {{task.fields[residual]}}, tolerance {rules.tolerance:.1e}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), residual, TimeElapsedColumn())
-    with Progress(*columns) as display:
+    rich = rich_progress(operator, ", or use callback=lambda result: print(result.rounds, result.residual)")
+    residual = rich.TextColumn(f"residual {{task.fields[residual]}}, tolerance {rules.tolerance:.1e}")
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        residual,
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns) as display:
         bar = display.add_task(operator, total=rules.rounds, residual="")
 
         def callback(result: Any) -> Any:
