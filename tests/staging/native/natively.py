@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 from typing import Any
 
@@ -111,3 +112,15 @@ def answered_as_by_steps(f: Any, points: list[tuple[Any, ...]], reasons: tuple[s
                 np.testing.assert_allclose(one, another, rtol=1e-8, atol=1e-9 * size)
             answered += 1
         return answered
+
+
+# Why some of the random programs have no native code.
+REASONS = ("x ** y", "may be Python's or NumPy's", "pow may give another type in another round")
+
+
+def agreed_at_random(f: Any, seed: int, counts: tuple[int, ...]) -> int | None:
+    """`answered_as_by_steps` for a function f(x, n) at random numbers x of one type, and these counts n."""
+    chooser = random.Random(seed)
+    kind = chooser.choice((float, np.float64))
+    points = [(kind(chooser.choice((0.5, 1.0, chooser.gauss(0, 1)))), n) for n in counts]
+    return answered_as_by_steps(f, points, REASONS)

@@ -2,14 +2,13 @@
 
 import random
 
-import numpy as np
 import pytest
 
 from shiftreset_ad import cond, fori_loop
 from shiftreset_ad.staging.control.combinators import trace_of
 from shiftreset_ad.staging.control.functions import SelfCalling
-from tests.staging.native.natively import answered_as_by_steps, needs_native
-from tests.staging.native.test_random_control import OF_ONE, OF_TWO, OPERATORS, REASONS
+from tests.staging.native.natively import agreed_at_random, needs_native
+from tests.staging.native.test_random_control import OF_ONE, OF_TWO, OPERATORS
 
 pytestmark = needs_native
 
@@ -108,10 +107,7 @@ class Functions:
 
 def agree(operator, seed):
     """How many of some points native code has answered as the NumPy steps do; None if there is no native code."""
-    plain, chooser = Functions(seed).program(), random.Random(seed)
-    f, kind = OPERATORS[operator](plain), chooser.choice((float, np.float64))
-    points = [(kind(chooser.choice((0.5, 1.0, chooser.gauss(0, 1)))), n) for n in (2, 0, 1, 3)]
-    return answered_as_by_steps(f, points, REASONS)
+    return agreed_at_random(OPERATORS[operator](Functions(seed).program()), seed, (2, 0, 1, 3))
 
 
 @pytest.mark.parametrize("seed", range(8))

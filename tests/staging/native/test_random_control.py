@@ -7,7 +7,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import cond, fori_loop, while_loop
-from tests.staging.native.natively import answered_as_by_steps, needs_native
+from tests.staging.native.natively import agreed_at_random, needs_native
 
 pytestmark = needs_native
 
@@ -121,13 +121,7 @@ class Programs:
 
 def agree(operator, seed):
     """How many of some points native code has answered as the NumPy steps do; None if there is no native code."""
-    plain, chooser = Programs(seed).program(), random.Random(seed)
-    f, kind = OPERATORS[operator](plain), chooser.choice((float, np.float64))
-    points = [(kind(chooser.choice((0.5, 1.0, chooser.gauss(0, 1)))), n) for n in (3, 0, 1, 4, 3)]
-    return answered_as_by_steps(f, points, REASONS)
-
-
-REASONS = ("x ** y", "may be Python's or NumPy's", "pow may give another type in another round")
+    return agreed_at_random(OPERATORS[operator](Programs(seed).program()), seed, (3, 0, 1, 4, 3))
 
 
 @pytest.mark.parametrize("seed", range(8))
