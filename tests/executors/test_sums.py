@@ -122,6 +122,11 @@ def test_the_executor_that_a_function_makes_is_made_once_and_closed(threads):
     ("make", "error", "message"),
     [
         (lambda e: Sum(loss, [], e), ValueError, "executors.Sum: shards is empty"),
+        (lambda e: Sum(SHARDS, loss, e), TypeError, "executors.Sum: f is "),
+        (lambda e: Sum(loss, 8, e), TypeError, "executors.Sum: shards is 8; give a list"),
+        (lambda e: Sum(loss, SHARDS, e, retries=-1), ValueError, "retries is -1; give an integer"),
+        (lambda e: Sum(loss, SHARDS, e, timeout="5"), ValueError, "timeout is '5'; give a positive number"),
+        (lambda e: Sum(loss, SHARDS, e, timeout=0.0), ValueError, "timeout is 0.0; give a positive number"),
         (lambda e: Sum(3.0, SHARDS, e), TypeError, "f is 3.0; give a function"),
         (lambda e: Sum(loss, SHARDS, 3.0), TypeError, "executor is 3.0; give an executor"),
         (lambda e: Mean(loss, SHARDS, e, weights=[1.0]), ValueError, "there are 1 weights for 8 shards"),

@@ -27,6 +27,13 @@ class Limits:
     retries: int
     timeout: float | None
 
+    def require(self, name: str) -> None:
+        """Raise ValueError for what are no limits."""
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise ValueError(f"{name}: retries is {self.retries!r:.80}; give an integer, 0 or more")
+        if self.timeout is not None and not (isinstance(self.timeout, (int, float)) and self.timeout > 0.0):
+            raise ValueError(f"{name}: timeout is {self.timeout!r:.80}; give a positive number of seconds, or None")
+
 
 class Engine(Protocol):
     """Who runs tasks."""

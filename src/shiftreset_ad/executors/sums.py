@@ -48,13 +48,17 @@ class Sum:
         timeout: float | None = None,
         progress: bool = False,
     ) -> None:
-        self._set(f, list(shards), None, executor, Limits(retries, timeout), progress)
+        self._set(f, shards, None, executor, Limits(retries, timeout), progress)
 
-    def _set(self, f: Any, shards: list[Any], weights: Any, executor: Any, limits: Limits, progress: bool) -> None:
+    def _set(self, f: Any, shards: Any, weights: Any, executor: Any, limits: Limits, progress: bool) -> None:
         if not callable(f):
             raise TypeError(
                 f"{self._name}: f is {f!r:.80}; give a function of the parameters and of the data of a shard"
             )
+        if not isinstance(shards, Iterable):
+            raise TypeError(f"{self._name}: shards is {shards!r:.80}; give a list, with an entry for each shard")
+        limits.require(self._name)
+        shards = list(shards)
         if not shards:
             raise ValueError(f"{self._name}: shards is empty; give one shard at least")
         weights = [1.0] * len(shards) if weights is None else [float(weight) for weight in weights]
@@ -133,7 +137,7 @@ class Mean(Sum):
         timeout: float | None = None,
         progress: bool = False,
     ) -> None:
-        self._set(f, list(shards), weights, executor, Limits(retries, timeout), progress)
+        self._set(f, shards, weights, executor, Limits(retries, timeout), progress)
         self._weight = sum(label.weight for label, _ in self._shards)
         if not self._weight > 0.0:
             raise ValueError(f"{self._name}: the weights add up to {self._weight}; give weights with a positive sum")

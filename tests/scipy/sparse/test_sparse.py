@@ -144,6 +144,8 @@ def test_the_conductivity_of_a_rod_is_found():
         (lambda d: made("csr", d) @ made("csr", d), NotImplementedError, "product of two sparse arrays"),
         (lambda d: theirs.csr_array(DENSE) @ made("csr", d), NotImplementedError, "product of two sparse arrays"),
         (lambda d: made("csr", d).multiply(theirs.csr_array(DENSE)), NotImplementedError, "toarray"),
+        (lambda d: made("csr", d) * DENSE, TypeError, r"give an array to A\.multiply"),
+        (lambda d: DENSE * made("csr", d), TypeError, r"give an array to A\.multiply"),
         (lambda d: made("csr", d)[0, 0], NotImplementedError, r"toarray\(\)\[index\]"),
         (lambda d: made("csr", d).power(2), NotImplementedError, r"csr_array\.power has no derivative rule"),
         (lambda d: made("csr", d).nothing, AttributeError, "no attribute 'nothing'"),

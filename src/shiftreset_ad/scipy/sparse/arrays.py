@@ -60,7 +60,10 @@ class SparseArray:
     def __mul__(self, factor: Any) -> SparseArray:
         """The matrix times a number."""
         if shape_of(factor):
-            return NotImplemented
+            raise TypeError(
+                f"scipy.sparse: `*` takes a number here, and got an array of the shape {shape_of(factor)}; give an "
+                "array to A.multiply(array) for a product of elements, or to A @ array"
+            )
         return replace(self, data=self.data * factor)
 
     __rmul__ = __mul__
