@@ -117,11 +117,69 @@ def test_a_worker_that_is_killed_loses_nothing(engine, expected, tmp_path):
 
 @pytest.mark.slow
 @engines("processes", "loky")
-def test_a_worker_that_always_dies_is_an_error(engine):
-    with Sum(programs.always_dies, rows(), engine, retries=1) as total:
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_worker_that_always_dies_is_an_error(engine, retries):
+    made = []
+
+    def make():
+        made.append(engine())
+        return made[-1]
+
+    with Sum(programs.always_dies, rows(), make, retries=retries) as total:
         with pytest.raises(RuntimeError) as caught:
             total(PARAMS)
-        assert "workers died in 2 tries; 8 shards are left" in caught.value.__notes__[-1]
+        assert len(made) == retries + 1
+        assert f"workers died in {retries + 1} tries; 8 shards are left" in caught.value.__notes__[-1]
+
+
+class Recorder(ThreadPoolExecutor):
+    """Threads that remember how they were shut down."""
+
+    ended = ()
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self.ended = (*self.ended, (wait, cancel_futures))
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+def interrupted(params, shard):
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_what_the_sum_has_begun(expected):
+    made = []
+
+    def make():
+        made.append(Recorder(2))
+        return made[-1]
+
+    with Sum(interrupted, SHARDS, make) as total:
+        with pytest.raises(KeyboardInterrupt):
+            total(PARAMS)
+        assert made[0].ended == ((False, True),)
+        with pytest.raises(KeyboardInterrupt):  # a new executor is made
+            total(PARAMS)
+        assert len(made) == 2
+    with Recorder(2) as executor:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            Sum(interrupted, SHARDS, executor)(PARAMS)
+        assert executor.ended == ()
+        assert "tasks that had begun go on until their end" in caught.value.__notes__[-1]
+        assert Sum(loss, SHARDS, executor)(PARAMS) == expected[0]
+
+
+def test_an_error_of_the_function_leaves_the_executor_alone():
+    made = []
+
+    def make():
+        made.append(Recorder(2))
+        return made[-1]
+
+    with Sum(programs.fails_at_five, rows(), make) as total:
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                total(PARAMS)
+        assert [executor.ended for executor in made] == [()]
 
 
 def test_an_executor_of_the_users_is_not_made_again(tmp_path):
