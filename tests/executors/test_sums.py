@@ -48,6 +48,8 @@ def test_the_mean_over_rows(threads):
     assert found[0] == pytest.approx(value, rel=1e-12)
     assert_same(found[1], gradient)
     assert_same(total.hvp(PARAMS, TANGENTS), hvp(lambda p: mean(p, ROWS), (PARAMS,), (TANGENTS,)))
+    shares = Mean(mean, SHARDS, threads, weights=[len(rows) / len(ROWS) for rows in SHARDS])
+    assert shares(PARAMS) == pytest.approx(value, rel=1e-12)
     unweighted = Mean(loss, SHARDS, threads)
     assert unweighted(PARAMS) == pytest.approx(loss(PARAMS, ROWS) / len(SHARDS), rel=1e-12)
 
@@ -131,6 +133,7 @@ def test_the_executor_that_a_function_makes_is_made_once_and_closed(threads):
         (lambda e: Sum(loss, SHARDS, 3.0), TypeError, "executor is 3.0; give an executor"),
         (lambda e: Mean(loss, SHARDS, e, weights=[1.0]), ValueError, "there are 1 weights for 8 shards"),
         (lambda e: Mean(loss, SHARDS[:1], e, weights=[0.0]), ValueError, "add up to 0.0"),
+        (lambda e: Mean(loss, SHARDS[:2], e, weights=[1.0, -1.0]), ValueError, "add up to 0.0"),
         (
             lambda e: grad(lambda b: Sum(loss, SHARDS, e)({**PARAMS, "b": b}))(0.3),
             TypeError,
