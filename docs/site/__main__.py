@@ -5,6 +5,7 @@ It needs `pip install '.[docs]'`, and no network. A warning is an error, as is a
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +18,14 @@ HERE = Path(__file__).parent
 
 def build(folder: str) -> int:
     """Write the site to a folder, and return Sphinx's exit status."""
-    with TemporaryDirectory() as sources:
-        gather(Path(sources))
-        return main(["-q", "-W", "--keep-going", "-n", "-j", "auto", "-c", str(HERE), sources, folder])
+    with TemporaryDirectory() as workspace:
+        sources, pages = Path(workspace, "sources"), Path(workspace, "pages")
+        sources.mkdir()
+        gather(sources)
+        status = main(["-q", "-W", "--keep-going", "-n", "-j", "auto", "-c", str(HERE), str(sources), str(pages)])
+        # MyST-NB writes the notebooks once more, beside the folder that it builds: they stay behind here.
+        shutil.copytree(pages, folder, dirs_exist_ok=True)
+        return status
 
 
 if __name__ == "__main__":
