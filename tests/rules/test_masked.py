@@ -572,6 +572,18 @@ def test_what_a_mask_selects_is_what_where_selects(shape, dtype, order):
     assert not np.shares_memory(found, values)
 
 
+@pytest.mark.parametrize("kind", [float, np.float64])
+@pytest.mark.parametrize("scalar", [np.nan, np.inf, -0.0, 5e-324, -2.5])
+@pytest.mark.parametrize("shape", [(), (0,), (4,), (2, FEW)])
+def test_a_scalar_is_selected_as_where_selects_it(kind, scalar, shape):
+    mask = np.asarray(np.random.default_rng(0).random(shape) < 0.5)
+    found, expected = selected(mask, kind(scalar)), np.where(mask, kind(scalar), 0.0)
+    assert type(found) is type(expected)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert np.array_equal(np.signbit(found), np.signbit(expected))
+
+
 def test_a_mask_of_another_shape_is_broadcast():
     assert np.array_equal(selected(np.array([True, False]), np.ones((3, 2))), [[1.0, 0.0]] * 3)
     assert np.array_equal(selected(np.array([1, 0]), np.array([2.0, 3.0])), [2.0, 0.0])

@@ -255,7 +255,8 @@ class ArrayNumber(Number):
     @property
     def shape(self) -> tuple[int, ...]:
         """As of the value."""
-        return shape_of(self.primal)
+        primal = self.primal
+        return primal.shape if type(primal) is np.ndarray else shape_of(primal)
 
     @shape.setter
     def shape(self, shape: Any) -> NoReturn:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
@@ -63,8 +63,13 @@ def is_finite(factor: Any, product: Any) -> bool:
 
 def selected(mask: Any, values: Any) -> Any:
     """The values where the mask is True, and zero elsewhere."""
+    kind = type(values)
+    if (kind is float64 or kind is float) and type(mask) is ndarray and mask.dtype is BOOL:
+        chosen = np.zeros(mask.shape)
+        PUT(chosen, mask, values)
+        return chosen
     if (
-        type(values) is not ndarray
+        kind is not ndarray
         or type(mask) is not ndarray
         or values.dtype is not FLOAT64
         or mask.dtype is not BOOL

@@ -85,7 +85,11 @@ class NumF(ArrayNumber):
             return self
         if type(y) is At:
             return function(self)
-        if type(y) is not Masked:
+        kind = type(y)
+        if kind is float64 or (kind is ndarray and y.base is None):  # the usual cases: no view, and nothing masked
+            answer = number(y, function(self.tangent), self.tag, self.tangent)
+            return answer if self.tag.capture is nothing_to_capture else attended(answer, self.tag)
+        if kind is not Masked:
             return self.linearized(self.tag, y, [(self, LinearMap(function, function))])
         values = LinearMap(lambda x_dot: function(x_dot).values, function)
         return Masked(self.linearized(self.tag, y.values, [(self, values)]), y.mask)

@@ -37,7 +37,7 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
@@ -98,8 +98,9 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
         if type(x_bar) is Masked:
             accumulate_masked(x, x_bar)
             return
-        if not conforms(given, plain):
-            conformed = conform(x_bar, x.primal)
+        is_broadcast = type(given) is ndarray and given.ndim and given.dtype is FLOAT64 and is_of_doubles(plain)
+        if is_broadcast or not conforms(given, plain):
+            conformed = unbroadcast(x_bar, shape_of(plain)) if is_broadcast else conform(x_bar, x.primal)
             owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
             x_bar = conformed
     if adjoint is ZERO:
@@ -217,6 +218,12 @@ def conforms(given: Any, plain: Any) -> bool:
     if kind is ndarray or kind_of_plain is not ndarray or (rows := rows_of(given)) is None:
         return False
     return rows.dtype is plain.dtype and rows.shape[1:] == plain.shape != ()
+
+
+def is_of_doubles(plain: Any) -> bool:
+    """Whether a plain value is a float, or an array, in double precision."""
+    kind = type(plain)
+    return kind is float64 or kind is float or (kind is ndarray and plain.dtype is FLOAT64)
 
 
 def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:

@@ -29,7 +29,8 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
     """The answer of an operation as a number, and whether it is a large array; None unless it is one floating-point
     number or array.
     """
-    array = answer if type(answer) is ndarray else in_memory(answer)
+    kind = type(answer)
+    array = answer if kind is ndarray or kind is float64 else in_memory(answer)
     is_array = type(array) is ndarray
     if not (is_array and array.dtype is FLOAT64) and type(array) is not float64 and not is_inexact(answer):
         return None, False

@@ -151,6 +151,8 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             tied = a == extreme
             if where is not True:
                 tied = tied & where
+            if type(tied) is ndarray and len(axes) == tied.ndim and initial is NOT_GIVEN and COUNT(tied) == 1:
+                return Choice(tied, tied)  # the usual case, for speed
             count = total(tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
