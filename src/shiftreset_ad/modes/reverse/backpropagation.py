@@ -39,7 +39,6 @@ from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
 from shiftreset_ad.modes.reverse.answers import number_of, other_answers, with_shells
 from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
-from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 
 # One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
@@ -68,8 +67,7 @@ def pull(operation: Operation) -> None:
     _, y, active, site = operation
     y_bar = y.adjoint
     kind = type(y_bar)
-    # Something that counts has used y.
-    if kind is ndarray or kind is float64 or issubclass(kind, Number) or (y_bar := cotangent(y, site)) is not None:
+    if kind is ndarray or kind is float64 or (y_bar := cotangent(y, site)) is not None:  # something that counts used y
         contribute(active, y_bar)
 
 
