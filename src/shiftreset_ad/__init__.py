@@ -18,6 +18,7 @@ from shiftreset_ad.transforms.gradient import grad, value_and_grad
 
 if TYPE_CHECKING:
     from shiftreset_ad import nn, optimize
+    from shiftreset_ad.batching.vmap import vmap
     from shiftreset_ad.debugging.handling import Handler, handling
     from shiftreset_ad.debugging.tracing import trace
     from shiftreset_ad.debugging.watching import debug
@@ -96,6 +97,7 @@ __all__ = [
     "value_and_grad_closure",
     "value_and_jacobian",
     "vjp",
+    "vmap",
     "while_loop",
     "zeros",
     "zeros_like",
@@ -103,6 +105,7 @@ __all__ = [
 
 # Where the names are that few programs need: each module is imported when one of its names is first asked for.
 _LATE = {
+    "shiftreset_ad.batching.vmap": ("vmap",),
     "shiftreset_ad.debugging.handling": ("Handler", "handling"),
     "shiftreset_ad.debugging.tracing": ("trace",),
     "shiftreset_ad.debugging.watching": ("debug",),

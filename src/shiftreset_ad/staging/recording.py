@@ -42,11 +42,12 @@ def recorded(
     surroundings: Surroundings,
     original: Callable[[Any], Any] = lambda x: x,
     around: Callable[[Trace, Callable[[Any], None]], AbstractContextManager[Any]] = lambda trace, read: nullcontext(),
-) -> tuple[Way | None, Guards | None, str | None]:
+    make: Callable[..., Any] = Way,
+) -> tuple[Any, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
-    trace, which is given a function that notes what the context itself reads.
+    trace, which is given a function that notes what the context itself reads. `make` makes the way of the steps.
     """
     trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings, original)
     watch = Watch(reads, surroundings.users, trace)
@@ -73,7 +74,7 @@ def recorded(
         _require_new(trace, result, expected, call, kept)
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
         outputs = [_output(trace, part) for i, part in enumerate(result) if i not in given]
-        way = Way(trace, outputs, spec, given, watch.lines)
+        way = make(trace, outputs, spec, given, watch.lines)
         answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
         if agree(answer, expected, trace.has_control) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))

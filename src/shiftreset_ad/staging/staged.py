@@ -52,8 +52,8 @@ class _Running(local):
     is_recording = False
 
 
-_running = _Running()
-_one_at_a_time = Lock()  # a run is recorded under a trace function, which Python sets for all threads at once
+running = _Running()
+one_at_a_time = Lock()  # a run is recorded under a trace function, which Python sets for all threads at once
 
 
 class Before:
@@ -78,6 +78,7 @@ class Before:
 class StagedFunction(Generic[P, Y]):
     """The function `__wrapped__`, staged."""
 
+    _fallback = "it runs as it is"  # what happens if it cannot be recorded
     __slots__ = (
         *("__dict__", "__weakref__", "_in_vain", "_is_given_up", "_name", "_prepared", "_problem", "_reason"),
         *("_shortcut", "_signatures", "_unpaid"),
@@ -145,7 +146,7 @@ class StagedFunction(Generic[P, Y]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
-        if self._is_given_up or _running.is_recording or watcher.get() is not None or open_tags():
+        if self._is_given_up or running.is_recording or watcher.get() is not None or open_tags():
             return f(*args, **kwargs)
         if self._shortcut is not None and not kwargs and (quick := self._shortcut.answer(args)) is not None:
             self._has_replayed()
@@ -184,12 +185,12 @@ class StagedFunction(Generic[P, Y]):
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
                 self._reason = "\n".join([f"{LOOKS}:\n{way.sites[answers]}", *way.not_written])
-        if not _one_at_a_time.acquire(blocking=False):  # another thread records: a later call will be recorded
+        if not one_at_a_time.acquire(blocking=False):  # another thread records: a later call will be recorded
             return f(*args, **kwargs)
         try:
             return self._written_down(call)
         finally:
-            _one_at_a_time.release()
+            one_at_a_time.release()
 
     # What is known
 
@@ -221,19 +222,19 @@ class StagedFunction(Generic[P, Y]):
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, seen = self.__wrapped__, Surroundings(self.__wrapped__, *call.others())
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
-        _running.is_recording = True
+        running.is_recording = True
         try:
             answer: Y = f(*call.args, **call.kwargs)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
                 return answer
             if problem is None:
                 with seen.without_caching():
-                    way, guards, problem = recorded_in_a_form(f, call, answer, seen)
+                    way, guards, problem = self._recorded(call, answer, seen)
                 if (effect := before.effect()) is not None:
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
         finally:
-            _running.is_recording = False
+            running.is_recording = False
         self._in_vain += 1
         if problem is None and self._in_vain > MOST_IN_VAIN:
             problem = f"it has taken another way {MOST_IN_VAIN} times: {self._reason}"
@@ -243,6 +244,12 @@ class StagedFunction(Generic[P, Y]):
             return self._given_up(f"{problem}", answer)
         self._keep(way, call.key, guards)
         return answer
+
+    def _recorded(
+        self, call: StagedCall, answer: Y, seen: Surroundings
+    ) -> tuple[Way | None, Guards | None, str | None]:
+        """The way that the function takes, and guards on what it reads; or why there is none."""
+        return recorded_in_a_form(self.__wrapped__, call, answer, seen)
 
     def _prepares(self, key: Any, effect: str) -> bool:
         """Whether a call that has an effect may prepare something for later calls, as the first of its kind."""
@@ -275,7 +282,7 @@ class StagedFunction(Generic[P, Y]):
         level, caller = 1, sys._getframe(1)
         while is_ours(caller.f_code) and caller.f_back is not None:
             level, caller = level + 1, caller.f_back
-        message = f"{self._name}: it runs as it is from here on, as {problem}"
+        message = f"{self._name}: {self._fallback} from here on, as {problem}"
         warnings.warn(message, StagingWarning, stacklevel=level + 1)
         return answer
 

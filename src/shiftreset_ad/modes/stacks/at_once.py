@@ -66,7 +66,7 @@ def _reshape(stack: Stack, a: Any, shape: Any, order: Any = "C") -> Any:
     if order == "C":
         return np.reshape(a.rows, (shape_of(a.rows)[0], *sizes))
     reversed_rows = np.reshape(_transpose(stack, a), (shape_of(a.rows)[0], *sizes[::-1]))
-    return _transpose(stack, Stack(reversed_rows, stack.tag))
+    return _transpose(stack, stack.like(reversed_rows))
 
 
 @at_once(np.ravel)
@@ -83,7 +83,7 @@ def _diagonal(stack: Stack, a: Any, offset: int = 0, axis1: int = 0, axis2: int 
 @at_once(np.copy)
 def _copy(stack: Stack, a: Any, order: Any = "K", subok: bool = False) -> Any:
     if order == "F":
-        return _transpose(stack, Stack(np.copy(_transpose(stack, a), order="C"), stack.tag))
+        return _transpose(stack, stack.like(np.copy(_transpose(stack, a), order="C")))
     return np.copy(a.rows, order=order)
 
 

@@ -120,6 +120,10 @@ class Stack(ArrayNumber):
             )
         return function(*(self.row(arg, 0) for arg in args), **{name: self.row(arg, 0) for name, arg in kwargs.items()})
 
+    def like(self, rows: Direction) -> Stack:
+        """Other values of the same call."""
+        return Stack(rows, self.tag)
+
     def has(self, x: Any) -> bool:
         """Whether `x` is a stack of the same call."""
         return type(x) is Stack and x.tag is self.tag

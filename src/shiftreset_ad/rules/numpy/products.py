@@ -200,8 +200,8 @@ def conjugated(x: Any) -> Any:
 @composite(np.einsum)
 def _einsum(*args: Any, optimize: Any = False) -> Any:
     """`np.einsum` in either notation, converted to the notation of `contract`."""
-    subscripts, operands = _spelled_out(args)
-    inputs, output = _explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
+    subscripts, operands = spelled_out(args)
+    inputs, output = explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
     if not _are_distinct(inputs):
         operands, inputs = _diagonals(operands, inputs)
     if _is_view(inputs, output):
@@ -264,7 +264,7 @@ def _as_contraction(subscripts: Any, *operands: Any, optimize: Any = False) -> t
 @lru_cache(256)
 def _explicit_of_contraction(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str] | None:
     """The labels of each operand and of the answer, if `contract` can take them as they are."""
-    inputs, output = _explicit(subscripts.replace(" ", ""), ndims)
+    inputs, output = explicit(subscripts.replace(" ", ""), ndims)
     return (inputs, output) if _are_distinct(inputs) and not _is_view(inputs, output) else None
 
 
@@ -308,7 +308,7 @@ def _found(labels: str, sides: tuple[str, ...]) -> str:
     return "".join(label for label in labels if any(label in side for side in sides))
 
 
-def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The subscripts as a string, and the operands: `einsum(x, [0, 1], [1])` means `einsum("ab->b", x)`."""
     if isinstance(args[0], str):
         return args[0].replace(" ", ""), list(args[1:])
@@ -324,7 +324,7 @@ def _spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 @lru_cache(256)
-def _explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+def explicit(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The labels of each operand and of the answer, with every ellipsis and a missing answer filled in."""
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")

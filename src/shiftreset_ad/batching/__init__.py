@@ -1,0 +1,11 @@
+"""Batches: a function of one row is carried out for all rows at once.
+
+*   `vmap`: the operator; `axes`: arguments taken apart into rows, and answers put together;
+*   `recorder`: the function is recorded for one row, as `staged` does it; `closures`: numbers that it closes over;
+*   `program`: the recorded steps, carried out for all rows; `writing`: steps that write in place;
+*   `rows`: the values of all rows; `ways`: how functions work on them.
+"""
+
+from shiftreset_ad.batching.vmap import Batched, vmap
+
+__all__ = ["Batched", "vmap"]

@@ -1,0 +1,268 @@
+"""The arguments of a batched call, taken apart into rows, and its answers, put together."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optree
+from numpy import ndarray
+
+from shiftreset_ad.array_api import Wrapped
+from shiftreset_ad.batching.rows import Rows
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.numbers.number import Number, innermost, plain_value
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.staging.seen.keys import is_input
+
+ARRAYS = (ndarray, Number, Wrapped)
+
+
+class _Leaf:
+    """A leaf in place of another one, which may itself be a structure."""
+
+    __slots__ = ("leaf",)
+
+    def __init__(self, leaf: Any) -> None:
+        self.leaf = leaf
+
+
+class Batch:
+    """The arguments of a call: leaves with `count` rows each, along the first axis, and leaves that all rows share."""
+
+    __slots__ = ("count", "leaves", "spec")
+
+    def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> None:
+        self.leaves, self.spec = trees.flatten((args, kwargs))
+        axes = _axes_of_arguments(name, in_axes, args, kwargs)
+        paths = optree.tree_paths((args, kwargs), namespace=trees.NAMESPACE)
+        sizes: dict[int, str] = {}
+        for i, (leaf, axis, path) in enumerate(zip(self.leaves, axes, paths, strict=True)):
+            if axis is not None:
+                where = _described(path)
+                self.leaves[i] = _rows(name, leaf, axis, where)
+                sizes.setdefault(shape_of(self.leaves[i].rows)[0], where)
+        if not sizes:
+            raise ValueError(f"{name}: no argument has rows, as in_axes is None for all. Call the function itself")
+        if len(sizes) > 1:
+            (first, of_first), (second, of_second), *_ = sizes.items()
+            raise ValueError(
+                f"{name}: the arguments differ in the number of rows: {of_first} has {first}, and {of_second} has "
+                f"{second}. Give in_axes=None for an argument that all rows share"
+            )
+        (self.count,) = sizes
+
+    def row(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of row `k`; arrays are copies."""
+        return self._arguments([_own(x.rows[k]) if type(x) is Rows else x for x in self.leaves])
+
+    def example(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The plain arguments of row `k`, without numbers; of zeros if there is no row."""
+        return self._arguments([_example(x, k) for x in self.leaves])
+
+    def inputs(self, chosen: ndarray[Any, Any]) -> list[Any]:
+        """The leaves that are numbers or arrays, with the `chosen` rows only."""
+        leaves = [x for x in self.leaves if type(x) is Rows or isinstance(x, Number) or is_input(x)]
+        if len(chosen) == self.count:
+            return leaves
+        return [Rows(x.rows[chosen]) if type(x) is Rows else x for x in leaves]
+
+    def has_others(self) -> bool:
+        """Whether there is an array of another library, or a value that is being recorded."""
+        return any(isinstance(innermost(x.rows if type(x) is Rows else x), Wrapped) for x in self.leaves)
+
+    def with_shared(self, values: list[Any]) -> Batch:
+        """The same arguments, and before them one more, a list of values that all rows share."""
+        batch = object.__new__(Batch)
+        args, kwargs = trees.unflatten(self.spec, [_Leaf(x) for x in self.leaves])
+        leaves, batch.spec = trees.flatten(((values, *args), kwargs))
+        batch.leaves = [x.leaf if type(x) is _Leaf else x for x in leaves]
+        batch.count = self.count
+        return batch
+
+    def _arguments(self, leaves: list[Any]) -> Any:
+        return trees.unflatten(self.spec, leaves)
+
+
+def _own(x: Any) -> Any:
+    return np.copy(x) if type(x) is ndarray else x
+
+
+def _example(x: Any, k: int) -> Any:
+    if type(x) is not Rows:
+        return plain_value(x)
+    plain = plain_value(x.rows)
+    if len(plain):
+        return _own(plain[k])
+    return np.zeros(x.shape, x.dtype)[()]
+
+
+def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    """The axis of each leaf. As in JAX, arguments given by name have their rows along the first axis."""
+    if isinstance(in_axes, list | tuple):
+        if len(in_axes) != len(args):
+            raise ValueError(
+                f"{name}: in_axes has {len(in_axes)} entries, and the function got {len(args)} positional arguments. "
+                "Give one entry for each"
+            )
+        in_axes = tuple(in_axes)
+    found = broadcast_axes(name, "in_axes", in_axes, args)
+    return found + [0] * len(trees.flatten(kwargs)[0])
+
+
+def broadcast_axes(name: str, argument: str, axes: Any, tree: Any) -> list[int | None]:
+    """The axis of each leaf of a structure, of an integer, None, or a structure of these."""
+    leaves, spec = trees.flatten(tree)
+    if axes is None or isinstance(axes, int | np.integer):
+        return [_checked(name, argument, axes)] * len(leaves)
+    try:
+        found = optree.broadcast_prefix(axes, tree, none_is_leaf=True, namespace=trees.NAMESPACE)
+    except ValueError as error:
+        raise ValueError(
+            f"{name}: {argument} must be an integer, None, or a structure of these that begins as that of the values "
+            f"does: {error}"
+        ) from None
+    if len(found) != len(leaves):  # None is a leaf there, and none in a structure of values
+        kept = [leaf is not None for leaf in optree.tree_leaves(tree, none_is_leaf=True, namespace=trees.NAMESPACE)]
+        found = [axis for axis, is_value in zip(found, kept, strict=True) if is_value]
+    return [_checked(name, argument, axis) for axis in found]
+
+
+def _checked(name: str, argument: str, axis: Any) -> int | None:
+    if axis is None:
+        return None
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise TypeError(f"{name}: {argument} has {axis!r:.40}, and an axis is an integer, or None")
+    return operator.index(axis)
+
+
+def _described(path: tuple[Any, ...]) -> str:
+    """An argument, as an error names it."""
+    (kind, place), rest = path[:2], path[2:]
+    outer = f"argument {place}" if kind == 0 else f"argument {place!r}"
+    return outer + "".join([f"[{part!r}]" for part in rest])
+
+
+def _rows(name: str, leaf: Any, axis: int, where: str) -> Rows:
+    """A leaf with its rows along the first axis; plain ones lie in C order."""
+    if isinstance(leaf, list | str) or not (isinstance(leaf, ARRAYS) or hasattr(leaf, "__array__")):
+        raise TypeError(
+            f"{name}: {where} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"
+        )
+    array = leaf if isinstance(leaf, ARRAYS) else np.asarray(leaf)
+    ndim = len(shape_of(array))
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"{name}: {where} has {ndim} dimensions, and in_axes names axis {axis} of it. Give in_axes=None for an "
+            "argument that all rows share"
+        )
+    moved = array if axis == 0 else np.moveaxis(array, axis, 0)
+    return Rows(np.ascontiguousarray(moved) if type(moved) is ndarray else moved)
+
+
+class Answers:
+    """The answers for all rows, leaf by leaf, put together from those of groups of rows."""
+
+    __slots__ = ("_name", "_parts", "_spec")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._spec: optree.PyTreeSpec | None = None
+        self._parts: list[tuple[ndarray[Any, Any], list[Any]]] = []
+
+    def has_any(self) -> bool:
+        """Whether there are answers for some rows, or for no rows at all."""
+        return bool(self._parts)
+
+    def add(self, chosen: ndarray[Any, Any], leaves: list[Any], spec: optree.PyTreeSpec) -> None:
+        """Enter the leaves for the `chosen` rows. ValueError for another structure than that of other rows."""
+        if self._spec is not None and spec != self._spec:
+            raise ValueError(
+                f"{self._name}: the function returns {self._spec} for one row, and {spec} for another. Return the same "
+                "structure for all"
+            )
+        self._spec = spec
+        self._parts.append((chosen, leaves))
+
+    def joined(self, out_axes: Any) -> Any:
+        """The answer, with the rows of each leaf along its axis of `out_axes`."""
+        if self._spec is None:
+            raise ValueError(f"{self._name}: there are no rows, and the function could not be recorded without them")
+        first = self._parts[0][1]
+        leaves = [self._leaf([(len(chosen), part[i]) for chosen, part in self._parts]) for i in range(len(first))]
+        chosen = np.concatenate([chosen for chosen, _ in self._parts])
+        if len(self._parts) > 1:
+            order = np.argsort(chosen)
+            leaves = [Rows(leaf.rows[order]) if type(leaf) is Rows else leaf for leaf in leaves]
+        axes = broadcast_axes(self._name, "out_axes", out_axes, trees.unflatten(self._spec, leaves))
+        placed = [self._placed(leaf, axis, len(chosen)) for leaf, axis in zip(leaves, axes, strict=True)]
+        return trees.unflatten(self._spec, placed)
+
+    def _leaf(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        (_, first), *rest = parts
+        if not rest or (type(first) is not Rows and all(x is first for _, x in rest)):
+            return first
+        shapes = {x.shape if type(x) is Rows else shape_of(x) for _, x in parts}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"{self._name}: the function returns arrays of shape {min(shapes)} for one row, and {max(shapes)} for "
+                "another. Return the same shape for all"
+            )
+        return Rows(np.concatenate([_of_all(x, count) for count, x in parts]))
+
+    def _placed(self, leaf: Any, axis: int | None, count: int) -> Any:
+        if axis is None:
+            if type(leaf) is Rows:
+                raise ValueError(
+                    f"{self._name}: out_axes is None for a value that differs from row to row. Give an axis"
+                )
+            return leaf
+        if type(leaf) is not Rows and not is_value(leaf):
+            raise TypeError(
+                f"{self._name}: the function returns a {type(leaf).__name__}. Return numbers, arrays, or structures of "
+                "them, or give out_axes=None for what all rows share"
+            )
+        rows = leaf.rows if type(leaf) is Rows else _of_all(leaf, count)
+        ndim = len(shape_of(rows))
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"{self._name}: the answer has {ndim} dimensions, and out_axes names axis {axis} of it")
+        return rows if axis == 0 else np.moveaxis(rows, 0, axis)
+
+
+def is_value(x: Any) -> bool:
+    """Whether a leaf of an answer is a number or an array."""
+    return isinstance(x, (*ARRAYS, np.generic, bool, int, float, complex))
+
+
+def _of_all(x: Any, count: int) -> Any:
+    """The rows of `x`; of a value for all rows, a copy for each."""
+    if type(x) is Rows:
+        return x.rows
+    copies = np.broadcast_to(x, (count, *shape_of(x)))
+    return copies.copy() if type(copies) is ndarray else copies
+
+
+def stack_of(name: str, answers: list[Any]) -> tuple[list[Any], optree.PyTreeSpec]:
+    """The leaves of the answers of all rows, stacked, and their structure."""
+    flat = [trees.flatten(answer) for answer in answers]
+    for _, spec in flat:
+        if spec != flat[0][1]:
+            raise ValueError(
+                f"{name}: the function returns {flat[0][1]} for one row, and {spec} for another. Return the same "
+                "structure for all"
+            )
+    leaves = []
+    for parts in zip(*[leaves for leaves, _ in flat], strict=True):
+        if not all(map(is_value, parts)):
+            leaves.append(parts[0])
+            continue
+        shapes = {shape_of(part) for part in parts}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"{name}: the function returns arrays of shape {min(shapes)} for one row, and {max(shapes)} for "
+                "another. Return the same shape for all"
+            )
+        leaves.append(Rows(np.stack(parts)))
+    return leaves, flat[0][1]

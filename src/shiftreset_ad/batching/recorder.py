@@ -1,0 +1,82 @@
+"""The programs of a function of one row: recorded as by `staged`, kept, and used as long as what they read stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftreset_ad.batching.program import Program
+from shiftreset_ad.numbers.tags import seeing, watcher
+from shiftreset_ad.staging.recording import recorded
+from shiftreset_ad.staging.reports import counted
+from shiftreset_ad.staging.seen.keys import StagedCall
+from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.staged import StagedFunction, one_at_a_time, running
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Recorder(StagedFunction[Any, Any]):
+    """The programs of a function, by the types and shapes of its arguments, with guards on what it reads."""
+
+    __slots__ = ()
+    _fallback = "it runs row by row"
+
+    def __init__(self, name: str, f: Callable[..., Any]) -> None:
+        super().__init__(f)
+        self._name = name
+
+    def may_record(self) -> bool:
+        """Whether the function can be recorded, as far as it is known, and nothing else is being recorded."""
+        return not (self._is_given_up or running.is_recording or watcher.get() is not None)
+
+    def programs(self, example: Arguments) -> list[Program]:
+        """The programs that are known for arguments like these, if all that they have read is as it was."""
+        key = self._call(example).key
+        signature = self._if_unchanged(key, self._signatures.get(key))
+        return [] if signature is None else list(signature.ways)  # type: ignore[arg-type]
+
+    def record(self, example: Arguments) -> Program | None:
+        """The program for these arguments, which are plain; None if there is none."""
+        if not one_at_a_time.acquire(blocking=False):
+            return None
+        try:
+            call = self._call(example)
+            known = self._signatures.get(call.key)
+            before = known.ways[:1] if known is not None else []
+            seeing((), self._written_down, call)
+            signature = self._signatures.get(call.key)
+            found = [] if signature is None else signature.ways[:1]
+            return None if found == before else found[0]  # type: ignore[return-value]
+        finally:
+            one_at_a_time.release()
+
+    def give_up(self, problem: str) -> None:
+        """Record no more: the function runs row by row, as there is this problem."""
+        self._given_up(problem, None)
+
+    def has_replayed(self) -> None:
+        """Note that a program has been of use."""
+        self._has_replayed()
+
+    def report(self) -> str:
+        """What is carried out for all rows at once, and what row by row, and why."""
+        if self._problem:
+            return f"{self._name} runs row by row, as {self._problem}"
+        programs: list[Any] = [way for signature in list(self._signatures.values()) for way in signature.ways]
+        if not programs:
+            return f"{self._name} is not recorded yet: it is recorded when it is called"
+        lines = [f"{self._name} runs for all rows at once, in {counted(len(programs), 'way')}."]
+        for number, program in enumerate(programs, 1):
+            names = ", ".join(sorted(program.row_by_row)) or "nothing"
+            lines.append(f"way {number}, {counted(program.length, 'step')}; called row by row: {names}")
+            for site in dict.fromkeys(program.sites):
+                lines += ["  It holds for the rows that give the same answer at", site]
+        return "\n".join(lines)
+
+    def _recorded(self, call: StagedCall, answer: Any, seen: Surroundings) -> Any:
+        return recorded(self.__wrapped__, call, answer, seen, make=Program)
+
+    def _call(self, example: Arguments) -> StagedCall:
+        args, kwargs = example
+        return StagedCall(args, kwargs, self._forget_signatures_of_the_dead)

@@ -1,0 +1,160 @@
+"""`vmap`: a function of one row becomes a function of all rows.
+
+The function is recorded for one row, as `staged` records it, and each recorded step is carried out for all rows at once
+(`program`). Rows that take another branch are recorded for themselves. A function that cannot be recorded runs row by
+row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any
+
+import numpy as np
+import optree
+from numpy import ndarray
+
+from shiftreset_ad.batching.axes import Answers, Batch, is_value, stack_of
+from shiftreset_ad.batching.closures import numbers_held
+from shiftreset_ad.batching.program import DiffersError, Program
+from shiftreset_ad.batching.recorder import Recorder
+from shiftreset_ad.batching.rows import row
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.boundary.checks import named
+from shiftreset_ad.numbers.number import plain_value
+from shiftreset_ad.numbers.tags import open_tags, seeing
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.staging.recording import DIFFERS
+
+MOST = 32  # groups of rows that are recorded in one call; the other rows are called one by one
+
+
+class Batched:
+    """The function `__wrapped__` of one row, for all rows."""
+
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, f: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
+        update_wrapper(self, f)
+        self._name = named("vmap", f)
+        self._in_axes = in_axes
+        self._out_axes = out_axes
+        self._recorder = Recorder(self._name, f)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+    def __reduce__(self) -> Any:
+        return vmap, (self.__wrapped__, self._in_axes, self._out_axes)
+
+    def report(self) -> str:
+        """What is carried out for all rows at once, and what row by row, and why."""
+        return self._recorder.report()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        batch, f = Batch(self._name, args, kwargs, self._in_axes), self.__wrapped__
+        recorder, answers = self._recorder, Answers(self._name)
+        whole = batch
+        if open_tags() and (numbers := numbers_held(f)) is not None:
+            f, batch = numbers.put_in, batch.with_shared(numbers.numbers)
+            recorder = Recorder(self._name, f)
+        left = self._in_groups(f, recorder, batch, answers)
+        if len(left) or not batch.count:
+            rows = [self.__wrapped__(*args, **kwargs) for args, kwargs in map(whole.row, left)]
+            answers.add(left, *stack_of(self._name, rows))
+        return answers.joined(self._out_axes)
+
+    def _in_groups(
+        self, f: Callable[..., Any], recorder: Recorder, batch: Batch, answers: Answers
+    ) -> ndarray[Any, Any]:
+        """Carry out the function for groups of rows that take the same way; return the rows that are left."""
+        left = np.arange(batch.count)
+        if batch.has_others() or not recorder.may_record():
+            return left
+        known, recorded = recorder.programs(batch.example(0)), 0
+        while True:
+            for program in known:
+                done = self._carried_out(f, program, recorder, batch, left, answers)
+                if done is None:
+                    return left
+                left = np.setdiff1d(left, done, assume_unique=True)
+                if not len(left) and (batch.count or answers.has_any()):
+                    return left
+            if recorded == MOST or (program := recorder.record(batch.example(left[0] if len(left) else 0))) is None:
+                return left
+            known, recorded = [program], recorded + 1
+
+    def _carried_out(
+        self, f: Callable[..., Any], program: Program, recorder: Recorder, batch: Batch, left: Any, answers: Answers
+    ) -> ndarray[Any, Any] | None:
+        """Carry out a program for those of the rows `left` for which it holds, and return these rows.
+
+        None if the program raises an error, which the function itself will raise at its own line.
+        """
+        chosen = left
+        while len(chosen) or not batch.count:
+            try:
+                leaves = program.carried_out(batch.inputs(chosen), len(chosen))
+            except DiffersError as error:
+                chosen = chosen[error.agree]
+                continue
+            except Exception:
+                return None
+            if not program.is_checked and len(chosen):
+                program.is_checked = True
+                args, kwargs = batch.example(chosen[-1])
+                expected = seeing((), lambda: f(*args, **kwargs))
+                if not are_close([row(leaf, len(chosen) - 1) for leaf in leaves], program.spec, expected):
+                    recorder.give_up(DIFFERS)
+                    return None
+            recorder.has_replayed()
+            answers.add(chosen, leaves, program.spec)
+            return chosen
+        return chosen
+
+
+def are_close(leaves: list[Any], spec: optree.PyTreeSpec, expected: Any) -> bool:
+    """Whether the leaves of an answer, with numbers in them or not, are those that are expected, up to rounding."""
+    wanted, wanted_spec = trees.flatten(expected)
+    return spec == wanted_spec and all(map(_is_close, map(plain_value, leaves), wanted))
+
+
+def _is_close(x: Any, y: Any) -> bool:
+    if not is_value(y):
+        return bool(x == y)
+    if shape_of(x) != shape_of(y) or dtype_of(x) != dtype_of(y):
+        return False
+    if dtype_of(y).kind not in "fc":
+        return bool(np.array_equal(x, y))
+    precision = np.sqrt(np.finfo(dtype_of(y)).eps)
+    size = np.abs(y)[np.isfinite(y)] if shape_of(y) else np.abs(y) if np.isfinite(y) else 0.0
+    return bool(np.allclose(x, y, precision, precision * np.max(size, initial=0.0), equal_nan=True))
+
+
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Batched:
+    """The function that calls `f` for each row of its arguments, all at once, and stacks the answers.
+
+    `f` takes one row. `in_axes` is the axis of the arguments along which the rows lie, None for an argument that all
+    rows share, or a tuple with an entry for each positional argument; an entry may be a structure like the beginning of
+    its argument. Arguments given by name have their rows along the first axis. `out_axes` says where the rows of the
+    answers lie, in the same manner. The rows `vmap(f)(x)[k]` are `f(x[k])`. It nests with all derivatives:
+    `vmap(grad(f), (None, 0))` has a gradient for each row.
+
+    `f` is recorded for one row, as by `staged`, and each recorded step is carried out for all rows. Rows that take
+    another branch are recorded for themselves, so a branch may depend on a value. A function that cannot be recorded
+    runs row by row, with a `StagingWarning` that says why; so does a program that draws random numbers. `report()` says
+    which of NumPy's functions are called row by row. Raises TypeError for an argument without rows, and ValueError if
+    the numbers of rows differ or an axis does not exist.
+
+    >>> import numpy as np
+    >>> from shiftreset_ad import grad
+    >>> vmap(grad(lambda w, x: np.sum(w * x) ** 2), (None, 0))(np.array([1.0, 2.0]), np.eye(2))
+    array([[2., 0.],
+           [0., 8.]])
+    """
+    return Batched(f, in_axes, out_axes)
