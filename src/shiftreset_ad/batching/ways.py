@@ -19,9 +19,10 @@ import numpy as np
 
 from shiftreset_ad.batching.rows import Rows, rows_in
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
+from shiftreset_ad.modes.stacks.number import after_rows
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import SEQUENCES
-from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.indexing import read, scatter
 from shiftreset_ad.rules.numpy.products import contract, explicit, spelled_out
 from shiftreset_ad.rules.numpy.selection import elements_along
 from shiftreset_ad.rules.numpy.sorting import rearranged
@@ -208,17 +209,31 @@ def _norm(batch: Rows, x: Rows, ord: Any = None, axis: Any = None, keepdims: boo
 
 @entered(operator.getitem)
 def _getitem(batch: Rows, x: Any, index: Any) -> Any:
-    if not rows_in(index):
-        return LINEAR[operator.getitem](batch, x, index)
+    if type(x) is Rows:
+        place = _place(batch, index)
+        if place is None:
+            return None
+        return LINEAR[operator.getitem](batch, x, index) if not rows_in(index) else read(x.rows, place)
     parts = index if type(index) is tuple else (index,)
-    if not all(_is_position(part) for part in parts):
+    if not all(map(_is_position, parts)):
         return None
     ndim = max(len(shape_of(part)) for part in parts)
-    positions = [batch.lined_up(part, ndim) for part in parts]
-    if type(x) is not Rows:
-        return x[tuple(positions)]
-    count = shape_of(batch.rows)[0]
-    return x.rows[(np.arange(count).reshape(-1, *(1,) * ndim), *positions)]
+    return read(x, tuple([batch.lined_up(part, ndim) for part in parts]))
+
+
+def _place(batch: Rows, index: Any) -> tuple[Any, ...] | None:
+    """An index of one value as an index of all rows; None if all rows have no such index.
+
+    Where positions differ from row to row, the number of the row is one more position.
+    """
+    if not rows_in(index):
+        return after_rows(index)
+    parts = index if type(index) is tuple else (index,)
+    if not all(map(_is_position, parts)):
+        return None
+    ndim = max(len(shape_of(part)) for part in parts)
+    numbers = np.arange(shape_of(batch.rows)[0]).reshape(-1, *(1,) * ndim)
+    return numbers, *[batch.lined_up(part, ndim) for part in parts]
 
 
 def _is_position(part: Any) -> bool:
@@ -270,7 +285,11 @@ def _clip(batch: Rows, a: Any, a_min: Any = None, a_max: Any = None, **options: 
 
 @entered(scatter)
 def _scatter(batch: Rows, values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    return None if rows_in(indices) else LINEAR[scatter](batch, values, indices, shape, dtype)
+    places = [_place(batch, index) for index in indices]
+    if None in places:
+        return None
+    shape = (shape_of(batch.rows)[0], *shape)
+    return scatter([batch.all_rows(x) for x in values], places, shape, dtype)
 
 
 # Products
@@ -326,6 +345,14 @@ def _einsum(batch: Rows, *args: Any, **options: Any) -> Any:
     subscripts, operands = spelled_out(args)
     inputs, output = explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
     return LINEAR[contract](batch, operands, inputs, output, options.get("optimize", False))
+
+
+# New arrays
+
+
+@entered(*functions_of("zeros_like", "empty_like"))
+def _zeros_like(batch: Rows, a: Rows, dtype: Any = None, *rest: Any, **options: Any) -> Any:
+    return None if rest or options else np.zeros_like(a.rows, dtype)
 
 
 # Equations
