@@ -1,15 +1,76 @@
 """Every function of the coverage table, for all rows of a batch, against a loop over the rows."""
 
-import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 from shiftreset_ad import grad, jvp, vmap
-from shiftreset_ad.batching.axes import is_value
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from tests.docs import module
+from tests.docs import coverage as coverage_command
 
-COVERAGE = module("docs/coverage.py")
-EXAMPLES = module("docs/coverage_examples.py")
+coverage = coverage_command()
+points = coverage.coverage_examples
+EXAMPLES = coverage.examples()
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*it runs row by row::"),
+    pytest.mark.filterwarnings("ignore:`row_stack` alias::"),
+]
+SIZES = (1.0, 0.97, 1.01)
+
+
+def rows_for(example):
+    """A batch for each argument of an example: points near those of the table."""
+    return [np.stack([points.POINTS[name] * size for size in SIZES]) for name in points.points_of(example)]
+
+
+def total(example, *args):
+    """A weighted sum of all that an example returns."""
+    found = 0.0
+    for i, leaf in enumerate(trees.flatten(example(*args))[0]):
+        weights = np.cos(np.arange(np.size(leaf)) + i).reshape(np.shape(leaf))
+        found = found + np.sum(np.real(leaf * weights))
+    return found
+
+
+def one_by_one(f, rows):
+    """What `f` answers for each row, stacked."""
+    answers = [trees.flatten(f(*[x[k] for x in rows])) for k in range(len(SIZES))]
+    return trees.unflatten(
+        answers[0][1], [np.stack(parts) for parts in zip(*[leaves for leaves, _ in answers], strict=True)]
+    )
+
+
+def require_equal(found, expected, rtol=1e-9):
+    found, expected = trees.flatten(found), trees.flatten(expected)
+    assert found[1] == expected[1]
+    for x, y in zip(found[0], expected[0], strict=True):
+        assert (x.shape, x.dtype) == (y.shape, y.dtype)
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_of_rows_values_and_gradients_are_those_of_a_loop(name):
+    example = EXAMPLES[name]
+    rows = rows_for(example)
+    every = tuple(range(len(rows)))
+    require_equal(vmap(example)(*rows), one_by_one(example, rows))
+    gradient = grad(partial(total, example), argnums=every)
+    expected = one_by_one(gradient, rows)
+    require_equal(vmap(gradient)(*rows), expected)
+    of_all = grad(lambda *rows: np.sum(vmap(partial(total, example))(*rows)), argnums=every)
+    require_equal(of_all(*rows), expected)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_of_rows_tangents_are_those_of_a_loop(name):
+    example = EXAMPLES[name]
+    rows = rows_for(example)
+    tangents = [np.cos(np.arange(x.size, dtype=float)).reshape(x.shape).astype(x.dtype) for x in rows]
+
+    def along(*pairs):
+        return jvp(partial(total, example), pairs[: len(rows)], pairs[len(rows) :])
+
+    expected = one_by_one(along, [*rows, *tangents])
+    require_equal(vmap(along)(*rows, *tangents), expected)
+    require_equal(jvp(vmap(partial(total, example)), rows, tangents), expected)

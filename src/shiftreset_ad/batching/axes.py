@@ -37,7 +37,7 @@ class Batch:
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> None:
         self.leaves, self.spec = trees.flatten((args, kwargs))
         axes = _axes_of_arguments(name, in_axes, args, kwargs)
-        paths = optree.tree_paths((args, kwargs), namespace=trees.NAMESPACE)
+        paths = self.spec.paths()
         sizes: dict[int, str] = {}
         for i, (leaf, axis, path) in enumerate(zip(self.leaves, axes, paths, strict=True)):
             if axis is not None:
@@ -56,11 +56,13 @@ class Batch:
 
     def row(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of row `k`; arrays are copies."""
-        return self._arguments([_own(x.rows[k]) if type(x) is Rows else x for x in self.leaves])
+        args, kwargs = trees.unflatten(self.spec, [_own(x.rows[k]) if type(x) is Rows else x for x in self.leaves])
+        return args, kwargs
 
     def example(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The plain arguments of row `k`, without numbers; of zeros if there is no row."""
-        return self._arguments([_example(x, k) for x in self.leaves])
+        args, kwargs = trees.unflatten(self.spec, [_example(x, k) for x in self.leaves])
+        return args, kwargs
 
     def inputs(self, chosen: ndarray[Any, Any]) -> list[Any]:
         """The leaves that are numbers or arrays, with the `chosen` rows only."""
@@ -81,9 +83,6 @@ class Batch:
         batch.leaves = [x.leaf if type(x) is _Leaf else x for x in leaves]
         batch.count = self.count
         return batch
-
-    def _arguments(self, leaves: list[Any]) -> Any:
-        return trees.unflatten(self.spec, leaves)
 
 
 def _own(x: Any) -> Any:
@@ -114,7 +113,7 @@ def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: d
 
 def broadcast_axes(name: str, argument: str, axes: Any, tree: Any) -> list[int | None]:
     """The axis of each leaf of a structure, of an integer, None, or a structure of these."""
-    leaves, spec = trees.flatten(tree)
+    leaves, _ = trees.flatten(tree)
     if axes is None or isinstance(axes, int | np.integer):
         return [_checked(name, argument, axes)] * len(leaves)
     try:
@@ -151,7 +150,7 @@ def _rows(name: str, leaf: Any, axis: int, where: str) -> Rows:
         raise TypeError(
             f"{name}: {where} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"
         )
-    array = leaf if isinstance(leaf, ARRAYS) else np.asarray(leaf)
+    array: Any = leaf if isinstance(leaf, ARRAYS) else np.asarray(leaf)
     ndim = len(shape_of(array))
     if not -ndim <= axis < ndim:
         raise ValueError(

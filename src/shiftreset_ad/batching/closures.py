@@ -10,7 +10,7 @@ from shiftreset_ad.numbers.number import Number
 
 
 class Held:
-    """The `numbers` that a function closes over. `put_in(values, *args)` calls the function with others in their place."""
+    """The `numbers` that a function closes over; `put_in` calls the function with other values in their place."""
 
     def __init__(self, environment: Environment, places: list[int]) -> None:
         self._environment = environment

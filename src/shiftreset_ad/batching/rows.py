@@ -40,17 +40,22 @@ class Rows:
 
     def lined_up(self, x: Any, ndim: int) -> Any:
         """The rows of `x`, such that they broadcast against values of `ndim` axes; a value for all rows as it is."""
-        if type(x) is not Rows:
-            return x
-        shape = shape_of(x.rows)
-        missing = ndim + 1 - len(shape)
-        return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
+        return lined_up(x, ndim)
 
     def all_rows(self, x: Any) -> Any:
         """The rows of `x`; of a value for all rows, as many copies as there are rows."""
         if type(x) is Rows:
             return x.rows
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
+
+
+def lined_up(x: Any, ndim: int) -> Any:
+    """The rows of `x`, such that they broadcast against values of `ndim` axes; a value for all rows as it is."""
+    if type(x) is not Rows:
+        return x
+    shape = shape_of(x.rows)
+    missing = ndim + 1 - len(shape)
+    return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
 
 
 def rows_in(argument: Any) -> list[Rows]:
@@ -74,21 +79,16 @@ def mapped(function: Callable[[Rows], Any], argument: Any) -> Any:
 
 
 def row(argument: Any, k: int) -> Any:
-    """An argument of row `k`; an array is a view of its rows."""
-    return mapped(lambda x: element(x.rows, k), argument)
-
-
-def element(rows: Any, k: int) -> Any:
-    """Row `k`. An array without dimensions is a view of it, too, so that a function can write to it."""
-    return rows[k]
+    """An argument of row `k`. An array is a view of the rows."""
+    return mapped(lambda x: x.rows[k], argument)
 
 
 def stacked(answers: list[Any]) -> Any:
-    """The answers of all rows; a tuple or a list of answers becomes one of `Rows`."""
+    """The answers of all rows, along a new first axis; of tuples or lists, a tuple or a list of these."""
     first = answers[0]
     if isinstance(first, tuple | list):
         parts = [stacked(list(parts)) for parts in zip(*answers, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if not any(isinstance(answer, Number) for answer in answers):
-        return Rows(np.array(answers))
-    return Rows(np.stack(answers))
+        return np.array(answers)
+    return np.stack(answers)

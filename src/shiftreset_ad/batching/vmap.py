@@ -18,9 +18,10 @@ from numpy import ndarray
 
 from shiftreset_ad.batching.axes import Answers, Batch, is_value, stack_of
 from shiftreset_ad.batching.closures import numbers_held
-from shiftreset_ad.batching.program import DiffersError, Program
+from shiftreset_ad.batching.program import Program
 from shiftreset_ad.batching.recorder import Recorder
 from shiftreset_ad.batching.rows import row
+from shiftreset_ad.batching.steps import DiffersError
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.number import plain_value
@@ -80,18 +81,19 @@ class Batched:
         while True:
             for program in known:
                 done = self._carried_out(f, program, recorder, batch, left, answers)
-                if done is None:
+                if done is None or (recorded and not len(done)):
                     return left
-                left = np.setdiff1d(left, done, assume_unique=True)
+                left = left[:0] if len(done) == len(left) else np.setdiff1d(left, done, assume_unique=True)
                 if not len(left) and (batch.count or answers.has_any()):
                     return left
-            if recorded == MOST or (program := recorder.record(batch.example(left[0] if len(left) else 0))) is None:
+            new = None if recorded == MOST else recorder.record(batch.example(left[0] if len(left) else 0))
+            if new is None:
                 return left
-            known, recorded = [program], recorded + 1
+            known, recorded = [new], recorded + 1
 
     def _carried_out(
         self, f: Callable[..., Any], program: Program, recorder: Recorder, batch: Batch, left: Any, answers: Answers
-    ) -> ndarray[Any, Any] | None:
+    ) -> Any:
         """Carry out a program for those of the rows `left` for which it holds, and return these rows.
 
         None if the program raises an error, which the function itself will raise at its own line.
@@ -107,8 +109,7 @@ class Batched:
                 return None
             if not program.is_checked and len(chosen):
                 program.is_checked = True
-                args, kwargs = batch.example(chosen[-1])
-                expected = seeing((), lambda: f(*args, **kwargs))
+                expected = seeing((), called, f, *batch.example(chosen[-1]))
                 if not are_close([row(leaf, len(chosen) - 1) for leaf in leaves], program.spec, expected):
                     recorder.give_up(DIFFERS)
                     return None
@@ -116,6 +117,11 @@ class Batched:
             answers.add(chosen, leaves, program.spec)
             return chosen
         return chosen
+
+
+def called(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of a function to these arguments."""
+    return f(*args, **kwargs)
 
 
 def are_close(leaves: list[Any], spec: optree.PyTreeSpec, expected: Any) -> bool:

@@ -65,47 +65,43 @@ def entered(*functions: Callable[..., Any]) -> Callable[[Way], Way]:
     return enter
 
 
-def way_of(function: Callable[..., Any]) -> Way | None:
-    """The way of a function; None if it has none."""
+def way_of(function: Callable[..., Any], is_only_first: bool) -> Way | None:
+    """The way of a function; None if it has none. `is_only_first`: only the first argument differs from row to row."""
     if isinstance(function, Method):
-        return _of_method(function.__name__)
-    return WAYS.get(function) or _of_kind(function) or _of_linear(function)
-
-
-def _of_linear(function: Any) -> Way | None:
-    """The way of stacks, for a function that takes a value of each row as its first argument, and no other ones."""
-    way = LINEAR.get(function)
-    if way is None or function in OF_SEVERAL:
-        return way
-
-    def of_first(batch: Rows, *args: Any, **kwargs: Any) -> Any:
-        is_usual = type(args[0]) is Rows and not rows_in(args[1:]) and not rows_in(list(kwargs.values()))
-        return way(batch, *args, **kwargs) if is_usual else None
-
-    return of_first
-
-
-def _of_kind(function: Any) -> Way | None:
-    if (isinstance(function, np.ufunc) and function.signature is None) or function in ELEMENTWISE:
+        return _of_method(function.__name__, is_only_first)
+    if function in WAYS:
+        return WAYS[function]
+    if is_elementwise(function):
         return lambda batch, *args, **kwargs: _elementwise(batch, function, *args, **kwargs)
+    if function in OF_SEVERAL:
+        return LINEAR[function]
+    return _of_first(function) if is_only_first else None
+
+
+def is_elementwise(function: Any) -> bool:
+    """Whether a function works on each element, and broadcasts its operands."""
+    return (isinstance(function, np.ufunc) and function.signature is None) or function in ELEMENTWISE
+
+
+def _of_first(function: Any) -> Way | None:
+    """The way of a function that takes a value of each row as its first argument, and no other ones."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ in ("reduce", "accumulate"):
-        return lambda batch, *args, **kwargs: _along(batch, function, False, args, kwargs)
+        return lambda batch, *args, **kwargs: _along(function, False, args, kwargs)
     if function in ALONG or function in ALONG_LAST:
-        return lambda batch, *args, **kwargs: _along(batch, function, function in ALONG_LAST, args, kwargs)
+        return lambda batch, *args, **kwargs: _along(function, function in ALONG_LAST, args, kwargs)
     if function in OF_MATRICES:
-        return lambda batch, x, *args, **kwargs: None if rows_in(args) else function(x.rows, *args, **kwargs)
-    return None
+        return lambda batch, x, *args, **kwargs: function(x.rows, *args, **kwargs)
+    return LINEAR.get(function)
 
 
 @cache
-def _of_method(name: str) -> Way | None:
+def _of_method(name: str, is_only_first: bool) -> Way | None:
     """The way of a method of arrays: that of the function with the name, in NumPy's meaning for methods."""
-    special = METHODS.get(name)
-    if special is not None:
-        return special
+    if not is_only_first:
+        return None
     function = getattr(np, name, None)
-    return None if function is None else way_of(function)
+    return METHODS.get(name) or (None if function is None else way_of(function, True))
 
 
 # Elementwise
@@ -123,9 +119,7 @@ def _elementwise(batch: Rows, function: Callable[..., Any], *operands: Any, **op
 # Along an axis
 
 
-def _along(batch: Rows, function: Callable[..., Any], is_last: bool, args: Any, kwargs: Any) -> Any:
-    if type(args[0]) is not Rows or rows_in(args[1:]) or rows_in(list(kwargs.values())):
-        return None
+def _along(function: Callable[..., Any], is_last: bool, args: Any, kwargs: Any) -> Any:
     options = _bound(function, args, kwargs)
     if options is None:
         return None
@@ -193,7 +187,7 @@ def _rearranged(batch: Rows, a: Any, order: Any, axis: int) -> Any:
     return rearranged(batch.all_rows(a), batch.all_rows(order), _next(axis))
 
 
-@entered(np.linalg.norm)
+@entered(*functions_of("linalg.norm"))
 def _norm(batch: Rows, x: Rows, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002 (NumPy's name)
     if rows_in((ord, axis)) or not x.shape:
         return None
@@ -280,7 +274,8 @@ def _clip(batch: Rows, a: Any, a_min: Any = None, a_max: Any = None, **options: 
         return None
     given = [x for x in (a, a_min, a_max) if x is not None]
     ndim = max(len(shape_of(x)) for x in given)
-    return np.clip(*[x if x is None else batch.lined_up(x, ndim) for x in (a, a_min, a_max)])
+    clip: Any = np.clip
+    return clip(*[x if x is None else batch.lined_up(x, ndim) for x in (a, a_min, a_max)])
 
 
 @entered(scatter)
@@ -351,8 +346,10 @@ def _einsum(batch: Rows, *args: Any, **options: Any) -> Any:
 
 
 @entered(*functions_of("zeros_like", "empty_like"))
-def _zeros_like(batch: Rows, a: Rows, dtype: Any = None, *rest: Any, **options: Any) -> Any:
-    return None if rest or options else np.zeros_like(a.rows, dtype)
+def _zeros_like(
+    batch: Rows, a: Rows, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    return np.zeros_like(a.rows, dtype) if shape is None else None
 
 
 # Equations
@@ -384,8 +381,10 @@ def _int(batch: Rows, x: Rows) -> Any:
     return np.trunc(x.rows).astype(np.int64) if x.shape == () else None
 
 
-@entered(operator.matmul)
+@entered(operator.matmul, np.matmul)
 def _matmul(batch: Rows, a: Any, b: Any) -> Any:
+    if type(a) is Rows and type(b) is not Rows and len(shape_of(b)) == 2:
+        return a.rows @ b
     return LINEAR[np.matmul](batch, a, b)
 
 

@@ -8,30 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.batching.rows import Rows, row, rows_in
+from shiftreset_ad.batching.rows import Rows, lined_up, row, rows_in
 from shiftreset_ad.modes.stacks.number import after_rows
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import shape_of
-
 
 # Of `x += v` and its kin
 IN_PLACE = {getattr(operator, f"i{name}") for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
 
 
-def write(batch: Rows, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+def write(count: int, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
     """Call a function that writes to its first argument, for each row."""
-    target = args[0]
+    target: Any = args[0]
     if function is operator.setitem and not rows_in([args[1]]) and (place := after_rows(args[1])) is not None:
         part = target.rows[place]
         ndim = len(shape_of(part)) - 1
-        target.rows[place] = _fitted(batch.lined_up(args[2], ndim), args[2], ndim)
+        target.rows[place] = _fitted(lined_up(args[2], ndim), args[2], ndim)
         return
     if function in IN_PLACE and type(target) is Rows and not isinstance(target.rows, Number):
         ndim = len(target.shape)
-        function(target.rows, _fitted(batch.lined_up(args[1], ndim), args[1], ndim))
+        function(target.rows, _fitted(lined_up(args[1], ndim), args[1], ndim))
         return
-    for k in range(shape_of(batch.rows)[0]):
-        view = target.rows[(k, ...)] if not isinstance(target.rows, Number) else target.rows[k]
+    for k in range(count):
+        view = row(target, k) if isinstance(target.rows, Number) else target.rows[k, ...]
         function(view, *[row(x, k) for x in args[1:]], **{name: row(x, k) for name, x in kwargs.items()})
 
 

@@ -8,9 +8,18 @@ from typing import Any, NoReturn
 
 
 class _Recorder(threading.local):
-    """The hook that makes a staged value of an array, in a thread that records a function."""
+    """What the thread has that records a function: the hook that makes a staged value of an array, and a note.
+
+    `rule_of_its_own` is the first function that was called whose derivative is not that of its steps.
+    """
 
     adopt: Callable[[Any], Any] | None = None
+    rule_of_its_own: str | None = None
+
+    def note(self, function: str) -> None:
+        """Note a function whose derivative is not that of the steps that are recorded."""
+        if self.adopt is not None and self.rule_of_its_own is None:
+            self.rule_of_its_own = function
 
 
 recorder = _Recorder()

@@ -61,7 +61,7 @@ def recorded(
 
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
-    recorder.adopt = partial(adopted, trace)
+    recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
     try:
         with watch.on(), around(trace, reads.use):
             returned = f(*args, **kwargs)
@@ -69,6 +69,7 @@ def recorded(
             return None, None, f"{trace.refusal}{_at(watch)}"
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
+        trace.rule_of_its_own = recorder.rule_of_its_own
         if trace.has_control:
             trace.handed_on = _handed_on(trace, result, reads)
         _require_new(trace, result, expected, call, kept)

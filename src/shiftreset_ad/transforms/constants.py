@@ -15,6 +15,7 @@ from shiftreset_ad.numbers.number import Number, is_open
 from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.rules.annotations import Primal, X
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.stand_ins import recorder
 
 
 def value(x: X) -> X:
@@ -27,6 +28,7 @@ def value(x: X) -> X:
     >>> grad(lambda x: x * round(value(x)))(3.2)
     3.0
     """
+    recorder.note("value")
     return trees.map_leaves(_plain, x)  # type: ignore[no-any-return]
 
 
@@ -37,6 +39,7 @@ def stop_gradient(x: X) -> X:
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     3.0
     """
+    recorder.note("stop_gradient")
     return trees.map_leaves(_plain, x)  # type: ignore[no-any-return]
 
 

@@ -130,6 +130,7 @@ class Trace:
         self._settings: Any = None
         self._reactions: Any = None
         self.refusal: str | None = None
+        self.rule_of_its_own: str | None = None  # the first function whose derivative is not that of its steps
         self._thread = threading.get_ident()
         self._filters = warnings.filters
         self._shown_by = _shown_by()

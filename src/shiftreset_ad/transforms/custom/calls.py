@@ -29,6 +29,7 @@ from shiftreset_ad.numbers.memory import block_of, protect, protect_shared
 from shiftreset_ad.numbers.number import Number, levels_of, newest, plain_value
 from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.numbers.tags import Tag, attended
+from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
 from shiftreset_ad.transforms.custom.levels import Level, lowered, protecting, with_constants
 from shiftreset_ad.transforms.custom.paths import Path, not_found
@@ -39,6 +40,7 @@ from shiftreset_ad.transforms.directions import Linear
 
 def call(application: Application) -> Any:
     """The value of the function of an application, with the derivative that its rules give."""
+    recorder.note(application.rules.name)
     numbers = [x for x in application.numbers if isinstance(x, Number)]
     mode = MODES.get(type(newest(numbers))) if numbers else None
     if mode is None:
