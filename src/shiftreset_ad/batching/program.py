@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import optree
+from numpy import ndarray
 
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.batching.steps import BatchedStep, NoDerivativeError, Place, Plan, with_places
@@ -109,10 +110,12 @@ class Program:
             with nullcontext() if errors is None else np.errstate(**errors):
                 for plan in together:
                     plan(values, count)
-        return [
-            x if type(x) is not Place else Rows(values[x.place]) if x.place in differ else values[x.place]
-            for x in self._outputs
-        ]
+        answers: list[Any] = []
+        given = {id(x) for x in values[: len(inputs)]}
+        for x in self._outputs:
+            answer = _own(values[x.place] if type(x) is Place else x, given)
+            answers.append(Rows(answer) if type(x) is Place and x.place in differ else answer)
+        return answers
 
     def _planned(self, differing: tuple[bool, ...]) -> Planned:
         """The plans of the steps, if these inputs differ from row to row, and the places that differ then."""
@@ -127,3 +130,12 @@ class Program:
                 differ,
             )
         return known
+
+
+def _own(answer: Any, given: set[int]) -> Any:
+    """An answer, copied if its memory is that of something `given`, or may be; from here on it counts as given."""
+    if type(answer) is ndarray:
+        if answer.base is not None or id(answer) in given or not answer.flags.writeable:
+            return answer.copy()
+        given.add(id(answer))
+    return answer

@@ -65,7 +65,7 @@ class Batched:
             f, batch = numbers.put_in, batch.with_shared(numbers.numbers)
             recorder = Recorder(self._name, f)
         left = self._in_groups(f, recorder, batch, answers)
-        if len(left) or not batch.count:
+        if len(left):
             rows = [self.__wrapped__(*args, **kwargs) for args, kwargs in map(whole.row, left)]
             answers.add(left, *stack_of(self._name, rows))
         return answers.joined(self._out_axes)
@@ -86,7 +86,10 @@ class Batched:
                 left = left[:0] if len(done) == len(left) else np.setdiff1d(left, done, assume_unique=True)
                 if not len(left) and (batch.count or answers.has_any()):
                     return left
-            new = None if recorded == MOST else recorder.record(batch.example(left[0] if len(left) else 0))
+            if recorded == MOST:
+                recorder.give_up(f"its rows take more than {MOST} ways")
+                return left
+            new = recorder.record(batch.example(left[0] if len(left) else 0))
             if new is None:
                 return left
             known, recorded = [new], recorded + 1

@@ -1,0 +1,434 @@
+"""`vmap`: axes, structures, branches, writes, closures, nesting, errors, and what runs row by row."""
+
+import pickle
+import sys
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shiftreset_ad as sr
+from shiftreset_ad import (
+    StagingWarning,
+    custom_vjp,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    staged,
+    stop_gradient,
+    value,
+    value_and_grad,
+    vmap,
+    while_loop,
+)
+
+RNG = np.random.default_rng(0)
+X, W, V = RNG.normal(size=(5, 3)), RNG.normal(size=3), RNG.normal(size=(5, 3))
+Pair = namedtuple("Pair", "left right")
+
+
+def loss(w, x):
+    return np.tanh(w @ x) ** 2 + np.sum(np.where(x > 0, np.sqrt(np.abs(x)), x) * w)
+
+
+def stacked(f, *rows):
+    return np.stack([f(*row) for row in zip(*rows, strict=True)])
+
+
+def is_all_at_once(f):
+    return "called row by row: nothing" in f.report()
+
+
+# Axes and structures
+
+
+@given(st.integers(-2, 1), st.integers(-2, 1))
+def test_rows_may_lie_along_any_axis(i, j):
+    found = vmap(lambda x: np.cumsum(x) * 2.0, i, j)(X)
+    rows = np.moveaxis(X, i, 0)
+    assert np.array_equal(found, np.moveaxis(stacked(lambda x: np.cumsum(x) * 2.0, rows), 0, j))
+    assert found.dtype == float
+
+
+def test_structures_have_an_axis_for_each_part_or_one_for_all():
+    def f(p, x, shift=0.0):
+        return {"sum": p["a"] @ x + p["b"], "pair": Pair(x * 2.0, shift)}
+
+    p = {"a": W, "b": np.arange(5.0)}
+    found = vmap(f, ({"a": None, "b": 0}, 1))(p, X.T, shift=np.arange(5.0))
+    assert np.allclose(found["sum"], X @ W + p["b"])
+    assert np.array_equal(found["pair"].left, 2.0 * X)
+    assert np.array_equal(found["pair"].right, np.arange(5.0))
+    out = vmap(f, ({"a": None, "b": 0}, 1), {"sum": 0, "pair": Pair(1, None)})(p, X.T)
+    assert np.array_equal(out["pair"].left, 2.0 * X.T)
+    assert out["pair"].right == 0.0
+
+
+def test_a_value_that_all_rows_share_is_repeated():
+    found = vmap(lambda x: (x, 3.0, np.arange(2)))(np.arange(4.0))
+    assert np.array_equal(found[1], np.full(4, 3.0))
+    assert np.array_equal(found[2], np.tile(np.arange(2), (4, 1)))
+    found[2][0, 0] = 7
+    assert found[2][1, 0] == 0
+
+
+def test_answers_share_no_memory_with_arguments():
+    x = X.copy()
+    found = vmap(lambda x: (x, x.T, x[::-1], np.sin(x)[1:], *(2.0 * x,) * 2))(x)
+    for k, leaf in enumerate(found):
+        leaf[...] = k
+    assert np.array_equal(x, X)
+    assert [leaf[0, 0] for leaf in found] == list(range(6))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int64, bool])
+def test_dtypes_are_those_of_a_row(dtype):
+    x = np.arange(6).reshape(3, 2).astype(dtype)
+    found, expected = vmap(lambda x: x + x * 1)(x), stacked(lambda x: x + x * 1, x)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected)
+
+
+def test_no_rows_give_no_answers():
+    assert vmap(lambda x: np.sum(x))(np.zeros((0, 3))).shape == (0,)
+    assert vmap(grad(lambda x: np.sum(x**2)))(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_one_row():
+    assert np.allclose(vmap(grad(loss), (None, 0))(W, X[:1]), stacked(lambda x: grad(loss)(W, x), X[:1]))
+
+
+# Branches and loops
+
+
+def absolute(x):
+    return x if x > 0 else -2.0 * x
+
+
+def newton_sqrt(a):
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = (x + a / x) / 2
+    return x
+
+
+def test_rows_that_take_another_branch_are_recorded_for_themselves():
+    x = np.array([1.0, -1.0, 2.0, -3.0])
+    f = vmap(absolute)
+    assert np.array_equal(f(x), [1.0, 2.0, 2.0, 6.0])
+    assert "in 2 ways" in f.report()
+    assert np.array_equal(vmap(grad(absolute))(x), [1.0, -2.0, 1.0, -2.0])
+    assert np.array_equal(grad(lambda x: np.sum(f(x) * x))(x), [2.0, 4.0, 4.0, 12.0])
+    assert "in 2 ways" in f.report()
+
+
+def test_rows_may_take_another_number_of_rounds():
+    a = np.array([1.0, 2.0, 3.0, 100.0, 1e4, 2.0])
+    assert np.allclose(vmap(newton_sqrt)(a), np.sqrt(a))
+    assert np.allclose(vmap(grad(newton_sqrt))(a), stacked(grad(newton_sqrt), a))
+
+
+def test_many_ways_end_row_by_row():
+    def steps(x):
+        total = 0.0
+        while x > 0:
+            total, x = total + x, x - 1.0
+        return total
+
+    with pytest.warns(StagingWarning, match="row by row"):
+        found = vmap(steps)(np.arange(60.0))
+    assert np.array_equal(found, [steps(x) for x in np.arange(60.0)])
+
+
+def test_an_index_that_differs_from_row_to_row():
+    table, places = RNG.normal(size=(4, 3)), np.array([3, 0, 0, 2])
+    f = vmap(lambda t, i: np.sum(np.take(t, i, 0) ** 2), (None, 0))
+    assert np.allclose(f(table, places), np.sum(table[places] ** 2, 1))
+    g = vmap(grad(lambda t, i: np.sum(np.take(t, i, 0) ** 2)), (None, 0))
+    assert np.allclose(g(table, places), stacked(lambda i: grad(lambda t: np.sum(t[i] ** 2))(table), places))
+    assert is_all_at_once(g)
+
+
+def test_written_down_loops_run_row_by_row():
+    def f(x):
+        return while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, 1.0))[1]
+
+    with pytest.warns(StagingWarning, match="row by row"):
+        found = vmap(f)(np.arange(3.0))
+    assert np.array_equal(found, np.arange(3.0) ** 3)
+
+
+# Writing in place
+
+
+def heat(u):
+    u = u.copy()
+    u[1:-1] += 0.25 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+    u[0] = u[1] * u[2]
+    return np.sum(u**2)
+
+
+def powers(x):
+    y = sr.zeros(4)
+    for i in range(3):
+        y[i + 1] = y[i] * x[i] + x[i]
+    y[0] += x[0]
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize("f", [heat, powers])
+def test_each_row_writes_to_its_own_memory(f):
+    u = RNG.normal(size=(6, 5))
+    batched = vmap(f)
+    assert np.allclose(batched(u), stacked(f, u))
+    assert is_all_at_once(batched)
+    assert np.allclose(vmap(grad(f))(u), stacked(grad(f), u))
+    assert np.allclose(grad(lambda u: np.sum(vmap(f)(u)))(u), stacked(grad(f), u))
+
+
+def test_a_function_that_writes_to_its_argument_writes_to_a_copy():
+    def f(u):
+        u[0] = 5.0
+        return np.sum(u)
+
+    x, batched = X.copy(), vmap(f)
+    found = [batched(x)]
+    with pytest.warns(StagingWarning, match="row by row"):  # the first call might have filled a cache
+        found.append(batched(x))
+    assert np.allclose(found, 5.0 + np.sum(X[:, 1:], 1))
+    assert np.array_equal(x, X)
+
+
+# Every mix with derivatives
+
+
+def test_gradients_for_each_row():
+    f = vmap(grad(loss), (None, 0))
+    assert np.allclose(f(W, X), stacked(lambda x: grad(loss)(W, x), X))
+    assert is_all_at_once(f)
+
+
+def test_the_gradient_of_a_sum_over_rows_in_what_the_function_closes_over():
+    def total(w):
+        return np.mean(vmap(lambda x: loss(w, x))(X))
+
+    assert np.allclose(grad(total)(W), grad(lambda w: sum(loss(w, x) for x in X) / 5)(W))
+    assert np.allclose(hessian(total)(W), hessian(lambda w: sum(loss(w, x) for x in X) / 5)(W))
+
+
+@pytest.mark.parametrize("order", ["vmap of hessian", "hessian of vmap", "grad of vmap of grad", "jvp of vmap of grad"])
+def test_second_order_in_any_nesting(order):
+    each = stacked(lambda x: hessian(loss)(W, x), X)
+    if order == "vmap of hessian":
+        assert np.allclose(vmap(hessian(loss), (None, 0))(W, X), each)
+    elif order == "hessian of vmap":
+        found = hessian(lambda w: np.sum(vmap(loss, (None, 0))(w, X)))(W)
+        assert np.allclose(found, each.sum(0))
+    elif order == "grad of vmap of grad":
+        found = grad(lambda w: np.sum(vmap(grad(loss), (None, 0))(w, X) * V))(W)
+        assert np.allclose(found, np.einsum("kij,kj->i", each, V))
+    else:
+        found = jvp(lambda w: vmap(grad(loss), (None, 0))(w, X), (W,), (V[0],))[1]
+        assert np.allclose(found, each @ V[0])
+
+
+def test_products_with_hessians_and_jacobians_for_each_row():
+    along = vmap(lambda x, v: hvp(lambda x: loss(W, x), (x,), (v,)))
+    assert np.allclose(along(X, V), stacked(lambda x, v: hvp(lambda x: loss(W, x), (x,), (v,)), X, V))
+    jacobians = vmap(jacobian(lambda x: np.tanh(np.outer(x, W))))
+    assert np.allclose(jacobians(X), stacked(jacobian(lambda x: np.tanh(np.outer(x, W))), X))
+    both = vmap(value_and_grad(loss), (None, 0))(W, X)
+    assert np.allclose(both[0], [loss(W, x) for x in X])
+
+
+def test_inside_itself():
+    def kernel(x, y):
+        return np.exp(-np.sum((x - y) ** 2))
+
+    gram = vmap(vmap(kernel, (None, 0)), (0, None))
+    expected = np.array([[kernel(x, y) for y in V] for x in X])
+    assert np.allclose(gram(X, V), expected)
+    both = vmap(vmap(grad(kernel), (None, 0)), (0, None))
+    assert np.allclose(both(X, V), [[grad(kernel)(x, y) for y in V] for x in X])
+    assert np.allclose(
+        grad(lambda x: np.sum(gram(x, V) ** 2))(X),
+        grad(lambda x: sum(kernel(a, b) ** 2 for a in x for b in V))(X),
+    )
+
+
+def test_inside_a_staged_function():
+    f = staged(lambda w: np.sum(vmap(grad(loss), (None, 0))(w, X)))
+    for w in (W, 2.0 * W, W - 1.0):
+        assert np.allclose(f(w), np.sum(stacked(lambda x, w=w: grad(loss)(w, x), X)))
+
+
+def test_rules_of_the_user_count_in_a_derivative_around():
+    @custom_vjp
+    def clipped(x):
+        return x * x
+
+    clipped.defvjp(lambda x: (x * x, x), lambda x, y_bar: (10.0 * y_bar * x,))
+    x = np.arange(1.0, 4.0)
+    assert np.array_equal(vmap(grad(clipped))(x), 10.0 * x)
+    assert np.array_equal(grad(lambda x: np.sum(vmap(clipped)(x)))(x), 10.0 * x)
+    assert np.array_equal(vmap(clipped)(x), x * x)
+
+
+@pytest.mark.parametrize("constant", [stop_gradient, value])
+def test_constants_stay_constants_in_a_derivative_around(constant):
+    x = np.arange(1.0, 4.0)
+    f = vmap(lambda x: x * constant(x))
+    assert np.array_equal(f(x), x * x)
+    assert np.array_equal(grad(lambda x: np.sum(f(x)))(x), x)
+    assert np.array_equal(vmap(grad(lambda x: x * constant(x)))(x), x)
+
+
+def test_a_conversion_raises_in_a_derivative_as_in_a_loop():
+    f = vmap(lambda x: x * float(x))
+    x = np.arange(1.0, 4.0)
+    assert np.array_equal(f(x), x * x)
+    with pytest.raises(TypeError, match="float"):
+        grad(lambda x: np.sum(f(x)))(x)
+
+
+def test_rows_of_numbers_and_shared_numbers_in_the_same_call():
+    f = vmap(loss, (None, 0))
+    w_bar, x_bar = grad(lambda w, x: np.sum(f(w, x) ** 2), argnums=(0, 1))(W, X)
+    expected = grad(lambda w, x: sum(loss(w, x[k]) ** 2 for k in range(5)), argnums=(0, 1))(W, X)
+    assert np.allclose(w_bar, expected[0])
+    assert np.allclose(x_bar, expected[1])
+
+
+# What cannot be recorded
+
+
+def test_random_draws_differ_from_row_to_row():
+    rng = np.random.default_rng(1)
+    f = vmap(lambda x: x + rng.normal())
+    found = [f(np.zeros(4))]
+    with pytest.warns(StagingWarning, match="random"):
+        found.append(f(np.zeros(4)))
+    found.append(f(np.zeros(4)))
+    assert len(set(np.ravel(found))) == 12
+
+
+@pytest.mark.filterwarnings("ignore:.*row by row::")
+def test_an_effect_happens_once_for_each_row():
+    seen = []
+
+    def f(x):
+        seen.append(1)
+        return x
+
+    batched = vmap(f)
+    batched(np.zeros(4)), batched(np.zeros(4))
+    seen.clear()
+    batched(np.zeros(4))
+    assert len(seen) == 4
+
+
+def test_a_variable_that_the_function_reads_may_change():
+    scale = [2.0]
+    f = vmap(lambda x: x * scale[0])
+    assert np.array_equal(f(np.ones(3)), np.full(3, 2.0))
+    assert np.array_equal(f(np.ones(3)), np.full(3, 2.0))
+    scale[0] = 5.0
+    assert np.array_equal(f(np.ones(3)), np.full(3, 5.0))
+
+
+def test_an_error_in_some_row_is_the_functions_own():
+    def f(x):
+        if x > 2.0:
+            raise KeyError("too large")
+        return x
+
+    with pytest.raises(KeyError, match="too large"):
+        vmap(f)(np.arange(5.0))
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        vmap(lambda x: 1.0 / x)(np.array([1.0, 2.0, 0.0]))
+
+
+# Wrong calls
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: vmap(3), TypeError, "vmap"),
+        (lambda: vmap(np.sum)(np.array(3.0)), ValueError, "argument 0 has 0 dimensions"),
+        (lambda: vmap(np.sum)([1.0]), TypeError, r"argument 0\[0\] is a float, which has no rows"),
+        (lambda: vmap(np.sum)("rows"), TypeError, "in_axes=None"),
+        (lambda: vmap(np.sum, 2)(X), ValueError, "axis 2"),
+        (lambda: vmap(np.add)(X, X[:2]), ValueError, "argument 0 has 5, and argument 1 has 2"),
+        (lambda: vmap(np.add, (0,))(X, X), ValueError, "1 entries"),
+        (lambda: vmap(np.add, None)(X, X), ValueError, "in_axes is None for all"),
+        (lambda: vmap(np.sum, "0")(X), TypeError, "in_axes"),
+        (lambda: vmap(np.sum, 0, 1)(X), ValueError, "out_axes names axis 1"),
+        (lambda: vmap(np.sum, 0, None)(X), ValueError, "out_axes is None"),
+        (lambda: vmap(lambda x: "text")(X), TypeError, "returns a str"),
+        (lambda: vmap(lambda p: p["a"], ({"b": 0},))({"a": X}), ValueError, "in_axes"),
+    ],
+)
+def test_a_wrong_call_says_what_to_give(call, error, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StagingWarning)
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_shapes_that_differ_from_row_to_row_are_an_error():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StagingWarning)
+        with pytest.raises(ValueError, match="same shape"):
+            vmap(lambda x: x[x > 0])(np.array([[1.0, -1.0], [1.0, 2.0]]))
+
+
+# As a function
+
+
+def test_it_has_the_name_of_the_function_and_can_be_pickled():
+    f = vmap(loss, (None, 0))
+    assert repr(f) == "<vmap(loss)>"
+    assert f.__wrapped__ is loss
+    again = pickle.loads(pickle.dumps(f))
+    assert np.array_equal(again(W, X), f(W, X))
+
+
+def test_as_a_method():
+    class Model:
+        w = W
+
+        @vmap
+        def called(self, x):
+            return x
+
+    assert callable(Model().called)
+
+
+def test_a_known_program_runs_no_code_of_the_user():
+    f = vmap(lambda x: np.sum(np.sin(x)))
+    f(X), f(X)
+    run = []
+    sys.setprofile(lambda frame, event, arg: run.append(frame.f_code.co_filename))
+    try:
+        f(X)
+    finally:
+        sys.setprofile(None)
+    assert __file__ not in [file for file in run if file != __file__ or run.count(file) > 1]
+
+
+def test_many_rows_cost_no_calls_for_each(monkeypatch):
+    f = vmap(grad(loss), (None, 0))
+    f(W, X)
+    f(W, X)
+
+    def refuse(*args):
+        raise AssertionError("a function was called for one row")
+
+    monkeypatch.setattr("shiftreset_ad.batching.steps.row", refuse)
+    assert f(W, np.tile(X, (200, 1))).shape == (1000, 3)
