@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,22 +38,26 @@ class Batch:
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> None:
         self.leaves, self.spec = trees.flatten((args, kwargs))
         axes = _axes_of_arguments(name, in_axes, args, kwargs)
-        paths = self.spec.paths()
-        sizes: dict[int, str] = {}
-        for i, (leaf, axis, path) in enumerate(zip(self.leaves, axes, paths, strict=True)):
+        sizes: dict[int, int] = {}
+        for i, (leaf, axis) in enumerate(zip(self.leaves, axes, strict=True)):
             if axis is not None:
-                where = _described(path)
-                self.leaves[i] = _rows(name, leaf, axis, where)
-                sizes.setdefault(shape_of(self.leaves[i].rows)[0], where)
+                self.leaves[i] = _rows(name, leaf, axis, partial(self._described, i))
+                sizes.setdefault(shape_of(self.leaves[i].rows)[0], i)
         if not sizes:
             raise ValueError(f"{name}: no argument has rows, as in_axes is None for all. Call the function itself")
         if len(sizes) > 1:
             (first, of_first), (second, of_second), *_ = sizes.items()
             raise ValueError(
-                f"{name}: the arguments differ in the number of rows: {of_first} has {first}, and {of_second} has "
-                f"{second}. Give in_axes=None for an argument that all rows share"
+                f"{name}: the arguments differ in the number of rows: {self._described(of_first)} has {first}, and "
+                f"{self._described(of_second)} has {second}. Give in_axes=None for an argument that all rows share"
             )
         (self.count,) = sizes
+
+    def _described(self, i: int) -> str:
+        """The argument with this leaf, as an error names it."""
+        (kind, place), rest = (path := self.spec.paths()[i])[:2], path[2:]
+        outer = f"argument {place}" if kind == 0 else f"argument {place!r}"
+        return outer + "".join([f"[{part!r}]" for part in rest])
 
     def row(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of row `k`; arrays are copies."""
@@ -137,24 +142,17 @@ def _checked(name: str, argument: str, axis: Any) -> int | None:
     return operator.index(axis)
 
 
-def _described(path: tuple[Any, ...]) -> str:
-    """An argument, as an error names it."""
-    (kind, place), rest = path[:2], path[2:]
-    outer = f"argument {place}" if kind == 0 else f"argument {place!r}"
-    return outer + "".join([f"[{part!r}]" for part in rest])
-
-
-def _rows(name: str, leaf: Any, axis: int, where: str) -> Rows:
+def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
     """A leaf with its rows along the first axis; plain ones lie in C order."""
     if isinstance(leaf, list | str) or not (isinstance(leaf, ARRAYS) or hasattr(leaf, "__array__")):
         raise TypeError(
-            f"{name}: {where} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"
+            f"{name}: {where()} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"
         )
     array: Any = leaf if isinstance(leaf, ARRAYS) else np.asarray(leaf)
     ndim = len(shape_of(array))
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"{name}: {where} has {ndim} dimensions, and in_axes names axis {axis} of it. Give in_axes=None for an "
+            f"{name}: {where()} has {ndim} dimensions, and in_axes names axis {axis} of it. Give in_axes=None for an "
             "argument that all rows share"
         )
     moved = array if axis == 0 else np.moveaxis(array, axis, 0)

@@ -68,6 +68,14 @@ def rows_in(argument: Any) -> list[Rows]:
     return [x for part in argument for x in rows_in(part)] if kind in SEQUENCES else []
 
 
+def elementwise(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """The rows of an elementwise function of these operands; None if an operand is a list, or an option differs."""
+    if any(type(x) in SEQUENCES for x in operands) or rows_in(list(options.values())):
+        return None
+    ndim = max(len(shape_of(x)) for x in operands)
+    return function(*[lined_up(x, ndim) for x in operands], **options)
+
+
 def mapped(function: Callable[[Rows], Any], argument: Any) -> Any:
     """An argument with `function` applied to each `Rows` in it."""
     kind = type(argument)

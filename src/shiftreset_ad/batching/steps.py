@@ -14,7 +14,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.batching.rows import Rows, mapped, row, rows_in, stacked
-from shiftreset_ad.batching.ways import Way, is_elementwise, way_of
+from shiftreset_ad.batching.table import Way
+from shiftreset_ad.batching.ways import is_elementwise, way_of
 from shiftreset_ad.batching.writing import write
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.numbers.number import Number, has_number, map_numbers, plain_value
@@ -140,7 +141,8 @@ class BatchedStep:
         """The plan of an elementwise function of values at places, and of plain ones; None for anything else."""
         if self._is_question or self._writes or self._kwargs or not is_elementwise(self._function):
             return None
-        if not all(type(x) is Place or isinstance(x, float | int | np.generic) for x in self._args):
+        is_plain = all(type(x) is Place or isinstance(x, float | int | np.generic) for x in self._args)
+        if len(self._example) != 1 or not is_plain:
             return None
         function, place = self._function, self.place
         operands = [(x.place, x.place in differ) if type(x) is Place else (x, None) for x in self._args]
