@@ -164,6 +164,6 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Batched:
     >>> from shiftreset_ad import grad
     >>> vmap(grad(lambda w, x: np.sum(w * x) ** 2), (None, 0))(np.array([1.0, 2.0]), np.eye(2))
     array([[2., 0.],
-           [0., 8.]])
+           [0., 4.]])
     """
     return Batched(f, in_axes, out_axes)
