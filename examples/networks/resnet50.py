@@ -112,7 +112,8 @@ def main() -> int:
     training = begun(initial, given.checkpoint)
     print(f"ResNet50, {count(training.parameters):,} parameters")
     batches = islice(images.batches(given.data, given.batch), given.steps)
-    training.run(loss, sgd(0.005), batches, given)
+    rate = 0.005 * min(1.0, given.batch / 64)  # the paper's rate is for 64 images
+    training.run(loss, sgd(rate), batches, given)
     return finish(training, given.picture)
 
 

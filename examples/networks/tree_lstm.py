@@ -20,7 +20,7 @@ from training import begun, finish, options
 from trees import Tree
 from weights import Arrays, count
 
-from shiftreset_ad import nn
+from shiftreset_ad import nn, zeros
 
 EMBEDDING, HIDDEN = 300, 150
 PARAMETERS = 361_805
@@ -28,11 +28,10 @@ Vectors = dict[str, np.ndarray]
 
 
 class State(NamedTuple):
-    """What a node hands on: the hidden state and the memory cell, and the loss of the tree below it."""
+    """What a node hands on: its hidden state and its memory cell."""
 
     hidden: np.ndarray
     cell: np.ndarray
-    loss: np.ndarray
 
 
 def initial(seed: int = 42, embedding: int = EMBEDDING, hidden: int = HIDDEN) -> tuple[Arrays, Arrays]:
@@ -41,7 +40,7 @@ def initial(seed: int = 42, embedding: int = EMBEDDING, hidden: int = HIDDEN) ->
     return {
         "leaf": 0.01 * random.normal(size=(3 * hidden, embedding)),  # input, output, update
         "leaf.bias": np.zeros(3 * hidden),
-        "node": 0.01 * random.normal(size=(5 * hidden, 2 * hidden)),  # input, forget left, forget right, output, update
+        "node": 0.01 * random.normal(size=(5 * hidden, 2 * hidden)),  # input, both forget gates, output, update
         "node.bias": np.zeros(4 * hidden),  # both forget gates share theirs
         "score": 0.01 * random.normal(size=(trees.SCORES, hidden)),
         "score.bias": np.zeros(trees.SCORES),
@@ -58,40 +57,54 @@ def vectors_of(forest: list[Tree], size: int = EMBEDDING, seed: int = 1) -> Vect
     return found
 
 
+def with_all_biases(p: Arrays) -> Arrays:
+    """The parameters with a bias for each gate, as both forget gates share theirs."""
+    size = len(p["node.bias"]) // 4
+    shared = p["node.bias"][size : 2 * size]
+    return p | {"node.bias": np.concatenate([p["node.bias"][: 2 * size], shared, p["node.bias"][2 * size :]])}
+
+
 def at_leaves(p: Arrays, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The hidden states and cells of words, of their vectors (..., embedding)."""
-    i, o, u = np.split(nn.linear(x, p["leaf"], p["leaf.bias"]), 3, axis=-1)
-    cell = nn.sigmoid(i) * np.tanh(u)
-    return nn.sigmoid(o) * np.tanh(cell), cell
+    gates = nn.linear(x, p["leaf"], p["leaf.bias"])
+    size = p["score"].shape[1]
+    opened, u = nn.sigmoid(gates[..., : 2 * size]), np.tanh(gates[..., 2 * size :])
+    cell = opened[..., :size] * u
+    return opened[..., size:] * np.tanh(cell), cell
 
 
 def at_nodes(
-    p: Arrays, left: np.ndarray, right: np.ndarray, left_cell: np.ndarray, right_cell: np.ndarray
+    p: Arrays, children: np.ndarray, left_cell: np.ndarray, right_cell: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The hidden states and cells of nodes, of those of their children."""
-    b_i, b_f, b_o, b_u = np.split(p["node.bias"], 4)
-    gates = nn.linear(np.concatenate([left, right], axis=-1), p["node"], np.concatenate([b_i, b_f, b_f, b_o, b_u]))
-    i, fl, fr, o, u = np.split(gates, 5, axis=-1)
-    cell = nn.sigmoid(i) * np.tanh(u) + nn.sigmoid(fl) * left_cell + nn.sigmoid(fr) * right_cell
-    return nn.sigmoid(o) * np.tanh(cell), cell
+    """The hidden states and cells of nodes, of the hidden states (..., 2 hidden) and the cells of their children."""
+    gates = nn.linear(children, p["node"], p["node.bias"])
+    size = p["score"].shape[1]
+    opened, u = nn.sigmoid(gates[..., : 4 * size]), np.tanh(gates[..., 4 * size :])
+    i, left, right, o = (opened[..., k * size : (k + 1) * size] for k in range(4))
+    cell = i * u + left * left_cell + right * right_cell
+    return o * np.tanh(cell), cell
 
 
-def state_of(p: Arrays, vectors: Vectors, tree: Tree) -> State:
-    """The state of a tree, by recursion."""
+def state_of(p: Arrays, vectors: Vectors, tree: Tree, found: list[np.ndarray]) -> State:
+    """The state of a tree, by recursion. `found` gets the hidden state of each node, after those of its children."""
     if tree.left is None or tree.right is None:
-        hidden, cell = at_leaves(p, vectors[tree.word or ""])
-        below = 0.0
+        state = State(*at_leaves(p, vectors[tree.word or ""]))
     else:
-        left, right = state_of(p, vectors, tree.left), state_of(p, vectors, tree.right)
-        hidden, cell = at_nodes(p, left.hidden, right.hidden, left.cell, right.cell)
-        below = left.loss + right.loss
-    scores = nn.log_softmax(nn.linear(hidden, p["score"], p["score.bias"]))
-    return State(hidden, cell, below - scores[tree.score])
+        left, right = state_of(p, vectors, tree.left, found), state_of(p, vectors, tree.right, found)
+        state = State(*at_nodes(p, np.concatenate([left.hidden, right.hidden]), left.cell, right.cell))
+    found.append(state.hidden)
+    return state
 
 
 def loss_of(p: Arrays, vectors: Vectors, forest: list[Tree]) -> np.ndarray:
     """The sum, over all nodes of the trees, of the negative log likelihoods of their scores."""
-    return sum(state_of(p, vectors, tree).loss for tree in forest)
+    p, total = with_all_biases(p), 0.0
+    for tree in forest:
+        hidden: list[np.ndarray] = []
+        state_of(p, vectors, tree, hidden)
+        scores = nn.linear(np.stack(hidden), p["score"], p["score.bias"])
+        total = total + nn.cross_entropy(scores, [node.score for node in trees.nodes(tree)], reduction="sum")
+    return total
 
 
 class Layer(NamedTuple):
@@ -140,40 +153,31 @@ def scheduled(vectors: Vectors, forest: list[Tree]) -> Schedule:
     return Schedule(leaves, layers, np.array([node.score for layer in by_height for node, _, _ in layer]))
 
 
+def hidden_states(p: Arrays, schedule: Schedule) -> np.ndarray:
+    """The hidden states of all nodes, a layer at a time. Each layer writes its states to one array, and reads them."""
+    p, size = with_all_biases(p), p["score"].shape[1]
+    hidden = zeros((len(schedule.scores), size))
+    cells = zeros((len(schedule.scores), size))
+    count = len(schedule.leaves)
+    hidden[:count], cells[:count] = at_leaves(p, schedule.leaves)
+    for numbers, left, right in schedule.layers:
+        children = np.concatenate([hidden[left], hidden[right]], axis=1)
+        layer = slice(numbers[0], numbers[-1] + 1)
+        hidden[layer], cells[layer] = at_nodes(p, children, cells[left], cells[right])
+    return hidden
+
+
 def batched_loss(p: Arrays, schedule: Schedule) -> np.ndarray:
-    """The loss of `loss_of`, with all nodes of a height at once. Each layer writes its states to one array."""
-    size = p["score"].shape[1]
-    hidden, cells = at_leaves(p, schedule.leaves)
-    found = [hidden]
-    states = np.zeros((len(schedule.scores), 2 * size), hidden.dtype)
-    states = np.concatenate([np.concatenate([hidden, cells], axis=-1), states[len(hidden) :]])
-    for layer in schedule.layers:
-        left, right = states[layer.left], states[layer.right]
-        hidden, cells = at_nodes(p, left[:, :size], right[:, :size], left[:, size:], right[:, size:])
-        states[layer.numbers[0] : layer.numbers[-1] + 1] = np.concatenate([hidden, cells], axis=-1)
-        found.append(hidden)
-    scores = nn.linear(np.concatenate(found), p["score"], p["score.bias"])
+    """The loss of `loss_of`, with all nodes of a height at once."""
+    scores = nn.linear(hidden_states(p, schedule), p["score"], p["score.bias"])
     return nn.cross_entropy(scores, schedule.scores, reduction="sum")
 
 
 def accuracy(p: Arrays, vectors: Vectors, forest: list[Tree]) -> float:
     """The share of all nodes whose score the network tells."""
-    right = total = 0
-    for tree in forest:
-        schedule = scheduled(vectors, [tree])
-        hidden = _hidden_states(p, schedule)
-        told = np.argmax(nn.linear(hidden, p["score"], p["score.bias"]), axis=-1)
-        right, total = right + int(np.sum(told == schedule.scores)), total + len(told)
-    return right / total
-
-
-def _hidden_states(p: Arrays, schedule: Schedule) -> np.ndarray:
-    hidden, cells = at_leaves(p, schedule.leaves)
-    for layer in schedule.layers:
-        left, right = layer.left, layer.right
-        new, new_cells = at_nodes(p, hidden[left], hidden[right], cells[left], cells[right])
-        hidden, cells = np.concatenate([hidden, new]), np.concatenate([cells, new_cells])
-    return hidden
+    schedule = scheduled(vectors, forest)
+    told = np.argmax(nn.linear(hidden_states(p, schedule), p["score"], p["score.bias"]), axis=-1)
+    return float(np.mean(told == schedule.scores))
 
 
 def main() -> int:

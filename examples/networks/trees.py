@@ -38,7 +38,7 @@ def parse(line: str) -> Tree:
 
 
 def _node(parts: list[Tree | str], place: int) -> Tree:
-    score, *rest = parts
+    score, *rest = parts or [""]
     if not isinstance(score, str) or not score.isdigit() or int(score) >= SCORES:
         raise ValueError(
             f"token {place}: a node begins with a score from 0 to {SCORES - 1}, and not with {score!r:.40}"

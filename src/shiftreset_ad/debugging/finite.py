@@ -50,7 +50,7 @@ def parts(x: Any, part: str = "") -> Iterator[tuple[str, Any]]:
             for k, coefficient in enumerate(x.coefficients):  # type: ignore[attr-defined]
                 yield from parts(coefficient, of(f"Taylor coefficient {k}", part) if k else part)
     elif type(x) is Held:
-        for held in (x.whole, *x.values):
+        for held in (x.whole, *x.values, *x.factors):
             yield from parts(held, part)
     elif isinstance(x, list | tuple):
         for each in x:

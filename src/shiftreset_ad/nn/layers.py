@@ -27,7 +27,7 @@ def linear(x: Any, w: Any, bias: Any = None) -> Any:
             f"nn.linear: x has the shape {shape_of(x)}, and w {shape_of(w)}; give (..., features) for x, and "
             "(outputs, features) for w"
         )
-    y = np.matmul(x, np.transpose(w))
+    y = np.matmul(w, x) if len(shape_of(x)) == 1 else np.matmul(x, np.transpose(w))
     return y if bias is None else y + bias
 
 

@@ -16,6 +16,7 @@ from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
 BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
 PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # the types that hold no staged value
+UNCHANGING = PLAIN - {np.ndarray}
 FEW = 256  # elements, that are not worth an index of their own for each
 
 
@@ -34,6 +35,8 @@ def frozen_index(index: Any) -> Any:
     if kind is np.ndarray:
         return index.copy()
     if kind is tuple:
+        if UNCHANGING.issuperset(map(type, index)):  # the usual case, for speed
+            return index
         return tuple(frozen_index(part) for part in index)
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
@@ -47,7 +50,9 @@ def names_each_position_once(index: Any) -> bool:
     if isinstance(index, BASIC):
         return True
     if type(index) is tuple:
-        return all(isinstance(part, BASIC) or _is_staged_integer(part) for part in index)
+        return UNCHANGING.issuperset(map(type, index)) or all(
+            isinstance(part, BASIC) or _is_staged_integer(part) for part in index
+        )
     is_array = isinstance(index, np.ndarray) or is_staged(index)
     return _is_staged_integer(index) or (is_array and dtype_of(index).kind == "b")
 
@@ -92,9 +97,10 @@ def read(x: Any, index: Any) -> Any:
 
 def staged_part(index: Any) -> Any:
     """The first staged part of the index, or None."""
-    if type(index) in PLAIN:
+    kind = type(index)
+    if kind in PLAIN or (kind is tuple and PLAIN.issuperset(map(type, index))):
         return None
-    return staged_among(*index) if type(index) is tuple else staged_among(index)
+    return staged_among(*index) if kind is tuple else staged_among(index)
 
 
 def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.rules.annotations import Primal, Pullback, Pushforward
+from shiftreset_ad.rules.annotations import Cotangent, Primal, Pullback, Pushforward
 from shiftreset_ad.rules.broadcasting import FLOAT64, is_complex
 
 # The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number if it is the same everywhere;
@@ -43,6 +43,9 @@ class LinearMap:
     cotangent, too. The pullback of a map that selects does so.
 
     It `is_constant` if it is known to have no numbers in it.
+
+    If the pullback is the outer product of two vectors, as for the matrix in a product with a vector, `factors` gives
+    the two for a cotangent: many such contributions to one matrix can then be summed by one product of matrices.
     """
 
     pushforward: Pushforward
@@ -50,6 +53,7 @@ class LinearMap:
     selects: bool = False
     moves: bool = False
     is_constant: bool = False
+    factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

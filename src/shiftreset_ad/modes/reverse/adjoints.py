@@ -32,7 +32,7 @@ from numpy import float64, ndarray
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
 from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
-from shiftreset_ad.modes.reverse.unsettled import Accumulator, Held, add_at_masked, hold
+from shiftreset_ad.modes.reverse.unsettled import Accumulator, Held, add_at_masked, hold, hold_outer
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
@@ -67,6 +67,9 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
     """Pull the adjoint of the answer back to each active operand, and add the result to its adjoint."""
     is_masked, is_number = type(y_bar) is Masked, issubclass(type(y_bar), Number)
     for x, linear_map in active:
+        if linear_map.factors is not None and type(y_bar) is ndarray and is_plain_double(x):
+            hold_outer(x, *linear_map.factors(y_bar))
+            continue
         if is_masked:
             x_bar = through(linear_map, y_bar)
         elif is_number and linear_map.is_constant:
@@ -85,6 +88,11 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
             accumulate_masked(x, x_bar)
         else:
             accumulate(x, x_bar)
+
+
+def is_plain_double(x: Accumulator) -> bool:
+    """Whether a number is a plain array in double precision, to whose memory the program has not written."""
+    return type(x.primal) is ndarray and x.primal.dtype is FLOAT64 and type(x.adjoint) not in PLACES
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:

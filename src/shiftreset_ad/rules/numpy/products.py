@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
@@ -20,6 +21,7 @@ OF_NUMPY = frozenset((np.ndarray,))
 # What `np.einsum` calls for plain arrays. It is private, so a NumPy without it has `np.einsum` itself.
 EINSUM: Any = getattr(sys.modules.get("numpy._core.multiarray"), "c_einsum", np.einsum)
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
+LARGE = 4096  # elements of a matrix, from which on its outer products are summed together
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
@@ -29,10 +31,16 @@ Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
 
 def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullbacks: Pullbacks) -> Answer:
     """The rule of a product that is linear in each of its operands, with a pullback for each."""
-    return product(a, b), (
+    maps = (
         LinearMap(lambda a_dot: product(a_dot, b), pullbacks[0]),
         LinearMap(lambda b_dot: product(a, b_dot), pullbacks[1]),
     )
+    if type(a) is type(b) is ndarray and a.size + b.size >= LARGE:
+        if a.ndim == 2 and b.ndim == 1:
+            maps[0].factors = lambda y_bar: (y_bar, b)
+        elif a.ndim == 1 and b.ndim == 2:
+            maps[1].factors = lambda y_bar: (a, y_bar)
+    return product(a, b), maps
 
 
 @structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)

@@ -1,0 +1,120 @@
+"""Outer products that are contributions to one matrix are kept, and summed by one product of matrices."""
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad, vjp
+from shiftreset_ad.modes.reverse import unsettled
+from shiftreset_ad.testing import check_grads
+
+RNG = np.random.default_rng(0)
+W, X = RNG.normal(size=(80, 60)) / 8.0, RNG.normal(size=(5, 60))
+V = RNG.normal(size=(80, 60))
+
+
+def squares(w, rows=X):
+    return sum(np.sum(np.tanh(w @ x) ** 2) for x in rows)
+
+
+def by_matrices(w, rows=X):
+    return np.sum(np.tanh(rows @ w.T) ** 2)
+
+
+def test_the_gradient_is_that_of_a_product_of_matrices():
+    assert np.allclose(grad(squares)(W), grad(by_matrices)(W), rtol=1e-12)
+    assert np.allclose(
+        grad(lambda w: sum(np.sum(np.sin(x @ w)) for x in X))(W.T), grad(lambda w: np.sum(np.sin(X @ w)))(W.T)
+    )
+    assert np.allclose(grad(lambda w: np.sum(np.dot(w, X[0]) ** 2))(W), 2.0 * np.outer(W @ X[0], X[0]))
+
+
+@pytest.mark.parametrize("count", [unsettled.TOGETHER - 1, unsettled.TOGETHER, 2 * unsettled.TOGETHER + 3])
+def test_many_contributions_are_summed_in_parts(count):
+    rows = RNG.normal(size=(count, 60))
+    assert np.allclose(grad(squares)(W, rows), grad(by_matrices)(W, rows), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, s: s(w) + np.sum(w * w),
+        lambda w, s: np.sum(w * w) + s(w),
+        lambda w, s: s(w) + w[3, 4] * w[0, 0],
+        lambda w, s: np.sum(w[2] ** 3) + s(w) + np.sum(w[1:5] ** 2),
+        lambda w, s: s(w) + np.sum(np.where(w > 0, np.sqrt(np.abs(w)), 0.0)),
+        lambda w, s: np.sum(np.where(w > 0, w, 0.0)) + s(w),
+        lambda w, s: s(2.0 * w) + s(w.copy()),
+        lambda w, s: s(w) * s(w),
+    ],
+)
+def test_beside_contributions_of_every_other_kind(f):
+    assert np.allclose(grad(lambda w: f(w, squares))(W), grad(lambda w: f(w, by_matrices))(W), rtol=1e-10)
+
+
+@pytest.mark.parametrize("product", [squares, by_matrices])
+def test_of_a_matrix_that_is_written_to(product):
+    def f(w):
+        u = w * 1.0
+        total = product(u)
+        u[2:5] = u[1] * 2.0
+        total = total + product(u)
+        u[0] += u[3]
+        return total + product(u) * np.sum(u[0])
+
+    expected = grad(lambda w: _written_anew(w))(W)
+    assert np.allclose(grad(f)(W), expected, rtol=1e-10)
+
+
+def _written_anew(w):
+    total = by_matrices(w)
+    u = np.concatenate([w[:2], np.stack([w[1] * 2.0] * 3), w[5:]])
+    total = total + by_matrices(u)
+    u = np.concatenate([(u[0] + u[3])[None], u[1:]])
+    return total + by_matrices(u) * np.sum(u[0])
+
+
+def test_in_every_operator():
+    _, pullback = vjp(squares, W)
+    first, second = pullback(1.0), pullback(2.0)
+    assert np.allclose(2.0 * first[0], second[0])
+    assert np.allclose(hvp(squares, (W,), (V,)), hvp(by_matrices, (W,), (V,)))
+    assert np.allclose(grad(lambda w: np.sum(grad(squares)(w) * V))(W), hvp(by_matrices, (W,), (V,)))
+    assert np.allclose(jacobian(lambda w: np.tanh(w @ X[0])[:3])(W), jacobian(lambda w: np.tanh(X[:1] @ w.T)[0, :3])(W))
+    step = staged(grad(squares))
+    for scale in (1.0, 2.0, 3.0):
+        assert np.allclose(step(scale * W), grad(by_matrices)(scale * W))
+    check_grads(lambda x: np.sum(np.tanh(W @ x)), (X[0],), order=2)
+
+
+def test_in_single_precision_and_of_complex_numbers():
+    w = W.astype(np.float32)
+    found = grad(lambda w: squares(w, X.astype(np.float32)))(w)
+    assert found.dtype == np.float32
+    assert np.allclose(found, grad(by_matrices)(W), rtol=1e-3, atol=1e-4)
+    z = W + 1j * V
+    found = grad(lambda z: sum(np.sum(np.abs(z @ x) ** 2) for x in X))(z)
+    assert np.allclose(found, grad(lambda z: np.sum(np.abs(X @ z.T) ** 2))(z))
+
+
+def test_arguments_stay_as_they_are():
+    w, x = W.copy(), X[0].copy()
+
+    def f(w, x):
+        y = w @ x
+        return np.sum(y * y) + np.sum(y) + np.sum(w @ x)
+
+    gradient = grad(f, argnums=(0, 1))(w, x)
+    assert np.array_equal(w, W)
+    assert np.array_equal(x, X[0])
+    assert np.allclose(gradient[0], np.outer(2.0 * (W @ X[0]) + 2.0, X[0]))
+
+
+def test_no_outer_product_is_made_for_a_large_matrix(monkeypatch):
+    kept = []
+    add = unsettled.Held.add_outer
+    monkeypatch.setattr(unsettled.Held, "add_outer", lambda self, *pair: kept.append(pair) or add(self, *pair))
+    value_and_grad(squares)(W)
+    assert len(kept) == len(X)
+    kept.clear()
+    value_and_grad(squares)(W[:5])  # so small a product is quicker made
+    assert not kept
