@@ -58,7 +58,7 @@ def synthetic(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def batches(data: Path | None, size: int, seed: int = 42) -> Iterator[Batch]:
     """Batches of images in a random order, over and over: of a file, or synthetic ones."""
     if data is None:
-        images, labels = synthetic(4 * size)
+        images, labels = synthetic(2 * size)  # few, so that a short run can learn them
         found = Batch((images / 255.0).astype(np.float32), labels)
     else:
         found = read(data)
