@@ -1,0 +1,139 @@
+"""A step of the networks of `examples/networks/`: the loss and its gradient, beside the same network by PyTorch.
+
+PyTorch's kernels use two threads, in PyTorch and in ours with `nn.kernels("torch")`; `--threads` gives another number.
+
+python benchmarks/networks.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networks_in_torch as theirs
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from timing import best_of
+
+from shiftreset_ad import nn, value_and_grad
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "networks"))
+import deepspeech2
+import images
+import resnet50
+import speech
+import squeezenet
+import tree_lstm
+import trees
+
+Program = Callable[[], Any]
+ROUNDS = 3
+
+
+def of_torch(p: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The parameters as PyTorch's, with gradients."""
+    return {name: torch.tensor(x, requires_grad=True) for name, x in p.items()}
+
+
+def stepping(p: dict[str, torch.Tensor], loss: Callable[[], torch.Tensor]) -> Program:
+    """A step by PyTorch."""
+
+    def step() -> float:
+        for x in p.values():
+            x.grad = None
+        value = loss()
+        value.backward()
+        return float(value.detach())
+
+    return step
+
+
+def with_kernels(library: str, program: Program) -> Program:
+    """The program with the convolutions of a library."""
+
+    def step() -> Any:
+        with nn.kernels(library):
+            return program()
+
+    return step
+
+
+def of_images(module: Any, size: int, loss: Callable[..., torch.Tensor]) -> dict[str, Program]:
+    """The programs of an image network."""
+    p, buffers = module.initial()
+    batch = next(images.batches(None, size))
+    q, given = of_torch(p), [torch.tensor(batch.images), torch.tensor(batch.labels)]
+    ours = value_and_grad(module.loss, has_aux=True)
+    return {
+        "PyTorch": stepping(q, lambda: loss(q, given)),
+        "ours, PyTorch's kernels": with_kernels("torch", lambda: float(ours(p, buffers, batch)[0][0])),
+        "ours, NumPy alone": with_kernels("numpy", lambda: float(ours(p, buffers, batch)[0][0])),
+    }
+
+
+def of_speech(size: Any, count: int, time: int) -> dict[str, Program]:
+    """The programs of DeepSpeech2."""
+    p, buffers = deepspeech2.initial(size)
+    batch = speech.synthetic(count, 1, time=time, frequencies=size.frequencies)[0]
+    batch = batch._replace(shares=np.ones(count, np.float32))
+    q = of_torch(p)
+    layers = theirs.recurrent_layers(q, size)
+    given = [torch.tensor(batch.inputs), torch.tensor(batch.labels), torch.tensor(batch.lengths)]
+    ours = value_and_grad(deepspeech2.loss_by(size), has_aux=True)
+    return {
+        "PyTorch": stepping(q, lambda: theirs.deepspeech2_loss(q, layers, size, given)),
+        "ours, PyTorch's kernels": with_kernels("torch", lambda: float(ours(p, buffers, batch)[0][0])),
+        "ours, NumPy alone": with_kernels("numpy", lambda: float(ours(p, buffers, batch)[0][0])),
+    }
+
+
+def of_trees(count: int) -> dict[str, Program]:
+    """The programs of the tree LSTM."""
+    forest = trees.synthetic(count)
+    vectors = tree_lstm.vectors_of(forest)
+    p, _ = tree_lstm.initial()
+    q = of_torch(p)
+    in_torch = {word: torch.tensor(x) for word, x in vectors.items()}
+    one, batched = value_and_grad(tree_lstm.loss_of), value_and_grad(tree_lstm.batched_loss)
+    return {
+        "PyTorch": stepping(q, lambda: theirs.tree_loss(q, in_torch, forest, trees.nodes)),
+        "ours": lambda: float(one(p, vectors, forest)[0]),
+        "ours, batched": lambda: float(batched(p, tree_lstm.scheduled(vectors, forest))[0]),
+    }
+
+
+def main() -> None:
+    """Measure all networks, and print times and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2, help="of PyTorch")
+    torch.set_num_threads(parser.parse_args().threads)
+    cases = {
+        "SqueezeNet, 8 images": lambda: of_images(
+            squeezenet,
+            8,
+            lambda q, given: theirs.squeezenet_loss(q, squeezenet.FIRES, squeezenet.POOLED_AFTER, given),
+        ),
+        "ResNet50, 4 images": lambda: of_images(
+            resnet50, 4, lambda q, given: theirs.resnet50_loss(q, resnet50.blocks(), given)
+        ),
+        "DeepSpeech2, small, 4 sequences": lambda: of_speech(deepspeech2.SMALL, 4, 200),
+        "tree LSTM, 20 trees": lambda: of_trees(20),
+    }
+    table = Table("network", "program", "a step, ms", "ratio to PyTorch", title="loss and gradient")
+    for name, case in cases.items():
+        programs = case()
+        values = [program() for program in programs.values()]
+        np.testing.assert_allclose(values, values[0], rtol=1e-3)
+        times = best_of(ROUNDS, programs)
+        for program, seconds in times.items():
+            table.add_row(name, program, f"{seconds * 1e3:.4g}", f"{seconds / times['PyTorch']:.2f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
