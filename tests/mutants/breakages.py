@@ -347,8 +347,15 @@ BREAKAGES = [
     ),
     Breakage("rules/indexing.py", "else copy.deepcopy(index)", "else index", "rules/test_indexing.py"),
     Breakage("rules/linalg/solving.py", "known[0] is y_bar", "True", "rules/linalg/test_linalg.py"),
-    Breakage("rules/masked.py", "    PUT(chosen, mask, values)\n    return chosen\n\n\ndef where", "    chosen += values\n    return chosen\n\n\ndef where", "rules/test_masked.py"),
-    Breakage("rules/masked.py", "bits &= values.view(INT64)", "bits = values.view(INT64)", "rules/test_masked.py"),
+    Breakage(
+        "rules/masked.py",
+        "    PUT(chosen, mask, values)\n    return chosen\n\n\ndef where",
+        "    chosen += values\n    return chosen\n\n\ndef where",
+        "rules/test_masked.py",
+    ),
+    Breakage(
+        "rules/masked.py", "bits &= values.view(integers)", "bits = values.view(integers)", "rules/test_masked.py"
+    ),
     Breakage(
         "rules/numpy/choosing.py",
         "are_crossed is not False and COUNT(are_crossed)",

@@ -21,7 +21,8 @@ from shiftreset_ad.rules.indexing import At, names_each_position_once, read, sca
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import LinearMap
 
-BOOL, INT8, INT64 = np.dtype(bool), np.dtype(np.int8), np.dtype(np.int64)
+BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
+BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}  # integers of the same size
 PUT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "putmask", np.putmask)  # without NumPy's protocol
 FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
@@ -71,16 +72,17 @@ def selected(mask: Any, values: Any) -> Any:
     if (
         kind is not ndarray
         or type(mask) is not ndarray
-        or values.dtype is not FLOAT64
+        or values.dtype not in BITS
         or mask.dtype is not BOOL
         or values.shape != mask.shape
     ):
         return np.where(mask, values, 0.0)
     if values.size > FEW:  # by their bits: to choose takes far longer where the processor cannot guess the mask
-        bits = np.negative(mask.view(INT8)).astype(INT64)  # all bits, or none
-        bits &= values.view(INT64)
-        return bits.view(FLOAT64)
-    chosen = np.zeros(values.shape)
+        integers = BITS[values.dtype]
+        bits = np.negative(mask.view(INT8)).astype(integers)  # all bits, or none
+        bits &= values.view(integers)
+        return bits.view(values.dtype)
+    chosen = np.zeros(values.shape, values.dtype)
     PUT(chosen, mask, values)
     return chosen
 
