@@ -22,7 +22,8 @@ from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import LinearMap
 
 BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
-BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}  # integers of the same size
+# Integers of the same size
+BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 PUT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "putmask", np.putmask)  # without NumPy's protocol
 FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
