@@ -233,11 +233,12 @@ def test_to_save_memory_changes_no_gradient(networks, name):
         "tree_lstm.py --steps 12",
         "deepspeech2.py --small",
         "squeezenet.py --steps 6",
-        "resnet50.py --steps 4 --batch 4",
+        "resnet50.py --steps 4 --data eight.bin",
     ],
 )
-def test_programs(command, tmp_path):
+def test_programs(networks, command, tmp_path):
     program, *options = command.split()
+    networks.images.write(tmp_path / "eight.bin", *networks.images.synthetic(8))  # one batch, again and again
     done = subprocess.run(
         [sys.executable, "-W", "error", str(FOLDER / program), *options, "--checkpoint", "kept.npz"],
         cwd=tmp_path,
@@ -251,4 +252,4 @@ def test_programs(command, tmp_path):
     assert "parameters" in done.stdout
     assert "at the beginning" in done.stdout
     assert done.returncode == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["eight.bin", "kept.npz"]

@@ -432,3 +432,46 @@ def test_many_rows_cost_no_calls_for_each(monkeypatch):
 
     monkeypatch.setattr("shiftreset_ad.batching.steps.row", refuse)
     assert f(W, np.tile(X, (200, 1))).shape == (1000, 3)
+
+
+# Layouts: whether a reshape is a view or a copy depends on them, and so what is written
+
+
+def writes_to_a_reshape(x):
+    a = x * x
+    np.reshape(a, -1)[:] += 1.0
+    return a
+
+
+def writes_to_a_reshape_of_a_constant(x):
+    a = sr.zeros((3, 2)).T
+    b = a.reshape(-1)
+    b[0] = x[0, 0]
+    return a + b.reshape(a.shape)
+
+
+def writes_to_a_reshape_of_a_sorted_array(x):
+    a = np.sort(x, axis=0)
+    a.reshape(-1)[::2] = 5.0
+    return a
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+@pytest.mark.parametrize("in_axes", [0, 1, -1])
+@pytest.mark.parametrize(
+    "f", [writes_to_a_reshape, writes_to_a_reshape_of_a_constant, writes_to_a_reshape_of_a_sorted_array]
+)
+def test_views_are_those_of_each_row(f, in_axes, axes):
+    sizes = np.insert([2, 3], in_axes % 3, 4)
+    x = np.random.default_rng(0).normal(size=sizes[list(axes)]).transpose(np.argsort(axes))
+    rows = np.moveaxis(x, in_axes, 0)
+    expected = np.stack([f(np.copy(row)) for row in rows])
+    assert np.array_equal(vmap(f, in_axes)(x), expected)
+
+    def gradient(call):
+        return grad(lambda x: np.sum(np.sin(call(x)) * np.moveaxis(x, in_axes, 0)))(x)
+
+    around = gradient(vmap(f, in_axes))
+    np.testing.assert_allclose(around, gradient(lambda x: np.stack([f(row) for row in np.moveaxis(x, in_axes, 0)])))
+    inside = vmap(grad(lambda x: np.sum(np.sin(f(x)) * x)), in_axes, in_axes)(x)
+    np.testing.assert_allclose(inside, around)

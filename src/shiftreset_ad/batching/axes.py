@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number, innermost, plain_value
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.layouts import with_axes_like
 from shiftreset_ad.staging.seen.keys import is_input
 
 ARRAYS = (ndarray, Number, Wrapped)
@@ -143,7 +145,7 @@ def _checked(name: str, argument: str, axis: Any) -> int | None:
 
 
 def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
-    """A leaf with its rows along the first axis; plain ones lie in C order."""
+    """A leaf with its rows along the first axis. Plain ones follow one another in memory, each as it lies in the leaf."""
     if isinstance(leaf, list | str) or not (isinstance(leaf, ARRAYS) or hasattr(leaf, "__array__")):
         raise TypeError(
             f"{name}: {where()} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"
@@ -156,7 +158,7 @@ def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
             "argument that all rows share"
         )
     moved = array if axis == 0 else np.moveaxis(array, axis, 0)
-    return Rows(np.ascontiguousarray(moved) if type(moved) is ndarray else moved)
+    return Rows(with_axes_like(moved, (math.inf, *moved.strides[1:])) if type(moved) is ndarray else moved)
 
 
 class Answers:

@@ -95,8 +95,12 @@ def stacked(answers: list[Any]) -> Any:
     """The answers of all rows, along a new first axis; of tuples or lists, a tuple or a list of these."""
     first = answers[0]
     if isinstance(first, tuple | list):
-        parts = [stacked(list(parts)) for parts in zip(*answers, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+        return of_parts(first, [stacked(list(parts)) for parts in zip(*answers, strict=True)])
     if not any(isinstance(answer, Number) for answer in answers):
         return np.array(answers)
     return np.stack(answers)
+
+
+def of_parts(like: Any, parts: list[Any]) -> Any:
+    """A list, a tuple or a named tuple `like` another one, of these parts."""
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)

@@ -7,13 +7,14 @@ place that differs lie the rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.batching.rows import Rows, mapped, row, rows_in, stacked
+from shiftreset_ad.batching.rows import Rows, mapped, of_parts, row, rows_in, stacked
 from shiftreset_ad.batching.table import Way
 from shiftreset_ad.batching.ways import is_elementwise, way_of
 from shiftreset_ad.batching.writing import write
@@ -21,6 +22,8 @@ from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.numbers.number import Number, has_number, map_numbers, plain_value
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.layouts import array_of, with_axes_like
+from shiftreset_ad.rules.plain import itself
 from shiftreset_ad.staging.python.generation import is_same
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
@@ -82,7 +85,7 @@ class BatchedStep:
 
     __slots__ = (
         *("_args", "_example", "_expected", "_function", "_gives_constant", "_has_writes", "_is_question"),
-        *("_kwargs", "_writes", "errors", "is_checked", "place", "row_by_row"),
+        *("_kwargs", "_strides", "_writes", "errors", "is_checked", "place", "row_by_row"),
     )
 
     def __init__(self, step: Step, example: Any, place: Callable[[Staged], int], has_writes: bool) -> None:
@@ -92,9 +95,11 @@ class BatchedStep:
         self.errors = step.errors
         self._is_question, self._expected = step.is_question, step.expected
         # The program has gone on with a plain value: of numbers, it may go another way.
-        self._gives_constant = step.function is constant_of or (step.is_question and type(step.expected) is not bool)
+        takes_plain = step.function is constant_of and step.args[1:] == (itself,)
+        self._gives_constant = takes_plain or (step.is_question and type(step.expected) is not bool)
         self._writes, self._has_writes = step.writes, has_writes
         self._example = [] if step.writes or step.is_question else _kinds_of(example)
+        self._strides = [getattr(part, "strides", None) for part in _parts_of(example)] if has_writes else []
         self.place = step.place
         self.row_by_row = self.is_checked = False
 
@@ -139,7 +144,7 @@ class BatchedStep:
 
     def _lined_up(self, differ: set[int]) -> Plan | None:
         """The plan of an elementwise function of values at places, and of plain ones; None for anything else."""
-        if self._is_question or self._writes or self._kwargs or not is_elementwise(self._function):
+        if self._is_question or self._has_writes or self._kwargs or not is_elementwise(self._function):
             return None
         is_plain = all(type(x) is Place or isinstance(x, float | int | np.generic) for x in self._args)
         if len(self._example) != 1 or not is_plain:
@@ -181,10 +186,26 @@ class BatchedStep:
             if answer is None:
                 answer = self._row_by_row(args, kwargs, count)
             if not self.is_checked:
-                self._require_as_recorded(answer if isinstance(answer, tuple | list) else [answer])
-            values[self.place] = answer
+                self._require_as_recorded(_parts_of(answer))
+            values[self.place] = self._laid_out(answer, args) if self._has_writes else answer
 
         return run
+
+    def _laid_out(self, answer: Any, args: list[Any]) -> Any:
+        """An answer, or a copy of it, in which each row lies in memory as the recorded row did.
+
+        Whether a `reshape` is a view or a copy depends on it, and so what a later step writes to. Raises
+        UnlikeRecordedError if the answer lies otherwise and may be a view.
+        """
+        parts = _parts_of(answer)
+        for i, strides in enumerate(self._strides):
+            part = array_of(parts[i])
+            if part is None or strides is None or _lie_alike(part, strides):
+                continue
+            if any(np.may_share_memory(part, array_of(x.rows)) for x in rows_in(args)):
+                raise UnlikeRecordedError(f"{self.name}: rows with strides {part.strides[1:]}, and not {strides}")
+            parts[i] = with_axes_like(parts[i], (math.inf, *strides))
+        return of_parts(answer, parts) if isinstance(answer, tuple | list) else parts[0]
 
     def _require_derivative(self, args: list[Any], kwargs: dict[str, Any]) -> None:
         if self._gives_constant and _has_number([*args, *kwargs.values()]):
@@ -244,8 +265,7 @@ def as_rows(value: Any) -> Any:
     """The rows of a value as `Rows`; of a tuple or a list, those of each part."""
     if not isinstance(value, tuple | list):
         return Rows(value)
-    parts = list(map(as_rows, value))
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return of_parts(value, list(map(as_rows, value)))
 
 
 def _has_number(arguments: list[Any]) -> bool:
@@ -259,12 +279,21 @@ def _plain(argument: Any) -> Any:
 
 
 def _kinds_of(answer: Any) -> list[tuple[Any, Any, type]]:
-    parts = answer if isinstance(answer, tuple | list) else [answer]
-    return [(shape_of(part), dtype_of(part), type(part)) for part in parts]
+    return [(shape_of(part), dtype_of(part), type(part)) for part in _parts_of(answer)]
+
+
+def _parts_of(answer: Any) -> list[Any]:
+    return list(answer) if isinstance(answer, tuple | list) else [answer]
+
+
+def _lie_alike(rows: ndarray[Any, Any], strides: tuple[int, ...]) -> bool:
+    """Whether each row has these strides, up to those of axes along which there is one element."""
+    of_each = zip(rows.shape[1:], rows.strides[1:], strides, strict=True)
+    return all(found == stride for size, found, stride in of_each if size > 1)
 
 
 def _copies(array: ndarray[Any, Any], count: int) -> Any:
     """A copy of an array for each row, to which numbers of all derivatives that are being computed can be written."""
-    rows = zeros((count, *shape_of(array)), array.dtype)
+    rows = with_axes_like(zeros((count, *shape_of(array)), array.dtype), (math.inf, *array.strides))
     rows[...] = array
     return rows

@@ -6,6 +6,7 @@ array can see the difference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -58,10 +59,16 @@ def in_order_like(y: Any, x: Any) -> Any:
     """`y`, or a copy of it whose axes have the order in memory of the axes of `x`. `y` has the shape of `x`, and is no
     view.
     """
-    array, like = array_of(y), array_of(x)
-    if array is None or like is None:
+    like = array_of(x)
+    return y if like is None else with_axes_like(y, like.strides)
+
+
+def with_axes_like(y: Any, strides: Sequence[float]) -> Any:
+    """`y`, or a copy of it whose axes have the order in memory that these strides have. `y` must be no view."""
+    array = array_of(y)
+    if array is None:
         return y
-    axes = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))
+    axes = sorted(range(array.ndim), key=lambda axis: -abs(strides[axis]))
     if array.transpose(axes).flags.c_contiguous:
         return y
     return np.transpose(np.copy(np.transpose(y, axes), order="C"), np.argsort(axes))

@@ -18,4 +18,9 @@ def plain(x: Any) -> Any:
     """The plain value of a number, and of each number in a list or a tuple; anything else is returned as it is."""
     if isinstance(x, list | tuple):
         return [plain(part) for part in x]
-    return constant_of(x, lambda x: x)
+    return constant_of(x, itself)
+
+
+def itself(x: Any) -> Any:
+    """The value itself."""
+    return x
