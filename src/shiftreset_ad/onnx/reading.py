@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.onnx.graph import Graph, Reader
+from shiftreset_ad.onnx.graph import Graph, Node, Reader
 from shiftreset_ad.onnx.loading import loaded
 
 # The operators enter themselves.
@@ -99,7 +99,13 @@ def _taken_out(graph: Graph, names: list[str]) -> tuple[Graph, dict[str, Any]]:
         if np.asarray(array).dtype.kind not in "fc":
             raise ValueError(f"onnx.from_onnx: parameters has {name!r}, of the dtype {array.dtype}; give floating ones")
     kept = [i for i, node in enumerate(graph.nodes) if not node.outputs or not set(node.outputs) <= found.keys()]
-    nodes = tuple(graph.nodes[i] for i in kept)
+    nodes = tuple(_without_outputs(graph.nodes[i], found) for i in kept)
     dropped = tuple(graph.dropped[i] for i in kept)
     rest = {name: array for name, array in graph.constants.items() if name not in found}
+    for array in rest.values():
+        array.flags.writeable = False  # so that no operation has to copy it for the way back
     return Graph(graph.inputs, graph.outputs, nodes, rest, dropped), found
+
+
+def _without_outputs(node: Node, names: Iterable[str]) -> Node:
+    return node._replace(outputs=tuple("" if name in names else name for name in node.outputs))

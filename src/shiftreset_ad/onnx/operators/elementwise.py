@@ -75,7 +75,7 @@ def _enter_variadic(name: str, function: Any) -> None:
     def variadic(*inputs: Any) -> Any:
         return reduce(function, inputs)
 
-    enter(name, variadic, since=8)
+    enter(name, variadic, since=6)
 
 
 for _name, _function in _SAME_IN_NUMPY.items():
@@ -86,7 +86,7 @@ for _name, _function in (("Sum", np.add), ("Max", np.maximum), ("Min", np.minimu
     _enter_variadic(_name, _function)
 
 
-@operator("Mean", 8)
+@operator("Mean", 6)
 def _mean(*inputs: Any) -> Any:
     return reduce(np.add, inputs) / len(inputs)
 
