@@ -54,6 +54,8 @@ SAMPLE = {
     "ConvTranspose": ("ConvTranspose", [(1, 2, 3), (2, 1, 2)], [], {"strides": [2], "output_padding": [1]}),
     "MaxPool": ("MaxPool", [IMAGE], [], {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER", "strides": [2, 2]}),
     "AveragePool": ("AveragePool", [IMAGE], [], {"kernel_shape": [2, 2], "ceil_mode": 1, "strides": [2, 2]}),
+    "Upsample": ("Upsample", [(1, 1, 3)], [np.array([1.0, 1.0, 2.0], np.float32)], {"version": 9}),
+    "Resize": ("Resize", [(1, 1, 4)], [None, np.array([1.0, 1.0, 1.5], np.float32)], {"mode": "cubic"}),
     "LRN": ("LRN", [(1, 4, 2)], [], {"size": 3, "alpha": 0.5}),
     "LayerNormalization": ("LayerNormalization", [(2, 4), (4,), (4,)], [], {}),
     "InstanceNormalization": ("InstanceNormalization", [(2, 2, 3), (2,), (2,)], [], {}),
@@ -79,8 +81,6 @@ def test_derivatives_of_both_orders_are_those_of_finite_differences(name):
 
 
 HALF = re.compile("float16|fp16|FLOAT16|softmax_precision", re.IGNORECASE)
-# Their floating-point inputs are indices, and cannot be differentiated; or are NaN.
-NOT_DIFFERENTIATED = {"test_onehot_with_axis", "test_onehot_with_negative_axis"}
 
 
 def weighed(f, parameters, inputs, places):
@@ -105,7 +105,7 @@ def contradictions(case):
     f, parameters = from_onnx(case.model)
     inputs = [coverage.plain(value) for value in case.data_sets[0][0]]
     places = [i for i, x in enumerate(inputs) if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.size]
-    if not places or HALF.search(case.name) or case.name in NOT_DIFFERENTIATED:
+    if not places or HALF.search(case.name):
         return
     rng = np.random.default_rng(0)
     inputs = [x.astype(float) if i in places else x for i, x in enumerate(inputs)]
@@ -119,7 +119,12 @@ def contradictions(case):
 
     if not np.isfinite(slope(1e-6)):
         return
-    gradient = sr.grad(function, argnums=tuple(range(len(xs))))(*xs)
+    try:
+        gradient = sr.grad(function, argnums=tuple(range(len(xs))))(*xs)
+    except TypeError as error:
+        if "is a size, an axis or an index, and cannot be differentiated" in str(error):
+            return
+        raise
     backward = sum(np.sum(g * d) for g, d in zip(gradient, ds, strict=True))
     _, forward = sr.jvp(function, tuple(xs), tuple(ds))
     if not np.isclose(forward, backward, rtol=1e-5, atol=1e-6):

@@ -22,6 +22,7 @@ from shiftreset_ad.onnx.operators import (  # noqa: F401
     products,
     recurrent,
     reductions,
+    resizing,
     sequences,
     shapes,
     windows,

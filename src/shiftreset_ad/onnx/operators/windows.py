@@ -95,10 +95,6 @@ def _conv_transpose(
         if output_shape is not None or auto_pad.startswith("SAME"):
             wanted = n * strides[i] if output_shape is None else output_shape[i]
             total = full + extra[i] - wanted
-            if total < 0:
-                raise refused(
-                    "ConvTranspose", f"an output of the size {wanted}, where all windows together have {full}"
-                )
             small, large = total // 2, total - total // 2
             first, last = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
         cuts.append((first, last - extra[i]))
