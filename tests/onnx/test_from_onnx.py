@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,22 @@ def test_a_size_that_is_differentiated_is_an_error():
     f, p = from_onnx(of_one("Upsample", [(1, 1, 2), (3,)], 9))
     with pytest.raises(TypeError, match="input 'x1' of node of y0 \\(Upsample\\) is a size, an axis or an index"):
         sr.grad(lambda s: np.sum(f(p, np.ones((1, 1, 2)), s)))(np.array([1.0, 1.0, 2.0]))
+
+
+def test_without_the_package_an_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx.inliner", None)
+    with pytest.raises(ImportError, match="the package onnx is needed; pip install onnx"):
+        from_onnx("network.onnx")
+
+
+def test_a_parameter_is_not_made_again_by_its_node():
+    text = """g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, int64[2] n = {1, 1}>
+    { a, b = Split <axis = 0> (w, n)  c = Mul (x, a)  y = Add (c, b) }"""
+    f, p = from_onnx(parsed(text, 13), parameters=["a"])
+    assert f({"a": 10.0 * p["a"]}, np.ones(2)).tolist() == [12.0, 12.0]
+
+
+def test_constants_are_kept_as_they_are():
+    f, p = from_onnx(parsed("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (w, x) }"), parameters=[])
+    assert p == {}
+    assert sr.grad(lambda x: np.sum(f(p, x) ** 2))(np.zeros(2)).tolist() == [2.0, 4.0]
