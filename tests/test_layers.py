@@ -13,7 +13,7 @@ ROOT = Path(shiftreset_ad.__file__).parent
 # From the bottom up. Each may import those before it.
 LAYERS = (
     *("control", "rules", "array_api", "numbers", "boundary", "modes", "transforms"),
-    *("optimize", "executors", "staging", "batching", "scipy", "nn", "debugging", "testing", "formulations"),
+    *("optimize", "executors", "staging", "batching", "scipy", "nn", "onnx", "debugging", "testing", "formulations"),
 )
 # These know nothing of the rest of the library.
 ALONE = ("control", "rules")

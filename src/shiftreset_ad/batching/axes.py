@@ -145,7 +145,7 @@ def _checked(name: str, argument: str, axis: Any) -> int | None:
 
 
 def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
-    """A leaf with its rows along the first axis. Plain ones follow one another in memory, each as it lies in the leaf."""
+    """A leaf with its rows along the first axis. Plain ones follow one another in memory, each as it is."""
     if isinstance(leaf, list | str) or not (isinstance(leaf, ARRAYS) or hasattr(leaf, "__array__")):
         raise TypeError(
             f"{name}: {where()} is a {type(leaf).__name__}, which has no rows. Give in_axes=None for it, or an array"

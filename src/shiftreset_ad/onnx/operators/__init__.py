@@ -1,0 +1,1 @@
+"""The operators, by family: each file enters its functions in the table."""
