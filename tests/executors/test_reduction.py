@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from shiftreset_ad.executors.reduction import Pairs, added, in_pairs
+from shiftreset_ad.executors.reduction import Pairs, added, in_groups, in_pairs
 
 
 @pytest.mark.parametrize("count", range(1, 20))
 def test_the_order_does_not_depend_on_who_comes_first(count):
     terms = [f"{place}" for place in range(count)]
-    expected = in_pairs(terms, "({} {})".format)
+    expected = in_pairs(*terms, add="({} {})".format)
     for seed in range(5):
         order, total = list(range(count)), Pairs(count, "({} {})".format)
         random.Random(seed).shuffle(order)
@@ -19,6 +19,19 @@ def test_the_order_does_not_depend_on_who_comes_first(count):
             total.take(place, terms[place])
         assert total.answer == expected
     assert sorted(expected.replace("(", "").replace(")", "").split(), key=int) == terms
+
+
+@pytest.mark.parametrize("count", [*range(1, 40), 63, 64, 65, 511, 512, 513, 1000])
+def test_groups_are_added_in_the_same_order(count):
+    terms, tasks = [f"{place}" for place in range(count)], []
+
+    def add(*terms):
+        tasks.append(len(terms))
+        return in_pairs(*terms, add="({} {})".format)
+
+    assert in_groups(terms, add) == in_pairs(*terms, add="({} {})".format)
+    assert len(tasks) <= count / 7 + 3
+    assert all(2 <= size <= 8 for size in tasks)
 
 
 def test_few_terms_wait():

@@ -14,7 +14,7 @@ from inspect import signature
 from typing import Any, Protocol, TypeAlias
 
 from shiftreset_ad.executors.progress import Advance
-from shiftreset_ad.executors.reduction import Pairs, added, in_pairs
+from shiftreset_ad.executors.reduction import Pairs, added, in_groups, in_pairs
 from shiftreset_ad.executors.tasks import Label, Task, carried_out
 
 Shards: TypeAlias = Sequence[tuple[Label, Any]]  # the label of each shard, and its data
@@ -103,7 +103,7 @@ class OfFutures:
         futures: dict[Future[Any], int] = {}
         try:
             for place, shard in left.items():
-                futures[self._executor.submit(carried_out, task, f, shared, *shard)] = place
+                futures[self._executor.submit(carried_out, *shard, task, f, shared)] = place
             for future in _completed(futures, limits.timeout):
                 place = futures.pop(future)
                 total.take(place, _answer(future, left[place][0]))
@@ -182,12 +182,12 @@ class OfDask:
         """The sum. Dask tries a task again when its worker has died."""
         client = self._client
         sent = client.scatter([shared], broadcast=True, hash=False)[0]
-        parts = [
-            client.submit(carried_out, task, f, sent, *shard, retries=limits.retries, pure=False) for shard in shards
-        ]
+        options = {"pure": False, "retries": limits.retries}
+        labels, data = zip(*shards, strict=True)
+        parts = client.map(carried_out, labels, data, task=task, f=f, shared=sent, **options)
         for part in parts:
             part.add_done_callback(lambda _: advance())
-        whole = in_pairs(parts, lambda a, b: client.submit(added, a, b, pure=False))
+        whole = in_groups(parts, lambda *terms: client.submit(in_pairs, *terms, **options))
         try:
             return whole.result(timeout=limits.timeout)
         except BaseException:
@@ -208,12 +208,12 @@ class OfRay:
         """The sum. Ray tries a task again when its worker has died."""
         ray = self._ray
         run = ray.remote(max_retries=limits.retries)(carried_out)
-        add = ray.remote(max_retries=limits.retries)(added)
+        add = ray.remote(max_retries=limits.retries)(in_pairs)
         sent = ray.put(shared)
-        parts = [run.remote(task, f, sent, *shard) for shard in shards]
+        parts = [run.remote(*shard, task, f, sent) for shard in shards]
         for part in parts:
             part.future().add_done_callback(lambda _: advance())
-        whole = in_pairs(parts, add.remote)
+        whole = in_groups(parts, add.remote)
         try:
             return ray.get(whole, timeout=limits.timeout)
         except BaseException as error:

@@ -11,6 +11,8 @@ from typing import Any
 
 from shiftreset_ad.boundary import trees
 
+GROUP = 8  # terms that a task of its own adds; a power of two, so that the pairs are the same
+
 
 def added(a: Any, b: Any) -> Any:
     """The sum of two structures of the same form, leaf by leaf."""
@@ -20,16 +22,28 @@ def added(a: Any, b: Any) -> Any:
     return trees.unflatten(spec, [x + y for x, y in zip(xs, ys, strict=True)])
 
 
-def in_pairs(terms: list[Any], add: Callable[[Any, Any], Any]) -> Any:
+def in_pairs(*terms: Any, add: Callable[[Any, Any], Any] = added) -> Any:
     """The sum of all terms, at least one.
 
-    >>> in_pairs(["a", "b", "c", "d", "e"], lambda a, b: f"({a} {b})")
+    >>> in_pairs("a", "b", "c", "d", "e", add=lambda a, b: f"({a} {b})")
     '(((a b) (c d)) e)'
     """
     total = Pairs(len(terms), add)
     for place, term in enumerate(terms):
         total.take(place, term)
     return total.answer
+
+
+def in_groups(terms: list[Any], add: Callable[..., Any]) -> Any:
+    """The same sum, if `add` adds some terms in pairs: of groups of neighbours, so that there are fewer additions.
+
+    >>> in_groups(list("abcdefghij"), lambda *terms: in_pairs(*terms, add=lambda a, b: f"({a} {b})"))
+    '((((a b) (c d)) ((e f) (g h))) (i j))'
+    """
+    while len(terms) > 1:
+        groups = [terms[first : first + GROUP] for first in range(0, len(terms), GROUP)]
+        terms = [add(*group) if len(group) > 1 else group[0] for group in groups]
+    return terms[0]
 
 
 class Pairs:

@@ -34,7 +34,7 @@ class Label(NamedTuple):
 Task = Callable[[Callable[..., Any], Any, Any], Any]  # of the function, what all shards share, and the data
 
 
-def carried_out(task: Task, f: Callable[..., Any], shared: Any, label: Label, data: Any) -> Any:
+def carried_out(label: Label, data: Any, task: Task, f: Callable[..., Any], shared: Any) -> Any:
     """The weighted answer of a task for one shard. An error gets a note with the shard and with the user's line."""
     try:
         answer = task(f, shared, data() if callable(data) else data)
