@@ -5,10 +5,14 @@ import re
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from shiftreset_ad.executors import Mean
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -135,6 +139,7 @@ KNOWN_ANSWERS = (
 )
 NEEDS = {"sklearn_estimator": "sklearn", "xarray_pipeline": "xarray"}  # all others need NumPy and SciPy
 
+OTHERS = ("find_a_lost_gradient", "fit_real_data", "larger_than_memory", "nested_modes", "saddle_point")
 LONGEST = {"gan", "inverse_heat", "neural_ode", "tree_lstm"}
 
 
@@ -150,7 +155,31 @@ def test_the_answers_are_the_known_ones(name, tmp_path):
 
 def test_every_example_is_run():
     programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"known", "table"}
-    assert programs == {*KNOWN_ANSWERS, "find_a_lost_gradient", "fit_real_data", "nested_modes", "saddle_point"}
+    assert programs == {*KNOWN_ANSWERS, *OTHERS}
+
+
+@pytest.mark.slow
+def test_larger_than_memory(tmp_path):
+    pytest.importorskip("distributed")
+    output = run_example("larger_than_memory.py", folder=tmp_path, without=("rich",))
+    size, workers, limit = map(int, re.findall(r"^(\d+) MiB of data, and (\d) workers with (\d+) MiB", output)[0])
+    assert size > workers * limit
+    assert "all answers AGREE with the known ones" in output
+
+
+def test_larger_than_memory_goes_on_from_its_checkpoint(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    module, kept = __import__("larger_than_memory"), tmp_path / "kept.npz"
+    for seed in range(3):
+        module.write(tmp_path / f"{seed}.npy", seed, 50)
+    files = [partial(np.load, tmp_path / f"{seed}.npy") for seed in range(3)]
+    with ThreadPoolExecutor(2) as executor:
+        total = Mean(module.loss, files, executor)
+        whole = module.train(total, tmp_path / "whole.npz", 5)
+        assert not np.array_equal(module.train(total, kept, 2), whole)
+        assert np.array_equal(module.train(total, kept, 5), whole)
+        assert np.array_equal(module.train(total, kept, 5), whole)
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_an_example_fails_if_an_answer_is_another_one(monkeypatch, capsys):
