@@ -1,9 +1,9 @@
 """Logistic regression on data that do not fit in memory, on a cluster of Dask, with a checkpoint after each pass.
 
-The rows lie in files. Each worker reads the files of its own tasks, one at a time, and the cluster adds up the gradients:
-`executors.Mean` is the loss over all rows, with its gradient. The workers may not take more memory than a limit, and the
-data are larger than their limits together. When the program is stopped, the same command goes on from the checkpoint,
-with the same bits as if it had not been stopped.
+The rows lie in files. Each worker reads the files of its own tasks, one at a time, and the cluster adds up the
+gradients: `executors.Mean` is the loss over all rows, with its gradient. The workers may not take more memory than a
+limit, and the data are larger than their limits together. When the program is stopped, the same command goes on from
+the checkpoint, with the same bits as if it had not been stopped.
 
 Known: labels are drawn with probabilities of known weights, so the weights that are found must be those, up to four
 standard errors, which the Hessian on one file gives. At the minimum the gradient is zero.
