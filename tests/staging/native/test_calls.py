@@ -12,7 +12,7 @@ from shiftreset_ad.staging.native.compiled import _are_same
 from tests.staging.control.recursive import OF_A_DEPTH, nested_sines, of_a_tree, of_states_of_a_tree, random_tree
 from tests.staging.control.test_recursion import DEPTHS, ON_TREES, OPERATORS
 from tests.staging.native.natively import needs_native
-from tests.staging.native.test_control import interrupted
+from tests.staging.native.test_control import interrupted, one_look, require_at_the_same_time  # noqa: F401
 
 pytestmark = needs_native
 
@@ -195,6 +195,14 @@ def test_a_function_that_calls_itself_can_be_interrupted():
     with pytest.raises(TimeoutError, match="late"):
         interrupted(lambda: entry(80, 1.0), 0.1)
     assert entry(10, 1.0) == [89.0]
+
+
+@pytest.mark.usefixtures("one_look")
+def test_other_threads_run_at_the_same_time_as_calls():
+    def fibonacci(n, x):
+        return x if n < 2 else fibonacci(n - 1, x) + fibonacci(n - 2, x)
+
+    require_at_the_same_time(entry_of(compiled_for(staged(fibonacci), 5, 1.0)), (36, 1.0), (3, 1.0))
 
 
 def test_the_frames_of_calls_are_freed():

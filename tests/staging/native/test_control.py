@@ -3,13 +3,15 @@
 import gc
 import resource
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from shiftreset_ad import cond, fori_loop, grad, hvp, jvp, staged, value_and_grad, while_loop
-from shiftreset_ad.staging.native import control, frames, slots
+from shiftreset_ad.staging.native import control, frames, slots, stack
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from tests.staging.native.natively import check_control, native, native_and_steps, needs_native
 
@@ -326,8 +328,6 @@ def test_frames_are_freed_when_a_loop_is_interrupted():
 
 
 def test_other_threads_have_their_turn(monkeypatch):
-    import threading
-
     monkeypatch.setattr(control, "STEPS_BETWEEN_LOOKS", 2**12)
     entry = native(lambda x, n: fori_loop(0, n, lambda i, y: y * 0.5 + 1.0, x), 2.0, 3).entry()
     seen = []
@@ -350,3 +350,57 @@ def test_other_threads_have_their_turn(monkeypatch):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
         thread.join()
+
+
+def require_at_the_same_time(entry, long, short):
+    """A short run begins after a long one, in another thread, and ends before it."""
+    finished = {}
+
+    def run(name, args):
+        entry(*args)
+        finished[name] = time.perf_counter()
+
+    thread = threading.Thread(target=run, args=("long", long))
+    thread.start()
+    time.sleep(0.02)
+    run("short", short)
+    thread.join()
+    assert finished["short"] < finished["long"]
+
+
+@pytest.fixture
+def one_look(monkeypatch):
+    """A run looks once, at its beginning, so that it has the lock to its end if it does not release it."""
+    for module in (control, stack):
+        monkeypatch.setattr(module, "STEPS_BETWEEN_LOOKS", 2**50)
+        monkeypatch.setattr(module, "STEPS_AT_FIRST", 2**50 - 2**13)
+
+
+@pytest.mark.usefixtures("one_look")
+def test_other_threads_run_at_the_same_time_as_a_loop():
+    entry = native(lambda x, n: fori_loop(0, n, lambda i, y: y * 0.5 + 1.0, x), 2.0, 3).entry()
+    require_at_the_same_time(entry, (2.0, 2**27), (2.0, 3))
+    assert entry(2.0, 3) == [2.0]
+
+
+def test_threads_share_a_program():
+    entry = native(lambda x, n: grad(total)(x, n), 2.0, 3).entry()
+    expected = [entry(0.5 + i, 20_000 + i) for i in range(8)]
+    with ThreadPoolExecutor(4) as executor:
+        found = list(executor.map(lambda i: entry(0.5 + i % 8, 20_000 + i % 8), range(80)))
+    assert found == expected * 10
+
+
+def test_threads_share_a_program_of_large_arrays():
+    def f(x):
+        return np.sum(np.sin(x) * np.exp(-x)), np.cos(x) * x
+
+    xs = [np.linspace(0.1, 1.0 + i, 2**15) for i in range(4)]
+    code = native(lambda x: list(f(x)), xs[0])
+    assert "call void @release_lock" in code.text
+    entry = code.entry()
+    expected = [entry(x) for x in xs]
+    with ThreadPoolExecutor(4) as executor:
+        for k, (total, array) in enumerate(executor.map(lambda i: entry(xs[i % 4]), range(80))):
+            assert total == expected[k % 4][0]
+            assert np.array_equal(array, expected[k % 4][1])

@@ -11,10 +11,11 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.control import LOOK, Variable, form_carried
+from shiftreset_ad.staging.native.control import Variable, form_carried
 from shiftreset_ad.staging.native.frames import TOP
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, LEAVE, TRUTH, Value, function, refuse
+from shiftreset_ad.staging.native.lock import LOOK
 from shiftreset_ad.staging.native.stack import DEPTH, entered
 from shiftreset_ad.staging.native.steps import Shared, StepCode
 from shiftreset_ad.staging.native.tags import ArgumentTag, tag_at

@@ -29,6 +29,7 @@ from shiftreset_ad.staging.native.llvm import (
     form_of,
     refuse,
 )
+from shiftreset_ad.staging.native.lock import LOOK, STEPS_AT_FIRST, STEPS_BETWEEN_LOOKS
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.tags import ArgumentTag, is_numpys, tag_at
@@ -37,18 +38,6 @@ from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
-
-STEPS_BETWEEN_LOOKS = 2**18  # some milliseconds
-LOOK = """
-define internal i64 @look(ptr %frame) noinline cold {
-  call void @note_flags(ptr %frame)
-  %thread = call ptr @PyEval_SaveThread()
-  call void @PyEval_RestoreThread(ptr %thread)
-  %problem = call i32 @PyErr_CheckSignals()
-  %status = sext i32 %problem to i64
-  ret i64 %status
-}
-""".strip()  # other threads have their turn, too
 
 
 class Variable(NamedTuple):
@@ -360,6 +349,7 @@ class ControlCode(TapeCode):
         """Look for an interrupt if many steps have been done since the last look."""
         if not self._done:
             self._done = self.variable(INTEGER)
+            self.variables.append(f"  store i64 {STEPS_AT_FIRST}, ptr {self._done}")
             self.use(LOOK)
         before = self.new(f"load i64, ptr {self._done}")
         done = self.new(f"add i64 {before}, {self.cost(step)}")

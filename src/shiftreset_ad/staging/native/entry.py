@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import frames, stack
+from shiftreset_ad.staging.native import frames, lock, stack
 from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, is_table, refuse
 from shiftreset_ad.staging.native.machine import (
     DATA,
@@ -28,6 +28,7 @@ from shiftreset_ad.staging.native.machine import (
     STRIDES,
     Linked,
 )
+from shiftreset_ad.staging.native.objects import MADE, NUMPYS
 from shiftreset_ad.staging.native.program import Leaf, Program
 from shiftreset_ad.staging.native.slots import FLAGS
 
@@ -283,6 +284,12 @@ def _run(program: Program) -> Iterator[str]:
         yield f"  %cleared = and i32 %before, {~STICKY}"
         yield "  store i32 %cleared, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
+    may_release = program.looks or program.is_large
+    if may_release:
+        yield f"  %of_thread = getelementptr i64, ptr %frame, i64 {lock.THREAD}"
+        yield "  store ptr null, ptr %of_thread"
+    if program.is_large:
+        yield "  call void @release_lock(ptr %frame)"
     yield "  %status = call i64 @run(ptr %frame, ptr %memory)"
     if program.has_frames:
         yield from frames.END_OF_ALL
@@ -290,6 +297,8 @@ def _run(program: Program) -> Iterator[str]:
         yield "  call void @note_flags(ptr %frame)"
         yield "  store i32 %before, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
+    if may_release:
+        yield "  call void @take_lock(ptr %frame)"
     if program.looks:
         yield f"  %is_interrupted = icmp eq i64 %status, {INTERRUPTED}"
         yield "  br i1 %is_interrupted, label %interrupted, label %finished"
@@ -357,43 +366,3 @@ def _array(i: int, leaf: Leaf) -> Iterator[str]:
     yield f"  %data{i}_out = load ptr, ptr %of_data{i}_out"
     yield f"  %from{i} = getelementptr i8, ptr {leaf.constant or '%memory'}, i64 {leaf.offset}"
     yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %data{i}_out, ptr %from{i}, i64 {x.nbytes}, i1 false)"
-
-
-def _float(i: str) -> Iterator[str]:
-    yield f"  %r{i} = load double, ptr %from{i}"
-    yield f"  %y{i} = call ptr @PyFloat_FromDouble(double %r{i})"
-
-
-def _float64(i: str) -> Iterator[str]:
-    yield f"  %r{i} = load i64, ptr %from{i}"
-    yield f"  %y{i} = call ptr @PyType_GenericAlloc(ptr @float64_type, i64 0)"
-    yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
-    yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
-    yield f"set{i}:"
-    yield f"  %to{i} = getelementptr i8, ptr %y{i}, i64 {OF_A_FLOAT}"
-    yield f"  store i64 %r{i}, ptr %to{i}"
-
-
-def _int(i: str) -> Iterator[str]:
-    yield f"  %r{i} = load i64, ptr %from{i}"
-    yield f"  %y{i} = call ptr @PyLong_FromLongLong(i64 %r{i})"
-
-
-def _truth(true: str, false: str) -> Callable[[str], Iterator[str]]:
-    def lines(i: str) -> Iterator[str]:
-        yield f"  %r{i} = load i64, ptr %from{i}"
-        yield f"  %is_true{i} = icmp ne i64 %r{i}, 0"
-        yield f"  %y{i} = select i1 %is_true{i}, ptr @{true}, ptr @{false}"
-        yield f"  call void @Py_IncRef(ptr %y{i})"
-
-    return lines
-
-
-MADE: dict[Any, Callable[[str], Iterator[str]]] = {
-    float: _float,
-    np.float64: _float64,
-    int: _int,
-    bool: _truth("true", "false"),
-    np.bool: _truth("numpy_true", "numpy_false"),
-}
-NUMPYS: dict[Any, Any] = {float: np.float64, bool: np.bool}

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.calls import CallingCode
-from shiftreset_ad.staging.native.control import LOOK
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, DOUBLE, Value, described, form_of, function, refuse
 from shiftreset_ad.staging.native.slots import parts_of
@@ -52,8 +52,8 @@ class Program:
     """
 
     __slots__ = (
-        *("calls", "constants", "flags", "has_frames", "inputs", "looks", "memory", "outputs", "questions", "slots"),
-        "text",
+        *("calls", "constants", "flags", "has_frames", "inputs", "is_large", "looks", "memory", "outputs", "questions"),
+        *("slots", "text"),
     )
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
@@ -93,7 +93,11 @@ class Program:
         self.slots = slots.count
         self.calls = len(shared.functions) > 0
         used = dict.fromkeys(text for part in (*parts, last) for text in part.used)
-        self.looks = LOOK in used
+        self.looks = lock.LOOK in used
+        answers = [trace.values[step.place] for step in left.steps if step.place is not None]
+        self.is_large = sum(answer.size for answer in answers if isinstance(answer, ndarray)) > lock.MANY
+        if self.looks or self.is_large:
+            used[lock.FUNCTIONS] = None
         functions = [
             *shared.texts,
             *[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shiftreset_ad.staging.native import frames, stack
+from shiftreset_ad.staging.native import frames, lock, stack
 from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
@@ -35,7 +35,7 @@ class Slots:
     __slots__ = ("_free", "_kept", "_last", "count", "of")
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.count = FLAGS + 1 + frames.SLOTS + stack.SLOTS
+        self.count = FLAGS + 1 + frames.SLOTS + lock.SLOTS + stack.SLOTS
         self.of: dict[int, int] = {}
         self._last: dict[int, int] = {}  # the last part that needs a place
         self._free: list[int] = []

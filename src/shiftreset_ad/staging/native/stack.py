@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shiftreset_ad.staging.native import frames, machine
-from shiftreset_ad.staging.native.control import STEPS_BETWEEN_LOOKS
+from shiftreset_ad.staging.native import lock, machine
 from shiftreset_ad.staging.native.llvm import INTERRUPTED, LEAVE
+from shiftreset_ad.staging.native.lock import STEPS_AT_FIRST, STEPS_BETWEEN_LOOKS
 
-LIMIT, DEPTH, COUNT = range(
-    1 + frames.SLOTS, 4 + frames.SLOTS
-)  # the lowest address, Python's limit, steps since a look
+# The slots with the lowest address, Python's limit, and the steps since a look
+LIMIT, DEPTH, COUNT = range(lock.THREAD + lock.SLOTS, lock.THREAD + lock.SLOTS + 3)
 SLOTS = 3
 
 
@@ -25,7 +24,7 @@ def begin() -> Iterator[str]:
     yield f"  %lowest = sub i64 %address, {machine.stack()}"
     yield "  %python_limit = call i32 @Py_GetRecursionLimit()"
     yield "  %most_calls = sext i32 %python_limit to i64"
-    for slot, value in ((LIMIT, "%lowest"), (DEPTH, "%most_calls"), (COUNT, "0")):
+    for slot, value in ((LIMIT, "%lowest"), (DEPTH, "%most_calls"), (COUNT, f"{STEPS_AT_FIRST}")):
         yield f"  %of_stack{slot} = getelementptr i64, ptr %frame, i64 {slot}"
         yield f"  store i64 {value}, ptr %of_stack{slot}"
 
