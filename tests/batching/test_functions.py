@@ -17,6 +17,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:`row_stack` alias::"),
 ]
 SIZES = (1.0, 0.97, 1.01)
+# A sample, and the others as slow tests
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] if i % 4 else []) for i, name in enumerate(EXAMPLES)]
 
 
 def rows_for(example):
@@ -49,7 +51,7 @@ def require_equal(found, expected, rtol=1e-9):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_of_rows_values_and_gradients_are_those_of_a_loop(name):
     example = EXAMPLES[name]
     rows = rows_for(example)
@@ -62,7 +64,7 @@ def test_of_rows_values_and_gradients_are_those_of_a_loop(name):
     require_equal(of_all(*rows), expected)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_of_rows_tangents_are_those_of_a_loop(name):
     example = EXAMPLES[name]
     rows = rows_for(example)

@@ -20,13 +20,19 @@ from benchmarks.gradbench.tool import respond, serve, timed
 
 DESCENTS = ("saddle", "particle")
 QUICK = [pytest.param(name, id=name) for name in EVALS if name not in DESCENTS]
-SLOW = [pytest.param(name, id=name, marks=pytest.mark.slow) for name in DESCENTS]
 
 
-@pytest.mark.parametrize("name", QUICK + SLOW)
+@pytest.mark.parametrize("name", QUICK)
 def test_answers_are_those_that_are_stored(name):
     for function, message_input, expected in cases(name):
         assert check(name, function, message_input, expected) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESCENTS)
+def test_a_descent_by_one_mode_gives_the_answer_that_is_stored(name):
+    function, message_input, expected = next(cases(name))
+    assert check(name, function, message_input, expected) == ""
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -284,6 +284,6 @@ def test_random_programs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(20))
+@pytest.mark.parametrize("share", range(8))
 def test_many_random_programs(share):
     assert miss(range(1000 + 100 * share, 1100 + 100 * share)) == []
