@@ -2,13 +2,17 @@
 
 For each problem: its size, the products that it takes, the time to find the pattern and its colours once, and the time
 of the sparse matrix in evaluations of the function, with the check of the pattern and without it. The dense matrix is
-timed where it is small enough. All times are of the processor.
+timed where it is small enough. All times are of the processor. Where asdex is installed, which does this for JAX, the
+same problems are timed beside it by the clock.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +34,7 @@ class Problem(NamedTuple):
 
 def band(u: Any) -> Any:
     """The equations of a rod with a source that depends on the temperature."""
-    left, right = np.concatenate([[0.0], u[:-1]]), np.concatenate([u[1:], [0.0]])
+    left, right = np.pad(u[:-1], (1, 0)), np.pad(u[1:], (0, 1))
     return np.exp(-u) * (left - 2.0 * u + right) + np.sin(u) * right
 
 
@@ -45,7 +49,7 @@ def plate(u: Any) -> Any:
 
 def arrow(x: Any) -> Any:
     """Each residual has its own parameter and a common one, and the last residual has all parameters."""
-    return np.concatenate([x[1:] * x[0] + x[1:] ** 3, [np.sum(x**2)]])
+    return np.append(x[1:] * x[0] + x[1:] ** 3, np.sum(x**2))
 
 
 def rosenbrock(x: Any) -> Any:
@@ -69,6 +73,16 @@ PROBLEMS = (
 
 
 def main() -> None:
+    """Measure the problems, here and by asdex where it is installed."""
+    console = Console(width=120)
+    console.print(in_evaluations())
+    console.print("One evaluation is that of the function for a Jacobian, and that of the gradient for a Hessian.")
+    if find_spec("asdex"):
+        console.print(beside_asdex())
+
+
+def in_evaluations() -> Table:
+    """The time in evaluations of the function."""
     table = Table("matrix", "products", "pattern, ms", "colours, ms", "evaluations", "with check", "dense: evaluations")
     for name, f, x, of_scalar in PROBLEMS:
         first = sr.grad(f) if of_scalar else f
@@ -87,9 +101,46 @@ def main() -> None:
         each = [times[key] / times["f"] for key in ("fast", "checked", "dense") if key in times]
         cells = [f"{(between - start) * 1e3:.0f}", f"{(end - between) * 1e3:.0f}", *(f"{ratio:.2g}" for ratio in each)]
         table.add_row(f"{'Hessian' if of_scalar else 'Jacobian'}: {name}", str(colours.passes), *cells)
-    console = Console(width=120)
-    console.print(table)
-    console.print("One evaluation is that of the function for a Jacobian, and that of the gradient for a Hessian.")
+    return table
+
+
+def beside_asdex() -> Table:
+    """The time to find pattern and colours, and that of a matrix, in ms by the clock, here and by asdex for JAX."""
+    import asdex
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    table = Table("matrix, ms", "set-up", "matrix", "asdex: set-up", "asdex: compiled", "asdex: not compiled")
+    for name, f, x, of_scalar in PROBLEMS:
+        in_jax = FunctionType(f.__code__, {**f.__globals__, "np": jnp})
+        start = time.perf_counter()
+        colours = sr.colouring(sr.sparsity(sr.grad(f) if of_scalar else f)(x), "symmetric" if of_scalar else None)
+        between = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", asdex.DenseColoringWarning)  # of the arrow
+            found = (asdex.hessian_coloring if of_scalar else asdex.jacobian_coloring)(in_jax, x)
+        end = time.perf_counter()
+        ours = (sr.sparse_hessian if of_scalar else sr.sparse_jacobian)(f, colours, check=False)
+        eager = (asdex.hessian_from_coloring if of_scalar else asdex.jacobian_from_coloring)(in_jax, found)
+        compiled = jax.jit(eager)
+        times = best_of(
+            5,
+            {
+                "ours": lambda ours=ours, x=x: ours(x),
+                "compiled": lambda compiled=compiled, x=x: compiled(x).data.block_until_ready(),
+                "eager": lambda eager=eager, x=x: eager(x).data.block_until_ready(),
+            },
+        )
+        difference = np.max(np.abs((compiled(x).todense() if x.size <= DENSE_AT_MOST else 0.0) - _dense(ours(x), x)))
+        assert difference < 1e-8
+        seconds = (between - start, times["ours"], end - between, times["compiled"], times["eager"])
+        table.add_row(name, *(f"{1e3 * second:.3g}" for second in seconds))
+    return table
+
+
+def _dense(matrix: Any, x: Any) -> Any:
+    return matrix.toarray() if x.size <= DENSE_AT_MOST else 0.0
 
 
 if __name__ == "__main__":
