@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import distributed
 import numpy as np
+from executors import COLUMNS, regression
 from rich.console import Console
 from rich.table import Table
 from timing import best_of
@@ -29,15 +30,10 @@ from shiftreset_ad import value_and_grad
 from shiftreset_ad.executors import Sum
 from shiftreset_ad.executors.reduction import GROUP
 
-COLUMNS, ROUNDS = 20, 5
+ROUNDS = 5
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 FEW, MANY = 8, 512  # shards that cost nothing
 SHARDS = ((8, 200_000), (32, 50_000), (128, 10_000), (256, 1_000))  # their number, and the rows in each
-
-
-def regression(params: Any, data: Any) -> Any:
-    """The loss of a logistic regression."""
-    return np.sum(np.logaddexp(0.0, -data[:, -1] * (data[:, :-1] @ params)))
 
 
 def rows(count: int) -> Any:

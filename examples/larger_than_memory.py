@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 import numpy as np
 from known import compare
@@ -37,16 +39,23 @@ def loss(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.mean(np.logaddexp(0.0, -rows[:, -1] * (rows[:, :-1] @ weights)))
 
 
+@contextmanager
+def replacing(file: Path) -> Iterator[IO[bytes]]:
+    """A stream to a file that is there whole or not at all."""
+    partial_file = file.with_suffix(".partial")
+    with partial_file.open("wb") as stream:
+        yield stream
+    partial_file.replace(file)
+
+
 def write(file: Path, seed: int, count: int) -> None:
-    """Write random rows to a file, whole or not at all."""
+    """Write random rows to a file."""
     random = np.random.default_rng(seed)
     rows = random.normal(size=(count, COLUMNS + 1))
     probability = 1.0 / (1.0 + np.exp(-rows[:, :-1] @ WEIGHTS))
     rows[:, -1] = np.where(random.random(count) < probability, 1.0, -1.0)
-    partial_file = file.with_suffix(".partial")
-    with partial_file.open("wb") as stream:
+    with replacing(file) as stream:
         np.save(stream, rows)
-    partial_file.replace(file)
 
 
 def train(total: Mean, checkpoint: Path, passes: int) -> np.ndarray:
@@ -61,10 +70,8 @@ def train(total: Mean, checkpoint: Path, passes: int) -> np.ndarray:
     while state.done < passes:
         value, gradient = total.value_and_grad(weights)
         weights, state = optimizer.step(gradient, weights, state)
-        partial_file = checkpoint.with_suffix(".partial")
-        with partial_file.open("wb") as stream:
+        with replacing(checkpoint) as stream:
             np.savez(stream, weights=weights, done=state.done, velocity=state.velocity)
-        partial_file.replace(checkpoint)
         print(f"pass {state.done}: loss {value:.6f}, largest slope {np.max(np.abs(gradient)):.1e}")
     return weights
 

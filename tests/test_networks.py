@@ -1,8 +1,6 @@
 """The networks in `examples/networks/`: their sizes, the formats of their data, training, and the programs."""
 
 import argparse
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import nn, value_and_grad
+from tests.test_examples import run_example
 
 FOLDER = Path(__file__).parents[1] / "examples" / "networks"
 MODULES = ("images", "optimizers", "speech", "training", "trees", "weights")
@@ -239,17 +238,7 @@ def test_to_save_memory_changes_no_gradient(networks, name):
 def test_programs(networks, command, tmp_path):
     program, *options = command.split()
     networks.images.write(tmp_path / "eight.bin", *networks.images.synthetic(8))  # one batch, again and again
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(FOLDER / program), *options, "--checkpoint", "kept.npz"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=300,
-    )
-    assert done.stderr == ""
-    assert "parameters" in done.stdout
-    assert "at the beginning" in done.stdout
-    assert done.returncode == 0
+    output = run_example(f"networks/{program}", *options, "--checkpoint", "kept.npz", folder=tmp_path)
+    assert "parameters" in output
+    assert "at the beginning" in output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["eight.bin", "kept.npz"]

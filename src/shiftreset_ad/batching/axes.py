@@ -177,11 +177,8 @@ class Answers:
 
     def add(self, chosen: ndarray[Any, Any], leaves: list[Any], spec: optree.PyTreeSpec) -> None:
         """Enter the leaves for the `chosen` rows. ValueError for another structure than that of other rows."""
-        if self._spec is not None and spec != self._spec:
-            raise ValueError(
-                f"{self._name}: the function returns {self._spec} for one row, and {spec} for another. Return the same "
-                "structure for all"
-            )
+        if self._spec is not None:
+            _require_same_structure(self._name, self._spec, spec)
         self._spec = spec
         self._parts.append((chosen, leaves))
 
@@ -203,12 +200,7 @@ class Answers:
         (_, first), *rest = parts
         if not rest or (type(first) is not Rows and all(x is first for _, x in rest)):
             return first
-        shapes = {x.shape if type(x) is Rows else shape_of(x) for _, x in parts}
-        if len(shapes) > 1:
-            raise ValueError(
-                f"{self._name}: the function returns arrays of shape {min(shapes)} for one row, and {max(shapes)} for "
-                "another. Return the same shape for all"
-            )
+        _require_one_shape(self._name, {x.shape if type(x) is Rows else shape_of(x) for _, x in parts})
         return Rows(np.concatenate([_of_all(x, count) for count, x in parts]))
 
     def _placed(self, leaf: Any, axis: int | None, count: int) -> Any:
@@ -247,21 +239,28 @@ def stack_of(name: str, answers: list[Any]) -> tuple[list[Any], optree.PyTreeSpe
     """The leaves of the answers of all rows, stacked, and their structure."""
     flat = [trees.flatten(answer) for answer in answers]
     for _, spec in flat:
-        if spec != flat[0][1]:
-            raise ValueError(
-                f"{name}: the function returns {flat[0][1]} for one row, and {spec} for another. Return the same "
-                "structure for all"
-            )
+        _require_same_structure(name, flat[0][1], spec)
     leaves = []
     for parts in zip(*[leaves for leaves, _ in flat], strict=True):
         if not all(map(is_value, parts)):
             leaves.append(parts[0])
             continue
-        shapes = {shape_of(part) for part in parts}
-        if len(shapes) > 1:
-            raise ValueError(
-                f"{name}: the function returns arrays of shape {min(shapes)} for one row, and {max(shapes)} for "
-                "another. Return the same shape for all"
-            )
+        _require_one_shape(name, set(map(shape_of, parts)))
         leaves.append(Rows(np.stack(parts)))
     return leaves, flat[0][1]
+
+
+def _require_same_structure(name: str, first: optree.PyTreeSpec, other: optree.PyTreeSpec) -> None:
+    if first != other:
+        raise ValueError(
+            f"{name}: the function returns {first} for one row, and {other} for another. Return the same structure for "
+            "all"
+        )
+
+
+def _require_one_shape(name: str, shapes: set[tuple[int, ...]]) -> None:
+    if len(shapes) > 1:
+        raise ValueError(
+            f"{name}: the function returns arrays of shape {min(shapes)} for one row, and {max(shapes)} for another. "
+            "Return the same shape for all"
+        )

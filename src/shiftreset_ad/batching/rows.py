@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.modes.stacks.number import lined_up_rows
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -51,11 +52,7 @@ class Rows:
 
 def lined_up(x: Any, ndim: int) -> Any:
     """The rows of `x`, such that they broadcast against values of `ndim` axes; a value for all rows as it is."""
-    if type(x) is not Rows:
-        return x
-    shape = shape_of(x.rows)
-    missing = ndim + 1 - len(shape)
-    return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
+    return lined_up_rows(x.rows, ndim) if type(x) is Rows else x
 
 
 def rows_in(argument: Any) -> list[Rows]:

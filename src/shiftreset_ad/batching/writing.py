@@ -6,10 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from shiftreset_ad.batching.rows import Rows, lined_up, row, rows_in
-from shiftreset_ad.modes.stacks.number import after_rows
+from shiftreset_ad.batching.rows import Rows, row, rows_in
+from shiftreset_ad.modes.stacks.number import after_rows, fitted_rows
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import shape_of
 
@@ -23,18 +21,16 @@ def write(count: int, function: Callable[..., Any], args: list[Any], kwargs: dic
     if function is operator.setitem and not rows_in([args[1]]) and (place := after_rows(args[1])) is not None:
         part = target.rows[place]
         ndim = len(shape_of(part)) - 1
-        target.rows[place] = _fitted(lined_up(args[2], ndim), args[2], ndim)
+        target.rows[place] = _fitted(args[2], ndim)
         return
     if function in IN_PLACE and type(target) is Rows and not isinstance(target.rows, Number):
         ndim = len(target.shape)
-        function(target.rows, _fitted(lined_up(args[1], ndim), args[1], ndim))
+        function(target.rows, _fitted(args[1], ndim))
         return
     for k in range(count):
         view = row(target, k) if isinstance(target.rows, Number) else target.rows[k, ...]
         function(view, *[row(x, k) for x in args[1:]], **{name: row(x, k) for name, x in kwargs.items()})
 
 
-def _fitted(rows: Any, item: Any, ndim: int) -> Any:
-    """Rows without the axes of size 1 that NumPy leaves out when it writes an item of more axes than the place has."""
-    surplus = len(item.shape) - ndim if type(item) is Rows else 0
-    return rows if surplus <= 0 else np.reshape(rows, shape_of(rows)[:1] + item.shape[surplus:])
+def _fitted(item: Any, ndim: int) -> Any:
+    return fitted_rows(item.rows, ndim) if type(item) is Rows else item

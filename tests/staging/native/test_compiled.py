@@ -2,6 +2,7 @@
 
 import gc
 import math
+import threading
 import weakref
 
 import numpy as np
@@ -48,6 +49,20 @@ def test_native_code_that_answers_something_else_is_given_up(monkeypatch):
     for x in (1.0, 2.0, 3.0, 4.0, 5.0):
         assert f(x) == x * x + 1.0
     assert f.llvm == ["; no native code: it gave other answers than the steps by NumPy"]
+
+
+def test_other_threads_do_not_see_native_code_that_has_not_been_checked(monkeypatch):
+    f, seen = staged(lambda x: x * x + 1.0), []
+
+    def meanwhile(*inputs):
+        thread = threading.Thread(target=lambda: seen.append(way_of(f).take.entry))
+        thread.start()
+        thread.join()
+        return [2.0]
+
+    monkeypatch.setattr(compiled.Native, "entry", lambda self: meanwhile)
+    assert [f(x) for x in (1.0, 2.0, 3.0)] == [2.0, 5.0, 10.0]
+    assert seen == [None]
 
 
 def test_native_code_that_does_not_compile_is_given_up(monkeypatch):

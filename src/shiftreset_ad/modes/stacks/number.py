@@ -105,9 +105,7 @@ class Stack(ArrayNumber):
         place = after_rows(index)
         if place is not None:
             ndim = np.broadcast_to(0.0, shape_of(self.rows))[place].ndim - 1
-            rows = self.lined_up(item, ndim)
-            surplus = len(item.shape) - ndim if self.has(item) else 0
-            put(self.rows, place, rows if surplus <= 0 else np.reshape(rows, rows.shape[:1] + item.shape[surplus:]))
+            put(self.rows, place, fitted_rows(item.rows, ndim) if self.has(item) else item)
             return
         for k in range(shape_of(self.rows)[0]):
             put(self.rows, (k, *(index if isinstance(index, tuple) else (index,))), self.row(item, k))
@@ -130,17 +128,27 @@ class Stack(ArrayNumber):
 
     def lined_up(self, x: Any, ndim: int) -> Any:
         """The rows of `x`, if it is a stack of this call, such that they broadcast against values of `ndim` axes."""
-        if not self.has(x):
-            return x
-        shape = shape_of(x.rows)
-        missing = ndim + 1 - len(shape)
-        return np.reshape(x.rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else x.rows
+        return lined_up_rows(x.rows, ndim) if self.has(x) else x
 
     def all_rows(self, x: Direction) -> Direction:
         """The rows of `x`; of a constant, as many copies as this stack has rows."""
         if self.has(x):
             return x.rows
         return np.broadcast_to(x, shape_of(self.rows)[:1] + shape_of(x))
+
+
+def lined_up_rows(rows: Any, ndim: int) -> Any:
+    """Rows such that they broadcast against values of `ndim` axes."""
+    shape = shape_of(rows)
+    missing = ndim + 1 - len(shape)
+    return np.reshape(rows, shape[:1] + (1,) * missing + shape[1:]) if missing > 0 else rows
+
+
+def fitted_rows(rows: Any, ndim: int) -> Any:
+    """Rows as they are written to places of `ndim` axes: NumPy leaves out the first axes of an item that has more."""
+    shape = shape_of(rows)
+    surplus = len(shape) - 1 - ndim
+    return np.reshape(rows, shape[:1] + shape[1 + surplus :]) if surplus > 0 else lined_up_rows(rows, ndim)
 
 
 def after_rows(index: Any) -> tuple[Any, ...] | None:

@@ -74,25 +74,28 @@ class InTurn:
         return self.entry if self._native is not None and self._native.checks_all else None
 
     def __call__(self, inputs: list[Any]) -> Any:
-        if self.entry is None:
+        entry = self.entry  # another thread may give it up
+        if entry is None:
             return self._compiled(inputs)
-        answers = self.entry(*inputs)
+        answers = entry(*inputs)
         return self._steps(inputs) if answers is None and self._steps is not None else answers
 
     def _compiled(self, inputs: list[Any]) -> Any:
-        """The answers of a call before there is native code."""
+        """The answers of a call before there is native code. Other threads see the entry when it has been checked."""
         answers = None if self._steps is None else self._steps(inputs)
-        if self._native is not None and (self._was_called or self._steps is None):
+        native = self._native
+        if native is not None and (self._was_called or self._steps is None):
             try:
-                self.entry = self._native.entry()
-                found = self.entry(*inputs)
+                entry = native.entry()
+                found = entry(*inputs)
             except Exception as error:
                 self._give_up(f"{error!r}")
             else:
-                if self._steps is None:
-                    answers = found
-                elif not _are_same(found, answers):
+                if self._steps is not None and not _are_same(found, answers):
                     self._give_up("it gave other answers than the steps by NumPy")
+                else:
+                    self.entry = entry
+                    answers = found if self._steps is None else answers
         self._was_called = True
         return answers
 
