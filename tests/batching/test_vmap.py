@@ -475,3 +475,42 @@ def test_views_are_those_of_each_row(f, in_axes, axes):
     np.testing.assert_allclose(around, gradient(lambda x: np.stack([f(row) for row in np.moveaxis(x, in_axes, 0)])))
     inside = vmap(grad(lambda x: np.sum(np.sin(f(x)) * x)), in_axes, in_axes)(x)
     np.testing.assert_allclose(inside, around)
+
+
+def test_a_copy_for_each_row_lies_as_what_all_rows_share():
+    def f(w, x):
+        a = w * 1.0
+        np.reshape(a, -1)[:] += x
+        return a
+
+    w, x = np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.array([1.0, 2.0])
+    assert np.array_equal(f(w, 1.0), w)  # the reshape is a copy
+    assert np.array_equal(vmap(f, (None, 0))(w, x), np.stack([w, w]))
+
+
+@pytest.mark.parametrize("place", [slice(None), (slice(None), 0), (0,)])
+def test_first_axes_of_size_1_are_left_out_when_an_item_is_written(place):
+    def f(x):
+        a = x * 2.0
+        a[place] = np.reshape(np.sin(x[place]), (1, 1, *np.shape(x[place])))
+        return a
+
+    x = np.random.default_rng(0).normal(size=(4, 3, 2))
+    expected = np.stack([f(row) for row in x])
+    assert np.array_equal(vmap(f)(x), expected)
+    found = grad(lambda x: np.sum(vmap(f)(x) ** 2))(x)
+    np.testing.assert_allclose(found, np.stack([grad(lambda x: np.sum(f(x) ** 2))(row) for row in x]))
+    in_directions = sr.jacfwd(f)(x[0])
+    np.testing.assert_allclose(in_directions, sr.jacrev(f)(x[0]))
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_rows_must_return_the_same_structure(is_recorded):
+    def f(x):
+        y = x if is_recorded else x + 0.0 * np.random.default_rng().normal()
+        return (y,) if x > 0 else [y]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.StagingWarning)
+        with pytest.raises(ValueError, match="Return the same structure for all"):
+            vmap(f)(np.array([1.0, -1.0]))

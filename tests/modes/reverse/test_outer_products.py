@@ -1,10 +1,14 @@
 """Outer products that are contributions to one matrix are kept, and summed by one product of matrices."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad, vjp
 from shiftreset_ad.modes.reverse import unsettled
+from shiftreset_ad.modes.reverse.unsettled import TOGETHER, Held
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -118,3 +122,13 @@ def test_no_outer_product_is_made_for_a_large_matrix(monkeypatch):
     kept.clear()
     value_and_grad(squares)(W[:5])  # so small a product is quicker made
     assert not kept
+
+
+def test_no_more_are_kept_than_are_summed_at_once():
+    held, products = Held(ZERO), 2 * TOGETHER + 3
+    for i in range(products):
+        held.add_outer(np.array([1.0, i]), np.ones(3))
+        assert len(held.factors) < TOGETHER
+    x = SimpleNamespace(primal=np.zeros((2, 3)), adjoint=held, owns=False)
+    expected = np.outer([products, products * (products - 1) / 2], np.ones(3))
+    assert np.array_equal(held.settle(x), expected)
