@@ -24,7 +24,7 @@
 import numpy as np
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad, hvp, staged, value, value_and_grad, vjp
+from shiftreset_ad import grad, hvp, staged, value, value_and_grad, vjp, vmap
 
 # %% [markdown]
 # ## 1. One problem, four times
@@ -285,12 +285,29 @@ assert (before, scaled(1.0)) == (2.0, 5.0)
 assert grad(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)))(np.array([0.0, 4.0])).tolist() == [0.0, 0.25]
 
 # %% [markdown]
-# What JAX has and this library does not: `vmap`, and TPUs. An array program is written for the whole batch, as in
-# NumPy. A GPU comes by way of PyTorch's tensors. Compiled JAX is faster than plain calls of this library on many
-# programs; `docs/performance.md` has the measurements.
+# `vmap` takes `in_axes` and `out_axes` as in JAX. Here it answers one gradient for each row, with all rows computed
+# at once.
+#
+# ```python
+# print(jax.vmap(jax.grad(lambda w, x: jnp.tanh(x @ w)), in_axes=(None, 0))(w, rows))  # one gradient a row
+# ```
+
 
 # %%
-assert not hasattr(sr, "vmap")
+def response(w, x):
+    return np.tanh(x @ w)
+
+
+w, rows = np.array([0.5, -1.0]), np.array([[1.0, 0.5], [0.0, 2.0], [3.0, 1.0]])
+each_row = vmap(grad(response), in_axes=(None, 0))(w, rows)
+each_row
+
+# %%
+np.testing.assert_allclose(each_row, [grad(response)(w, x) for x in rows])
+
+# %% [markdown]
+# What JAX has and this library does not: TPUs. A GPU comes by way of PyTorch's tensors. Compiled JAX is faster than
+# plain calls of this library on many programs; `docs/performance.md` has the measurements.
 
 # %% [markdown]
 # ## 4. Coming from PyTorch
