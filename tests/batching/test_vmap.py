@@ -359,8 +359,8 @@ def test_an_error_in_some_row_is_the_functions_own():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: vmap(3), TypeError, "vmap"),
-        (lambda: vmap(np.sum)(np.array(3.0)), ValueError, "argument 0 has 0 dimensions"),
+        (lambda: vmap(3), TypeError, "vmap: the function is 3, which cannot be called"),
+        (lambda: vmap(np.sum)(np.array(3.0)), ValueError, "argument 0 has no axes, and in_axes names axis 0"),
         (lambda: vmap(np.sum)([1.0]), TypeError, r"argument 0\[0\] is a float, which has no rows"),
         (lambda: vmap(np.sum)("rows"), TypeError, "in_axes=None"),
         (lambda: vmap(np.sum, 2)(X), ValueError, "axis 2"),
@@ -368,7 +368,13 @@ def test_an_error_in_some_row_is_the_functions_own():
         (lambda: vmap(np.add, (0,))(X, X), ValueError, "1 entries"),
         (lambda: vmap(np.add, None)(X, X), ValueError, "in_axes is None for all"),
         (lambda: vmap(np.sum, "0")(X), TypeError, "in_axes"),
-        (lambda: vmap(np.sum, 0, 1)(X), ValueError, "out_axes names axis 1"),
+        (
+            lambda: vmap(np.sum, 0, 1)(X),
+            ValueError,
+            "has 1 axis, and out_axes names axis 1 of it. Give one from -1 to 0",
+        ),
+        (lambda: vmap(np.sum, 0, (0, 0))(X), ValueError, r"out_axes must be .* got array"),
+        (lambda: vmap(np.sum)(), ValueError, "no argument was given"),
         (lambda: vmap(np.sum, 0, None)(X), ValueError, "out_axes is None"),
         (lambda: vmap(lambda x: "text")(X), TypeError, "returns a str"),
         (lambda: vmap(lambda p: p["a"], ({"b": 0},))({"a": X}), ValueError, "in_axes"),

@@ -646,22 +646,22 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
         (
             lambda operator=operator: operator(3.0),
             TypeError,
-            rf"{operator.__name__}: the function to differentiate is 3\.0, which cannot be called; give it a function",
+            rf"{operator.__name__}: the function is 3\.0, which cannot be called; give it a function",
         )
         for operator in (*JACOBIANS, hessian, elementwise_grad, value_and_jacobian)
     ],
     (
         lambda: jvp(3.0, (1.0,), (1.0,)),
         TypeError,
-        r"jvp: the function to differentiate is 3\.0, which cannot be called",
+        r"jvp: the function is 3\.0, which cannot be called",
     ),
-    (lambda: vjp(None, 1.0), TypeError, r"vjp: the function to differentiate is None, which cannot be called"),
+    (lambda: vjp(None, 1.0), TypeError, r"vjp: the function is None, which cannot be called"),
     (
         lambda: linearize([], 1.0),
         TypeError,
-        r"linearize: the function to differentiate is \[\], which cannot be called",
+        r"linearize: the function is \[\], which cannot be called",
     ),
-    (lambda: hvp(3.0, (1.0,), (1.0,)), TypeError, r"hvp: the function to differentiate is 3\.0"),
+    (lambda: hvp(3.0, (1.0,), (1.0,)), TypeError, r"hvp: the function is 3\.0"),
     # tangents
     (
         lambda: jvp(never, (2.0,), 1.0),

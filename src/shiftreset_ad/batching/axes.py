@@ -46,7 +46,8 @@ class Batch:
                 self.leaves[i] = _rows(name, leaf, axis, partial(self._described, i))
                 sizes.setdefault(shape_of(self.leaves[i].rows)[0], i)
         if not sizes:
-            raise ValueError(f"{name}: no argument has rows, as in_axes is None for all. Call the function itself")
+            reason = "as in_axes is None for all" if self.leaves else "as no argument was given"
+            raise ValueError(f"{name}: no argument has rows, {reason}. Call the function itself")
         if len(sizes) > 1:
             (first, of_first), (second, of_second), *_ = sizes.items()
             raise ValueError(
@@ -154,11 +155,15 @@ def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
     ndim = len(shape_of(array))
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"{name}: {where()} has {ndim} dimensions, and in_axes names axis {axis} of it. Give in_axes=None for an "
+            f"{name}: {where()} has {_axes(ndim)}, and in_axes names axis {axis} of it. Give in_axes=None for an "
             "argument that all rows share"
         )
     moved = array if axis == 0 else np.moveaxis(array, axis, 0)
     return Rows(with_axes_like(moved, (math.inf, *moved.strides[1:])) if type(moved) is ndarray else moved)
+
+
+def _axes(count: int) -> str:
+    return "1 axis" if count == 1 else f"{count or 'no'} axes"
 
 
 class Answers:
@@ -192,7 +197,8 @@ class Answers:
         if len(self._parts) > 1:
             order = np.argsort(chosen)
             leaves = [Rows(leaf.rows[order]) if type(leaf) is Rows else leaf for leaf in leaves]
-        axes = broadcast_axes(self._name, "out_axes", out_axes, trees.unflatten(self._spec, leaves))
+        values = trees.unflatten(self._spec, [leaf.rows if type(leaf) is Rows else leaf for leaf in leaves])
+        axes = broadcast_axes(self._name, "out_axes", out_axes, values)
         placed = [self._placed(leaf, axis, len(chosen)) for leaf, axis in zip(leaves, axes, strict=True)]
         return trees.unflatten(self._spec, placed)
 
@@ -218,7 +224,10 @@ class Answers:
         rows = leaf.rows if type(leaf) is Rows else _of_all(leaf, count)
         ndim = len(shape_of(rows))
         if not -ndim <= axis < ndim:
-            raise ValueError(f"{self._name}: the answer has {ndim} dimensions, and out_axes names axis {axis} of it")
+            raise ValueError(
+                f"{self._name}: the answer for all rows has {_axes(ndim)}, and out_axes names axis {axis} of it. Give "
+                f"one from {-ndim} to {ndim - 1}"
+            )
         return rows if axis == 0 else np.moveaxis(rows, 0, axis)
 
 

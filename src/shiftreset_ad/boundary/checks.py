@@ -23,9 +23,7 @@ NUMERIC = (float, int, complex, np.ndarray, np.generic, Wrapped)
 def named(operator: str, f: Callable[..., Any]) -> str:
     """The name of a derivative, for errors and tracebacks; TypeError if `f` cannot be called."""
     if not callable(f):
-        raise TypeError(
-            f"{operator}: the function to differentiate is {f!r:.60}, which cannot be called; give it a function"
-        )
+        raise TypeError(f"{operator}: the function is {f!r:.60}, which cannot be called; give it a function")
     return f"{operator}({getattr(f, '__name__', type(f).__name__)})"
 
 

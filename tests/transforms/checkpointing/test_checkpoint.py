@@ -598,7 +598,7 @@ def test_an_exception_in_the_second_run() -> None:
 def test_conversions_are_refused_in_the_first_run_already() -> None:
     with pytest.raises(TypeError, match="would turn a number that is being differentiated into a constant"):
         grad(checkpoint(lambda x: x * float(x)))(3.0)
-    with pytest.raises(TypeError, match=r"checkpoint: the function to differentiate is 3\.0, which cannot be called"):
+    with pytest.raises(TypeError, match=r"checkpoint: the function is 3\.0, which cannot be called"):
         checkpoint(3.0)
 
 
