@@ -192,6 +192,12 @@ CASES = {operator.getitem: test_indices, scatter: test_scatter_is_the_transpose_
         ((5, 3), []),
         ((4, 3), np.array([3, 3, 0], np.uint8)),
         ((4, 3), np.int8([-4, 3, -4])),
+        ((4, 3), (np.array([0, -1, 0, 3]), np.array([2, -1, 2, -3]))),
+        ((4, 3, 2), (np.array([0, -1, 0]), np.array([2, -1, 2]))),
+        ((4, 3, 2), (-1, np.array([2, 2, -3]))),
+        ((4, 3, 2), (np.array([[0], [1]]), np.int8([2, -1, 0]), 1)),
+        ((4, 3, 2), (np.uint8([3, 3]), 0, -1)),
+        ((4, 3, 0), (np.array([3, 3]), 0)),
     ],
 )
 def test_rows_are_added_as_by_add_at(shape, index, dtype, few, monkeypatch):
@@ -200,7 +206,8 @@ def test_rows_are_added_as_by_add_at(shape, index, dtype, few, monkeypatch):
     generator = np.random.default_rng(1)
     index = np.array(index, np.intp) if isinstance(index, list) else index
     array = generator.normal(size=shape).astype(dtype)
-    for rows in (index.shape + shape[1:], shape[1:]):
+    part = np.zeros(shape)[index].shape
+    for rows in (part, part[1:]):
         values = generator.normal(size=rows) * 10.0 ** generator.integers(-9, 9, rows)
         found, expected = array.copy(), array.copy()
         indexing.scatter_into(found, index, values)
@@ -220,4 +227,6 @@ def test_many_rows_are_not_added_row_by_row(monkeypatch):
     monkeypatch.setattr(indexing.np, "add", Add)
     indexing.scatter_into(np.zeros((100, 20)), np.arange(100), np.ones((100, 20)))
     indexing.scatter_into(np.zeros((100, 20))[:, ::2], np.arange(100), np.ones((100, 10)))
-    assert seen == [1, 2]
+    places = np.arange(100)[:, None], np.zeros((100, 9), int)
+    indexing.scatter_into(np.zeros((100, 20)), places, np.ones((100, 9)))
+    assert seen == [1, 2, 1]

@@ -110,31 +110,38 @@ def scatter_into(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
         part += values  # without assigning the view to its own place again
     elif names_each_position_once(index):
         array[index] += values
-    elif names_many_rows(array, index):
-        add_rows(array, index, values)
+    elif names_many_places(array, index):
+        add_at_places(array, index, values)
     else:
         np.add.at(array, index, values)
 
 
-def names_many_rows(array: np.ndarray[Any, Any], index: Any) -> bool:
-    """Whether `index` is an array of the numbers of rows, with many elements in them, and the array lies in C order."""
-    return (
-        type(index) is np.ndarray
-        and index.dtype.kind in "iu"
-        and array.ndim > 1
-        and array.flags.c_contiguous
-        and index.size * math.prod(array.shape[1:]) >= FEW
-    )
+def names_many_places(array: np.ndarray[Any, Any], index: Any) -> bool:
+    """Whether `index` is integers and arrays of integers, for many elements, and the array lies in C order."""
+    parts = index if type(index) is tuple else (index,)
+    if array.ndim < 2 or not array.flags.c_contiguous or not all(type(x) is int or _has_integers(x) for x in parts):
+        return False
+    places: int = math.prod(np.broadcast_shapes(*[np.shape(part) for part in parts]))
+    return bool(places * math.prod(array.shape[len(parts) :]) >= FEW)
 
 
-def add_rows(array: np.ndarray[Any, Any], index: np.ndarray[Any, Any], values: Any) -> None:
-    """Add `values` to the rows `index` of an array that lies in C order, element by element.
+def add_at_places(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
+    """Add `values` to the places `index` of an array that lies in C order, element by element.
 
-    The order is that of `numpy.add.at`, which takes five times as long for rows as for single elements.
+    The order is that of `numpy.add.at`, which takes five times as long for an index of several arrays, and for rows, as
+    for one array that names single elements.
     """
-    size = math.prod(array.shape[1:])
-    flat = (index.reshape(-1, 1).astype(np.intp) * size + np.arange(size)).reshape(-1)  # negative ones stay negative
-    np.add.at(array.reshape(-1), flat, np.broadcast_to(values, index.shape + array.shape[1:]).reshape(-1))
+    parts = index if type(index) is tuple else (index,)
+    places: Any = 0
+    for part, size in zip(parts, array.shape, strict=False):
+        positions = np.asarray(part, np.intp)
+        if positions.size and positions.min() < 0:
+            positions = np.where(positions < 0, positions + size, positions)
+        places = places * size + positions
+    rest = array.shape[len(parts) :]
+    size = math.prod(rest)
+    flat = places if size == 1 else np.expand_dims(places, -1) * size + np.arange(size)
+    np.add.at(array.reshape(-1), flat.reshape(-1), np.broadcast_to(values, places.shape + rest).reshape(-1))
 
 
 @dispatched

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hessian, hvp, jacfwd, jacrev, jvp, vjp
+from shiftreset_ad.rules.numpy import choosing
 
 SPECIAL = [np.nan, -np.inf, np.inf, -1.0, -0.0, 0.0, 0.5, 1.0]
 TRIPLES = np.array(list(product(SPECIAL, repeat=3))).T  # an operand and its bounds, also with the bounds exchanged
@@ -111,3 +112,21 @@ def test_an_infinite_cotangent_of_what_was_not_chosen_does_not_count(size):
         gradient = grad(lambda x, clipped=clipped: np.sum(np.sqrt(clipped(x))))(x)
         np.testing.assert_array_equal(gradient[x < 0], 0.0)
         np.testing.assert_allclose(gradient[x > 0], 0.5 / np.sqrt(x[x > 0]))
+
+
+@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64])
+@pytest.mark.parametrize("zero", [0.0, -0.0, 0, 1.0, np.float64(0.0), np.zeros(12)])
+def test_a_choice_beside_zero_has_the_bits_of_numpys(zero, dtype, few, monkeypatch):
+    monkeypatch.setattr(choosing, "FEW", few)
+    values = np.array([np.nan, -np.inf, np.inf, -1.0, -0.0, 0.0] * 2 if dtype != np.int64 else range(12), dtype)
+    condition = np.arange(12) < 6
+    for mask, x in ((condition, values), (condition.reshape(3, 4).T, values.reshape(4, 3)), (condition[0], values)):
+        beside = zero.reshape(x.shape) if isinstance(zero, np.ndarray) else zero
+        for found, expected in (
+            (choosing.or_zero(mask, beside, x), np.where(mask, beside, x)),
+            (choosing.or_zero(mask, x, beside), np.where(mask, x, beside)),
+        ):
+            assert found.dtype == expected.dtype
+            assert found.strides == expected.strides
+            assert found.tobytes() == expected.tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -12,7 +13,7 @@ from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
-from shiftreset_ad.rules.masked import Choice, halved_where, once, selected, where_chosen
+from shiftreset_ad.rules.masked import BITS, FEW, Choice, halved_where, once, selected, where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
@@ -21,7 +22,7 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 
 @structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    z = np.where(condition, x, y)
+    z = or_zero(condition, x, y)
     shape = z.shape  # the maps hold none of the operands
 
     def choosing(operand: int) -> LinearMap:
@@ -31,6 +32,26 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         )
 
     return z, choosing
+
+
+def or_zero(condition: Any, x: Any, y: Any) -> Any:
+    """`np.where(condition, x, y)`, by bits if one of the two is zero and the other is a plain array of many floats."""
+    for zero, values, is_zero in ((x, y, True), (y, x, False)):
+        if (
+            type(values) is np.ndarray
+            and type(zero) is float
+            and values.dtype in BITS
+            and values.size > FEW
+            and type(condition) is np.ndarray
+            and condition.dtype == bool
+            and condition.shape == values.shape
+            and condition.flags.c_contiguous
+            and values.flags.c_contiguous
+            and zero == 0.0
+            and math.copysign(1.0, zero) > 0.0
+        ):
+            return selected(~condition if is_zero else condition, values)
+    return np.where(condition, x, y)
 
 
 def chosen_beside(condition: Any, x_dot: Tangent, shape: tuple[int, ...]) -> Any:
