@@ -26,7 +26,7 @@ def spread(y: Any, w: Any, g: Geometry) -> Any:
 
 def met(x: Any, y: Any, g: Geometry) -> Any:
     """`correlation.met` of tensors."""
-    w = x.new_empty(1).expand(y.shape[1], x.shape[1] // g.groups, *g.kernel)  # only its shape is read
+    w = x.new_empty((y.shape[1], x.shape[1] // g.groups, *g.kernel))  # only its shape and its layout are read
     none = [0] * len(g.size)
     found = _operators().convolution_backward(
         y, x, w, None, g.stride, g.padding, g.dilation, False, none, g.groups, [False, True, False]
