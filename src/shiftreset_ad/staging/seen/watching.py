@@ -18,15 +18,18 @@ from shiftreset_ad.control.bodies import enclosing
 from shiftreset_ad.control.continuations import Runner, shift
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.staging.seen.instructions import Instructions, Watched
+from shiftreset_ad.staging.seen.parts import OURS, package_of
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Users
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.unwatched import watching
 from shiftreset_ad.staging.steps.values import is_staged
 
 LATER = 0x20 | 0x80 | 0x200  # flags of the code of generators and coroutines
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 WORKERS = ("threading.start", "concurrent.futures.thread.submit", "concurrent.futures.process.", "multiprocessing.")
 SHIFT = shift.__code__
+LEFT_OUT: dict[int, CodeType] = {}  # code of this library that no watch looks at, by its id
 LOGGING = {getattr(owner, name).__code__ for owner in (logging, logging.Logger) for name in LEVELS}
 
 
@@ -61,11 +64,17 @@ class Watch:
         self._outer, self._starter = sys.gettrace(), sys._getframe(2)
         self._around = list(enclosing())
         sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for this before `settrace`
-        sys.settrace(self._enters)
+        enters = self._enters
+        if self._outer is None:
+            watching.by = enters
+            if not self._users.has(OURS):
+                self._idle.update(LEFT_OUT)
+        sys.settrace(enters)
         try:
             yield
         finally:
             sys.settrace(self._outer)
+            watching.by = None
             self._count_steps()
             for watched in self._frames.values():
                 watched.frame.f_trace = None  # the trace function has the frame, too
@@ -91,6 +100,8 @@ class Watch:
                 self._require_own_reset(frame)
             elif self._outer is None and not is_logging and id(code) not in self._awaited:
                 self._idle.add(id(code))
+                if package_of(frame.f_globals.get("__name__")) == OURS:
+                    LEFT_OUT[id(code)] = code
             caller = self._frames.get(id(frame.f_back))
             if caller is None:
                 return outer

@@ -41,6 +41,7 @@ from shiftreset_ad.staging.steps.functions import (
     written_by,
 )
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
+from shiftreset_ad.staging.steps.unwatched import unwatched
 
 IS_SCALAR = np.isscalar.__code__
 OF_ABSTRACT = ABCMeta.__instancecheck__.__code__  # `isinstance` of an abstract class runs this code
@@ -280,6 +281,7 @@ def _package_of(function: Any) -> str:
     return (getattr(function, "__module__", None) or "").partition(".")[0]
 
 
+@unwatched
 def call(
     function: Callable[..., Any],
     args: tuple[Any, ...],

@@ -1,0 +1,93 @@
+"""The watch over a recorded run: when it is on, and what it costs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, staged
+from shiftreset_ad.staging.seen.watching import Watch
+from shiftreset_ad.staging.steps import unwatched
+
+ONLY_IF_CHEAP = pytest.mark.skipif(not unwatched.IS_CHEAP, reason="the watch does not pause on this version of Python")
+
+
+def program(x):
+    y = x
+    for _ in range(10):
+        y = np.tanh(y * x)
+    return np.sum(y)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """How often the watch has been told of a call of each function."""
+    found, enters = Counter(), Watch._enters
+
+    def counted(self, frame, event, arg):
+        found[frame.f_code.co_qualname] += 1
+        return enters(self, frame, event, arg)
+
+    monkeypatch.setattr(Watch, "_enters", counted)
+    return found
+
+
+@ONLY_IF_CHEAP
+def test_recording_a_step_is_not_watched(seen):
+    staged(grad(program))(np.ones(3))
+    assert seen["program"] == 1
+    assert not seen["Trace.add"]
+
+
+@ONLY_IF_CHEAP
+def test_the_watch_goes_on_after_an_error(monkeypatch):
+    inside = []
+
+    @unwatched.unwatched
+    def failing():
+        inside.append(sys.gettrace())
+        raise ValueError("no step")
+
+    def watch(frame, event, arg):
+        return None
+
+    before = sys.gettrace()
+    monkeypatch.setattr(unwatched.watching, "by", watch)
+    sys.settrace(watch)
+    try:
+        with pytest.raises(ValueError, match="no step"):
+            failing()
+        after = sys.gettrace()
+    finally:
+        sys.settrace(before)
+    assert inside == [None]
+    assert after is watch
+
+
+def test_another_trace_function_sees_all_calls_and_goes_on(monkeypatch):
+    names, before = Counter(), sys.gettrace()
+
+    def tracer(frame, event, arg):
+        names[frame.f_code.co_qualname] += event == "call"
+
+    staged(program)(np.ones(3))  # so that code of the library is known to be left out
+    sys.settrace(tracer)
+    try:
+        staged(program)(np.ones(3))
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert names["Trace.add"] >= 20
+
+
+def test_what_is_the_users_own_is_watched_though_it_is_code_of_the_library(seen):
+    """A function of ours that is staged itself is the program, also after it has been left out as library code."""
+    from shiftreset_ad import nn
+
+    staged(lambda x: np.sum(nn.softplus(x)))(np.ones(3))
+    found = staged(nn.softplus)
+    assert found(1.0) == found(1.0) == nn.softplus(1.0)
+    assert found.report().startswith("staged(softplus) runs in steps")
