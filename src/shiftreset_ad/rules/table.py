@@ -202,13 +202,12 @@ def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[
 
     The operand may be in a list or a tuple. NotImplemented if all operands are plain.
     """
-    found = [
-        x
-        for operand in operands
-        for x in (operand if issubclass(type(operand), (list, tuple)) else (operand,))
-        if type(x) is not np.ndarray and hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN)
-    ]
-    types = tuple([type(x) for x in found])  # an array of another library leaves the call to a number
+    found: list[Any] = []
+    for operand in operands:
+        for x in operand if issubclass(type(operand), (list, tuple)) else (operand,):
+            if type(x) is not np.ndarray and hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
+                found.append(x)
+    types = tuple(map(type, found))  # an array of another library leaves the call to a number
     for x in found:
         answer = x.__array_function__(function, types, args, {})
         if answer is not NotImplemented:

@@ -22,7 +22,7 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 
 @structured(np.where, "x", "y", kept=("condition",), linear=True)
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    z = or_zero(condition, x, y)
+    z = or_zero(condition, x, y) if type(x) is float or type(y) is float else np.where(condition, x, y)
     shape = z.shape  # the maps hold none of the operands
 
     def choosing(operand: int) -> LinearMap:
