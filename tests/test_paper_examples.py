@@ -110,25 +110,25 @@ def test_wang_2019_section_3_the_continuation_goes_there_and_back_again() -> Non
 
 @pytest.mark.parametrize("x", [0.5, 3.0, -2.0, 100.0])
 def test_wang_2019_section_4_without_staging_conditional_loop_and_recursion(x: float) -> None:
-    """Control flow of the host language: nothing to stage, and nothing to unroll by hand."""
+    """The programs of 4.2, 4.3 and 4.4, by the control flow of Python: there is nothing to stage or to unroll."""
 
     def conditional(x: Any) -> Any:
-        return 2 * x if x > 0 else x * x * x
+        return -1.0 * x * x if x > 0.0 else x * x
 
     def loop(x: Any) -> Any:
         while x > 1:
             x = x * 0.5
         return x
 
-    def tree(x: Any, nodes: Any) -> Any:
-        return x if nodes is None else tree(x, nodes[0]) * tree(x, nodes[1])
+    def tree(x: Any, node: Any) -> Any:
+        return x if node is None else tree(x, node[0]) * tree(x, node[2]) * node[1]
 
     halvings = 0
     while x * 0.5**halvings > 1:
         halvings += 1
-    assert grad(conditional)(x) == (2.0 if x > 0 else 3 * x * x)
+    assert grad(conditional)(x) == -2.0 * abs(x)
     assert grad(loop)(x) == 0.5**halvings
-    assert grad(tree)(x, ((None, None), (None, (None, None)))) == pytest.approx(5 * x**4)
+    assert grad(tree)(x, ((None, 3.0, None), 5.0, None)) == pytest.approx(3 * x**2 * 15.0)
 
 
 def test_higher_order_functions_as_in_wang_2019() -> None:

@@ -26,6 +26,7 @@ from shiftreset_ad.formulations.overloading import Overloaded
 from tests.formulations.random_terms import features, programs
 
 TOLERANCE = 1e-8
+SHARE = 1000
 LARGE = 1e4  # programs with larger values or derivatives say more about rounding than about derivatives
 
 
@@ -223,12 +224,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}, processes {arguments.processes}", flush=True)
-    share = -(-arguments.programs // arguments.processes)
-    seeds = [arguments.seed + i for i in range(arguments.processes)]
+    shares = [min(SHARE, arguments.programs - done) for done in range(0, arguments.programs, SHARE)]
+    seeds = [arguments.seed + i for i in range(len(shares))]
     compared: Counter = Counter()
     with ProcessPoolExecutor(arguments.processes) as pool:
-        for counts in pool.map(check_share, [share] * len(seeds), seeds):
+        for share, number, counts in zip(shares, seeds, pool.map(check_share, shares, seeds), strict=True):
             compared += counts
+            print(f"{share} programs agree, seed {number}", flush=True)
     for name, times in compared.items():
         print(f"{times:8} {name}")
 

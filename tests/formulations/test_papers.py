@@ -21,36 +21,56 @@ ROWS = [
 REFERENCE = re.compile(r"`((?:[\w.]+/)*[\w.]+(?:\.py|\.ipynb|/))(?:::(\w+))?`")
 
 
-# The sections, figures and statements of each paper, by its first author.
+# The sections, figures, statements and worked examples of each paper, by the first words of its heading.
 ITEMS = tomllib.loads((Path(__file__).parent / "paper_items.toml").read_text())
 # What else the first cell of a row may name.
-OTHER = {"supplement", "slides", "distribution", "ours", "wavy underline"}
+OTHER = {"supplement", "distribution", "ours", "wavy underline"}
 TABLES = {
-    next(author for author in ITEMS if part.lstrip().startswith(author)): part
+    heading: [
+        row.strip("| ").split(" | ")
+        for row in part.splitlines()
+        if row.startswith("| ") and not row.startswith("| item")
+    ]
     for part in PAPERS.split(FIG_17)[0].split("\n## ")[1:]
-    if part.startswith(tuple(ITEMS))
+    for heading in ITEMS
+    if part.startswith(heading)
 }
+each_paper = pytest.mark.parametrize("paper", ITEMS)
 
 
 def items(cell):
     """The items that the first cell of a row names: `4.2 to 4.4; Fig. 14` names four."""
     found = set()
     for part in re.split(r"[,;]\s*", cell):
-        first, _, last = part.partition(" to ")
-        if not last:
+        if span := re.fullmatch(r"(.*?)(\d+) to (?:\1)?(\d+)", part):
+            stem, first, last = span.groups()
+            found |= {f"{stem}{i}" for i in range(int(first), int(last) + 1)}
+        else:
             found.add(part)
-            continue
-        stem, number = re.fullmatch(r"(.*?)(\d+)", first).groups()
-        found |= {f"{stem}{i}" for i in range(int(number), int(last.removeprefix(stem)) + 1)}
     return found
 
 
-@pytest.mark.parametrize("author", ITEMS)
-def test_the_table_has_the_items_of_the_paper(author):
-    rows = [line for line in TABLES[author].splitlines() if line.startswith("| ") and not line.startswith("| item")]
-    named = set().union(*(items(row.split(" | ")[0].strip("| ")) for row in rows))
-    assert set(ITEMS[author]) - named == set()
-    assert named - set(ITEMS[author]) - OTHER == set()
+@each_paper
+def test_the_table_has_the_items_of_the_paper(paper):
+    named = set().union(*(items(row[0]) for row in TABLES[paper]))
+    assert set(ITEMS[paper]["items"]) - named == set()
+    assert named - set(ITEMS[paper]["items"]) - OTHER == set()
+
+
+@each_paper
+def test_the_rows_are_in_the_order_of_the_paper(paper):
+    place = {item: i for i, item in enumerate(ITEMS[paper]["items"])}
+    first = [min(map(place.__getitem__, found)) for row in TABLES[paper] if (found := items(row[0]) - OTHER)]
+    assert first == sorted(first)
+
+
+@each_paper
+def test_the_table_has_the_worked_examples_of_the_paper(paper):
+    for item, examples in ITEMS[paper]["examples"].items():
+        assert item in ITEMS[paper]["items"]
+        said = [row[1] for row in TABLES[paper] if item in items(row[0])]
+        for words in examples:
+            assert any(words in what for what in said), f"no row of {item} has {words!r}"
 
 
 def references(cell):

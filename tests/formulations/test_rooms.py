@@ -252,6 +252,21 @@ def test_no_room_imports_another(room):
                 assert name in ("shiftreset_ad", "shiftreset_ad.control", "shiftreset_ad.rules"), f"{path.name}: {name}"
 
 
+def test_what_is_no_room_imports_none():
+    """Syntax and printed figures stand alone, too. `letrec` adds rules to those of Fig. 10, and says so."""
+    package = Path(find_spec("shiftreset_ad.formulations").origin).parent
+    own = {path for room in ROOMS for path in modules(room)}
+    found = set()
+    for path in package.rglob("*.py"):
+        if path not in own:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom):
+                    names = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+                    rooms = {f"shiftreset_ad.formulations.{room.path}" for room in ROOMS}
+                    found |= {(path.stem, name.rpartition(".")[2]) for name in names & rooms}
+    assert found == {("letrec", "source_meta")}
+
+
 @rooms()
 def test_the_docstring_says_where_it_comes_from(room):
     author = {"Wang": "Wang", "Pear": "Pearlmutter", "Karc": "Karczmarczuk", "Kraw": "Krawiec"}[room.paper[:4]]

@@ -191,7 +191,8 @@ def hessian(
     """The function that returns the second derivatives of `f`, `(*shape of f(x), *shape of x, *shape of x)`.
 
     Forward over reverse: one gradient, along all directions at once. The Hessian is `jacobian`, applied twice, with its
-    structures, options and errors. Pearlmutter and Siskind 2008, section 5.
+    structures, options and errors. Wang et al. 2019, section 3.7; Pearlmutter and Siskind 2008, section 5, by reverse
+    over reverse.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 4.0]))
     array([[8., 6.],

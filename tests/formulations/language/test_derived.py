@@ -116,3 +116,6 @@ def test_trees_are_folded(interpret):
     product = "let rec product tree = case tree of x -> x | b -> product (fst b) * product (snd b) in product"
     tree = branch(branch(leaf(x), leaf(y)), leaf(x + y))
     assert interpret(parse(product)(tree), {"x": 2.0, "y": 3.0}) == 30.0
+    as_printed = parse("inr (inl 5.0, inl 6.0)")
+    assert as_printed == branch(leaf(Const(5.0)), leaf(Const(6.0)))
+    assert interpret(parse(product)(as_printed), {}) == 30.0

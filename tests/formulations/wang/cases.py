@@ -20,11 +20,11 @@ from shiftreset_ad.formulations.overloading import Overloaded
 from shiftreset_ad.rules import ELEMENTWISE
 from tests.formulations.random_terms import programs
 
-# The paper's examples, or programs like them, as Python functions and as terms, with points and derivatives
+# The paper's examples, and a few more, as Python functions and as terms, with points and derivatives
 
 
 def conditional(x):
-    return 2.0 * x if x > 0.0 else x * x * x
+    return -1.0 * x * x if x > 0.0 else x * x
 
 
 def loop(x):
@@ -33,9 +33,9 @@ def loop(x):
     return x
 
 
-def tree(x, nodes=((5.0, 7.0), 3.0)):
-    """The sum of the products of x and the leaves, folded: x times (the product of the subtrees)."""
-    return x * nodes if isinstance(nodes, float) else tree(x, nodes[0]) * tree(x, nodes[1])
+def tree(x, node=((None, 3.0, None), 5.0, None)):
+    """At a node, the product of both subtrees and the number of the node; x where there is none."""
+    return x if node is None else tree(x, node[0]) * tree(x, node[2]) * node[1]
 
 
 def compose(*functions):
@@ -57,15 +57,16 @@ EXAMPLES = {
         0.5,
         2.75,
     ),
-    "4.2, conditional, one branch": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", 3.0, 2.0),
-    "4.2, conditional, the other": (conditional, "fun x -> if x > 0.0 then 2.0 * x else x * x * x", -3.0, 27.0),
+    "4.2, conditional, one branch": (conditional, "fun x -> if x > 0.0 then -1.0 * x * x else x * x", 3.0, -6.0),
+    "4.2, conditional, the other": (conditional, "fun x -> if x > 0.0 then -1.0 * x * x else x * x", -3.0, -6.0),
     "4.3, loop": (loop, "fun x -> let rec f x = if x > 1.0 then f (x * 0.5) else x in f x", 5.0, 0.125),
     "4.4, tree": (
         tree,
-        "fun x -> let rec fold t = case t of leaf -> x * leaf | both -> fold (fst both) * fold (snd both) in "
-        "fold (inr (inr (inl 5.0, inl 7.0), inl 3.0))",
+        "fun x -> let rec fold t = case t of empty -> x | node -> "
+        "fold (fst node) * fold (snd (snd node)) * fst (snd node) in "
+        "fold (inr (inr (inl (), (3.0, inl ())), (5.0, inl ())))",
         2.0,
-        3 * 4.0 * 105.0,
+        180.0,
     ),
     "higher-order functions": (
         lambda a: compose(lambda x: a * x, lambda x: a * x, np.sin)(0.1),

@@ -52,9 +52,9 @@ def polynomial(x, k):
 def conditional(x, k):
     """IF of 4.2: both branches go on with the same k."""
     if x > 0.0:
-        multiply(2.0, x, k)
+        multiply(-1.0, x, lambda y: multiply(y, x, k))
     else:
-        multiply(x, x, lambda y: multiply(y, x, k))
+        multiply(x, x, k)
 
 
 def loop(x, k):
@@ -65,12 +65,13 @@ def loop(x, k):
         k(x)
 
 
-def tree(x, nodes, k):
+def tree(x, node, k):
     """TREE of 4.4: the second subtree is folded in the continuation of the first."""
-    if nodes is None:
+    if node is None:
         k(x)
     else:
-        tree(x, nodes[0], lambda left: tree(x, nodes[1], lambda right: multiply(left, right, k)))
+        left, value, right = node
+        tree(x, left, lambda a: tree(x, right, lambda b: multiply(a, b, lambda y: multiply(y, value, k))))
 
 
 def test_fig_7_polynomial():
@@ -79,9 +80,9 @@ def test_fig_7_polynomial():
 
 
 def test_control_flow_in_cps():
-    assert (grad(conditional)(3.0), grad(conditional)(-3.0)) == (2.0, 27.0)
+    assert (grad(conditional)(3.0), grad(conditional)(-3.0), grad(conditional)(0.0)) == (-6.0, -6.0, 0.0)
     assert grad(loop)(5.0) == 0.125
-    assert grad(lambda x, k: tree(x, ((None, None), (None, (None, None))), k))(2.0) == 5 * 2.0**4
+    assert grad(lambda x, k: tree(x, ((None, 3.0, None), 5.0, None), k))(2.0) == 180.0
 
 
 def test_the_rest_of_the_program_runs_before_adjoints_are_accumulated():

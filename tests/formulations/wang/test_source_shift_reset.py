@@ -2,9 +2,10 @@
 
 import pytest
 
-from shiftreset_ad.formulations.language import App, Const, evaluate, parse, run
+from shiftreset_ad.formulations.language import App, Const, Lam, Names, Var, answer_of, evaluate, parse, run
+from shiftreset_ad.formulations.language.names import with_children
 from shiftreset_ad.formulations.wang.cps import cps_by_shift_reset, direct
-from shiftreset_ad.formulations.wang.source_shift_reset import transform
+from shiftreset_ad.formulations.wang.source_shift_reset import reverse, transform
 from tests.formulations.wang.source_cases import PROGRAMS, program, same_up_to_names
 
 
@@ -37,6 +38,32 @@ def test_rules_of_the_figure(operation, accumulation):
         !x1'
     """)
     assert same_up_to_names(transform(parse(f"fun x -> let b = 5.0 in x {operation} b")), expected)
+
+
+def substituted(term, name, value):
+    return value if term == Var(name) else with_children(term, lambda part: substituted(part, name, value))
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "y * y + x",
+        "let z = y in fst (z, x) * z",
+        "fun z -> if y < z then y else sin z",
+        "let r = ref y in r := !r * y; !r",
+        "case inl y of a -> a * y | b -> x",
+    ],
+)
+@pytest.mark.parametrize("inner", ["sin x * x", "snd (x, x * x)", "(fun w -> w * x) x"])
+def test_section_3_3_the_transformation_is_local(context, inner):
+    """The image of a part does not depend on what is around it, and what is around does not depend on the part."""
+    around, part = parse(context), parse(inner)
+
+    def image(term):
+        return answer_of(reverse(term, Names(term)))
+
+    whole = image(substituted(around, "y", part))
+    assert same_up_to_names(Lam("x", whole), Lam("x", substituted(image(around), "y", image(part))))
 
 
 @pytest.mark.parametrize("case", PROGRAMS)

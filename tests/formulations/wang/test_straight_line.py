@@ -1,11 +1,19 @@
-"""Straight-line programs there and back again: Wang et al. 2019, Fig. 6."""
+"""Straight-line programs, once through and there and back again: Wang et al. 2019, Fig. 2 and 6."""
 
 import pytest
 
 import shiftreset_ad
 from shiftreset_ad.formulations.counting import count
 from shiftreset_ad.formulations.language import evaluate, parse, show
-from shiftreset_ad.formulations.wang.straight_line import reverse_1, reverse_2, reverse_3, straight_line
+from shiftreset_ad.formulations.wang.straight_line import (
+    forward_1,
+    forward_2,
+    reverse_1,
+    reverse_2,
+    reverse_3,
+    straight_line,
+)
+from tests.formulations.wang.source_cases import same_up_to_names
 
 RUNNING_EXAMPLE = parse("fun x -> let y = 2.0 * x in let y = x * x in 2.0 * x + y * x")
 PROGRAMS = [
@@ -16,6 +24,41 @@ PROGRAMS = [
     "fun x -> let y = x in let c = 3.0 in power (y + c) 3.0 * arctan2 c x",
     "fun x -> sin 2.0 * x",
 ]
+
+
+def test_fig_2_forward_1():
+    """Each step is followed by the step of its tangent; the running example."""
+    lines = show(forward_1(parse("fun x -> 2.0 * x + x * x * x")), width=30).split("\n")
+    assert [line.strip() for line in lines] == [
+        "fun x ->",
+        "let x' = 1.0 in",
+        "let t1 = 2.0 * x in",
+        "let t1' = x' * 2.0 in",
+        "let t2 = x * x in",
+        "let t2' = x' * x + x' * x in",
+        "let t3 = t2 * x in",
+        "let t3' = t2' * x + x' * t2 in",
+        "let t4 = t1 + t3 in",
+        "let t4' = t1' + t3' in t4'",
+    ]
+
+
+def test_fig_2_forward_2():
+    """Each step computes a pair."""
+    expected = parse("""
+        fun x ->
+          let x' = 1.0 in
+          let (t1, t1') = (2.0 * x, x' * 2.0) in
+          let (t2, t2') = (x * x, x' * x + x' * x) in
+          let (t3, t3') = (t2 * x, t2' * x + x' * t2) in
+          let (t4, t4') = (t1 + t3, t1' + t3') in t4'
+    """)
+    assert same_up_to_names(forward_2(parse("fun x -> 2.0 * x + x * x * x")), expected)
+
+
+def test_fig_2_a_slope_that_uses_the_answer():
+    """In a pair, the answer has no name yet."""
+    assert "let x' = 1.0 in let pair = (exp x, x' * exp x) in" in show(forward_2(parse("fun x -> exp x")))
 
 
 def test_fig_6_the_running_example():
@@ -55,10 +98,10 @@ def test_fig_6_reverse_3():
 
 
 @pytest.mark.parametrize("text", PROGRAMS)
-@pytest.mark.parametrize("reverse", [reverse_1, reverse_3])
-def test_the_derivative_is_that_of_the_library(reverse, text):
+@pytest.mark.parametrize("form", [forward_1, forward_2, reverse_1, reverse_3])
+def test_the_derivative_is_that_of_the_library(form, text):
     f = parse(text)
-    assert evaluate(reverse(f))(0.7) == pytest.approx(shiftreset_ad.grad(evaluate(f))(0.7), rel=1e-13)
+    assert evaluate(form(f))(0.7) == pytest.approx(shiftreset_ad.grad(evaluate(f))(0.7), rel=1e-13)
 
 
 def test_both_ways_cost_a_constant_times_as_much_as_the_program():

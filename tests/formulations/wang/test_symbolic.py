@@ -75,6 +75,17 @@ def test_the_explosion():
     assert with_names[2] - with_names[1] == 2 * (with_names[1] - with_names[0])
 
 
+def test_again_and_again():
+    """Without names, each order takes as many times the text as there are factors; with names, a constant."""
+    growth = {}
+    for n in (6, 12):
+        for change in (lambda term: term, to_anf):
+            once = symbolic(change(product(n)))
+            growth.setdefault(change.__name__, []).append(size(symbolic(once)) / size(once))
+    assert growth["<lambda>"][1] > 1.6 * growth["<lambda>"][0] > 1.6 * 4.0
+    assert max(growth["to_anf"]) < 3.0
+
+
 def test_each_factor_is_evaluated_n_times_or_once():
     for n in (10, 20):
         operations = [count(evaluate(change(product(n))), 0.9).operations for change in (lambda term: term, to_anf)]

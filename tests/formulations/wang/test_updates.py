@@ -52,6 +52,24 @@ def test_a_continuation_takes_a_number_and_returns_a_map():
     assert finish(3.0, 0) == {}
 
 
+def test_why_a_number_in_place_of_the_map_is_not_enough():
+    """A continuation of the type Double => Double returns the gradient of its argument, and of no earlier number."""
+
+    def times(y, number, k):
+        """y * number, where y is the newest number: its gradient is all that can be returned."""
+        return number * k(y * number)
+
+    assert times(3.0, 2.0, lambda y1: times(y1, 5.0, lambda y2: 1.0)) == 10.0  # of 10x: each number is used once
+
+    def square(x, k):
+        return 2.0 * x * k(x * x)
+
+    cube = square(3.0, lambda y2: times(y2, 3.0, lambda y3: 1.0))  # of (x * x) * x
+    assert cube == 18.0  # and not 27: the share of the last x is lost
+    cube = grad(lambda x, k: multiply(x, x, lambda y2: multiply(y2, x, k)))(3.0)
+    assert cube == 27.0
+
+
 def test_a_map_is_not_changed():
     before = {Id(0, 1): 1.0}
     assert added(before, Id(0, 1), 2.0) == {Id(0, 1): 3.0}

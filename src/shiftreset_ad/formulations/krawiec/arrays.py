@@ -5,8 +5,8 @@
     sum a                   the sum of all elements
 
 The paper has three ways to add arrays: vectors of dual numbers, a dual of vectors, and vectors as new primitive data.
-The room `monadic` has the first two. This is the third way, in a form of ours. An array has a name of its own, and
-Delta terms are of two sorts, for numbers and for arrays:
+The room `monadic` has all three. This is a fourth way, which is ours. An array has a name of its own, as in the third
+way, but its elements have Delta terms of their own. So Delta terms are of two sorts, for numbers and for arrays:
 
     data Delta  = Zero | Scale r Delta | Add Delta Delta | Var DeltaId | Index DeltaA i | Sum DeltaA
     data DeltaA = VarA DeltaId | Build [Delta]

@@ -6,6 +6,7 @@ Backpropagator. ICFP 2019.
 By operator overloading:
 
     classes                 Fig. 5, 2.5      the classes of forward mode, as printed
+    as_printed              Fig. 7, 8, 12    the classes of reverse mode, as printed
     forward                 2.3 to 2.5       forward mode, and tags that keep nested derivatives apart
     explicit_cps            3.1, Fig. 7      an operation is handed the rest of the program
     shift_reset             3.2, Fig. 8      an operation captures the rest of the program

@@ -22,10 +22,10 @@ continuation `p`:
       reset { f(z).d = new NumR0(1.0, 0.0);  (p: NumR0 => Unit) => p(z.d) }
     }
 
-That is a function in CPS again, so the `grad` of Fig. 7 applies to it. The paper hands `p` the adjoint that was written
-last. This is the adjoint of `z` if `z` is the last operand of the first operation. Here `p` takes nothing, and the last
-`p` reads the adjoint of `z`. For functions beyond + and *, the partial derivative is a term, which the machine runs in
-CPS.
+That is a function in CPS again, so the `grad` of Fig. 7 applies to it. The supplement hands `p` the adjoint that was
+written last. This is the adjoint of `z` if `z` is the last operand of the first operation. Here `p` takes nothing, and
+the last `p` reads the adjoint of `z`. For functions beyond + and *, the partial derivative is a term, which the machine
+runs in CPS.
 
 It shows that two ways to capture a continuation can work together. It is for second derivatives, by
 `second_derivative`, `hvp` and `hessian`, which use both levels; `grad` is the inner level alone. It does not nest: that

@@ -2,7 +2,7 @@
 
 A derivative of a derivative captures the rest of the program on two levels. If `shift` has one level, that takes two
 ways of capturing, one inside the other (Fig. 13, `shift2`; also `cps_inside_shift_reset`). If `shift` has many levels
-(Danvy and Filinski 1990), one way is enough. Each derivative marks its level by a prompt, which is also its tag (2.4):
+(Danvy and Filinski 1990), one way is enough. Each derivative marks its level by a prompt, which is also its tag (2.5):
 
     grad(f)(x)  =  reset_p { f(z).d = 1.0 },  with a fresh prompt p, and z a number of p
     a * b       =  shift_p { k => ... },      p the newest prompt among a and b

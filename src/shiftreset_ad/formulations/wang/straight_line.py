@@ -1,8 +1,13 @@
-"""Reverse mode of straight-line programs: there, and back again (Wang et al. 2019, section 3, Fig. 6).
+"""Derivatives of straight-line programs, in the forms of the pictures (Wang et al. 2019, Fig. 2 and 6).
 
 A straight-line program is a list of steps, y_t = e_t(p_t1, ..., p_tk), where a parameter p is a number, an input, or an
-earlier y. Its derivative goes through the steps twice. The way there computes the values, and the way back adds to the
-adjoint of each parameter, from the last step to the first. The paper has three pictures of this, which are here:
+earlier y. Forward mode goes through the steps once. In Fig. 2 it has two forms:
+
+    forward_1    the steps of the program, and those of the tangents between them
+    forward_2    each step computes a pair, of the value and the tangent, as an overloaded operator does
+
+Reverse mode goes through the steps twice. The way there computes the values, and the way back adds to the adjoint of
+each parameter, from the last step to the first. In Fig. 6 it has three forms:
 
     reverse_1    all steps of the way there, and then all of the way back, in the opposite order
     reverse_2    the way back is folded up: a step of it stands beside the step of the way there that it belongs to
@@ -15,6 +20,7 @@ operation captures in Fig. 7 and 8, where the program need not be a straight lin
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +32,7 @@ from shiftreset_ad.formulations.language import (
     Deref,
     Lam,
     Let,
+    Pair,
     Primitive,
     Ref,
     Term,
@@ -34,7 +41,7 @@ from shiftreset_ad.formulations.language import (
     show,
 )
 from shiftreset_ad.formulations.language.anf import to_anf
-from shiftreset_ad.formulations.language.derived import add_to, sequence
+from shiftreset_ad.formulations.language.derived import add_to, let_pair, sequence
 
 
 class Step(NamedTuple):
@@ -48,6 +55,17 @@ class Step(NamedTuple):
     def value(self) -> Term:
         """The step of the way there."""
         return Primitive(self.function, self.parameters)
+
+    @property
+    def tangent(self) -> Term:
+        """The step of forward mode: the sum of the partial derivatives, each times p', over the parameters."""
+        slopes = partial_terms(self.function, self.value, *self.parameters)
+        terms = [
+            Var(f"{p.name}'") if slope == Const(1.0) else Primitive(np.multiply, (Var(f"{p.name}'"), slope))
+            for p, slope in zip(self.parameters, slopes, strict=True)
+            if isinstance(p, Var)
+        ]
+        return reduce(lambda a, b: Primitive(np.add, (a, b)), terms) if terms else Const(0.0)
 
     @property
     def contributions(self) -> list[Term]:
@@ -97,6 +115,29 @@ def straight_line(function: Term) -> StraightLine:
     if not steps or last != Var(steps[-1].y):
         raise TypeError("straight_line: the program must end with a step, whose value is its result")
     return StraightLine(x, steps)
+
+
+def forward_1(function: Term) -> Lam:
+    """The derivative as a term: after each step, the step of its tangent.
+
+    >>> from shiftreset_ad.formulations.language import parse
+    >>> print(forward_1(parse("fun x -> x * x")))
+    fun x -> let x' = 1.0 in let t = x * x in let t' = x' * x + x' * x in t'
+    """
+    x, steps = straight_line(function)
+    body: Term = Var(f"{steps[-1].y}'")
+    for step in reversed(steps):
+        body = Let(step.y, step.value, Let(f"{step.y}'", step.tangent, body))
+    return Lam(x, Let(f"{x}'", Const(1.0), body))
+
+
+def forward_2(function: Term) -> Lam:
+    """The derivative as a term: each step computes a pair, of its value and its tangent."""
+    x, steps = straight_line(function)
+    body: Term = Var(f"{steps[-1].y}'")
+    for step in reversed(steps):
+        body = let_pair(step.y, f"{step.y}'", Pair(step.value, step.tangent), body)
+    return Lam(x, Let(f"{x}'", Const(1.0), body))
 
 
 def reverse_1(function: Term) -> Lam:

@@ -13,7 +13,7 @@
 
 `build` and `index` are free names in a program. By 8.1 their translations are linked to it, so the translation of terms
 knows nothing of vectors: each design is an environment. The second design is for vectors of numbers. The third design,
-in `primitive_vectors`, has vectors as primitive data; the room `arrays` is of this kind, too.
+in `primitive_vectors`, has vectors as primitive data. The room `arrays` has a fourth one, which is ours.
 """
 
 from __future__ import annotations
