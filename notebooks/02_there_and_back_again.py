@@ -18,8 +18,8 @@
 #
 # This notebook follows Wang, Zheng, Decker, Wu, Essertel and Rompf, *Demystifying Differentiable Programming:
 # Shift/Reset the Penultimate Backpropagator* (ICFP 2019), in the paper's own order; a section here has the number and
-# the figures of the section there. "The paper" is that one. At the end there are two more: Pearlmutter and Siskind
-# (TOPLAS 2008), and Krawiec and others (POPL 2022).
+# the figures of the section there. "The paper" is that one. After it there are two more, in their own order, too:
+# Pearlmutter and Siskind (TOPLAS 2008), and Krawiec and others (POPL 2022).
 #
 # Each step is either a few lines of Python that you can change and run again, or the code of its *room* in
 # `shiftreset_ad.formulations`. A room is a small module to be read beside its figure. `docs/papers.md` has the whole
@@ -36,7 +36,7 @@ import numpy as np
 
 import shiftreset_ad as sr
 from shiftreset_ad import Prompt, grad, reset, shift, trace
-from shiftreset_ad.formulations.language import parse, show
+from shiftreset_ad.formulations.language import evaluate, parse, show
 from shiftreset_ad.formulations.language.anf import to_anf
 
 
@@ -52,6 +52,18 @@ def code(room):
     """Print the code of a room."""
     print(inspect.getsource(room))
 
+
+# %% [markdown]
+# ## 2 What derivatives are for
+#
+# A program has parameters $w$, and a loss $L(w)$ that should be small. A step of gradient descent goes against the
+# gradient: $w' = w - r \, \nabla L(w)$. So all that is needed is $\nabla L$, for a loss that is a program.
+
+# %%
+w = 3.0
+for _ in range(50):
+    w = w - 0.1 * grad(lambda w: (w - 1.0) * (w - 1.0))(w)
+assert np.isclose(w, 1.0, atol=1e-4)
 
 # %% [markdown]
 # ## 2.1 Symbolic differentiation, and names (Fig. 1 and 2)
@@ -71,7 +83,14 @@ print(show(symbolic.symbolic(to_anf(product))))
 
 # %% [markdown]
 # With names, each `let` has one more beside it: the name with a prime is its derivative. That is no longer what you
-# know as symbolic differentiation. It is forward mode.
+# know as symbolic differentiation. It is forward mode. Fig. 2 has two forms of it. In the second, a step and its
+# derivative are one step on pairs, and that is what an overloaded operator can do (2.3).
+
+# %%
+from shiftreset_ad.formulations.wang import straight_line
+
+print(show(straight_line.forward_1(polynomial)))
+print(show(straight_line.forward_2(polynomial)))
 
 
 # %%
@@ -220,8 +239,6 @@ assert classes.grad(lambda x: classes.grad(lambda y: x * y * y)(3.0))(2.0).x == 
 # room is `wang/straight_line.py`.
 
 # %%
-from shiftreset_ad.formulations.wang import straight_line
-
 print(straight_line.reverse_2(parse("fun x -> let y1 = 2.0 * x in let y2 = x * x in let y3 = y2 * x in y1 + y3")))
 
 # %% [markdown]
@@ -265,7 +282,7 @@ assert [after for step in seen.way_back for number, _, after in step.shares if n
 #
 # Let every operation take its continuation as one more argument, `k`. It computes its answer and calls `k` with it:
 # that is the rest of the program. When `k` comes back, the future has happened, and the adjoint of the answer is known.
-# The room is `wang/explicit_cps.py`.
+# The room is `wang/explicit_cps.py`, and `wang/as_printed.py` has the class of the figure, with the paper's names.
 
 
 # %%
@@ -820,22 +837,32 @@ assert sizes[2] <= sizes[0] + sizes[1]
 assert staged.python.compiled(both)(20.0) == 0.25 * 0.5**3
 
 # %% [markdown]
-# Section 5 of the paper has a system for tensors, and its running times. It is not built here; `docs/performance.md`
-# has the times of this library.
+# **5 Evaluation (Fig. 15 to 17).** The paper's networks are in `examples/networks/`: a TreeLSTM, SqueezeNet, ResNet50
+# and DeepSpeech2, over the functions of `shiftreset_ad.nn`. Notebook 11 trains some of them, and `docs/performance.md`
+# has their times beside PyTorch's. A generator of code for tensors, as in the paper, is not built.
+
+# %% [markdown]
+# # Pearlmutter and Siskind: a backpropagator for each function
 #
-# ## Pearlmutter and Siskind: a backpropagator for each function
+# *Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator*, TOPLAS 2008. "The paper" is this one
+# from here on. Its text has arrows over its letters; here `x'` is transformed, `x_sens` is a sensitivity, and `x_back`
+# a backpropagator. The rooms are in `formulations/pearlmutter_siskind/`.
 #
-# *Reverse-Mode AD in a Functional Framework: Lambda the Ultimate Backpropagator*, TOPLAS 2008. Section 2 has a program
-# as a row of states of a machine. A step changes one element, so its Jacobian is the identity but for a row (Fig. 2);
-# and the way back adds to one sensitivity, and sets another one to zero (Fig. 4):
+# ## 2 A brief tutorial (Fig. 1 to 4)
+#
+# A program is a row of states of a machine. A step changes one element (Fig. 1), so its Jacobian is the identity but
+# for a row (Fig. 2). A perturbation of the new element is computed from those of the operands (Fig. 3). The way back
+# adds to the sensitivities of the operands, and sets the one of the new element to zero, as it has overwritten
+# something (Fig. 4).
 
 # %%
-from shiftreset_ad.formulations.pearlmutter_siskind.machine import Binary, picture
+from shiftreset_ad.formulations.pearlmutter_siskind.machine import Binary, Unary, picture
 from shiftreset_ad.formulations.pearlmutter_siskind.phases import backpropagators
 
 step = Binary(2, 0, 1, np.multiply)
 print(step)
 print(picture(step, 4))
+print("perturbations:", step.forward([10.0, 100.0], [1.0, 2.0, 3.0, 4.0]))
 print("sensitivities:", step.reverse([10.0, 100.0], [1.0, 2.0, 3.0, 4.0]))
 
 # x[1] := x[0] * x[0]; x[1] := x[1] * x[0]; x[0] := 2 x[0], as x[0] + x[0]; x[0] := x[0] + x[1]
@@ -844,39 +871,349 @@ state, back = backpropagators(program, [3.0, 0.0])
 assert (state[0], back([1.0, 0.0])[0]) == (33.0, 29.0)
 
 # %% [markdown]
-# Section 3 does the same to the lambda calculus. The transformed function returns its answer with a function from the
-# sensitivity of the answer to those of its environment and its argument. A value that is used twice gets the sum,
-# `plus`. This is Fig. 5: a backpropagator is called once.
+# **Exercise.** The figures assume that the new element is not an operand. What are the sensitivities of a step
+# `x[0] := sin x[0]`?
+
+# %%
+# Answer: the step overwrites its operand, so nothing is added: the sensitivity is multiplied by the slope.
+overwriting = Unary(0, 0, np.sin)
+print(picture(overwriting, 2))
+assert overwriting.reverse([0.5], [10.0, 3.0]) == [5.0, 3.0]
+
+# %% [markdown]
+# ## 3 An informal overview
+#
+# Section 3 comes to the lambda calculus in steps. Each form of a straight-line program is made from the one before. The
+# module is `successive.py`; here are the first, the third and the last form of a program of two steps.
+
+# %%
+from shiftreset_ad.formulations.pearlmutter_siskind import successive
+
+steps = [successive.Step("x1", "sin", "x0"), successive.Step("x2", "exp", "x1")]
+for form in (successive.tapeless, successive.backpropagator_variables, successive.arbitrary_values):
+    print(f"{form.__name__}:", *form(steps), sep="\n  ")
+
+# %% [markdown]
+# Then each function of a program gets such a body. The paper's example is `fun a -> ((fun b -> fun c -> b) a) 1`, which
+# is the identity. Its value takes a way that is easily forgotten: into the environment of a function, and out again by
+# a call. So the paper's second version has the derivative 0, without an error. The slides walk through it, and
+# `walk.py` writes the value of each variable beside it.
+
+# %%
+from shiftreset_ad.formulations.pearlmutter_siskind.as_printed import Version, example
+from shiftreset_ad.formulations.pearlmutter_siskind.walk import Walk
+
+bug = Walk(example(), Version.ZEROS)
+assert bug(4.0, 1.0) == (4.0, 0.0)
+print(bug.annotated())
+
+# %%
+correct = Walk(example(), Version.CORRECT)
+assert correct(4.0, 1.0)[0] == 4.0
+print(correct.annotated())
+
+# %% [markdown]
+# **Exercise.** What are the three changes between the two listings?
+
+# %%
+# Answer: a backpropagator returns the sensitivities of its environment, too, in a list; a call adds to the sensitivity
+# of its function, and not only to that of its argument; a function adds its sensitivity to those of its free variables.
+# `incorrect.py` leaves out one of them at a time, and each time the derivative is 0.
+from shiftreset_ad.formulations.pearlmutter_siskind import incorrect
+
+for transform in (incorrect.ArgumentOnly, incorrect.FunctionIgnored, incorrect.ClosureIgnored):
+    assert incorrect.derivative(transform, incorrect.EXAMPLE)(4.0) == 0.0
+
+# %% [markdown]
+# ## 4 The technical details: J
+#
+# J is a function of the language. It transforms a function together with its environment, and so it applies to
+# closures, to its own results, and to itself. A gradient is a program:
 
 # %%
 from shiftreset_ad.formulations import pearlmutter_siskind
+from shiftreset_ad.formulations.pearlmutter_siskind.programs import DEFINITIONS
+from shiftreset_ad.formulations.pearlmutter_siskind.programs import program as with_definitions
 
+print(DEFINITIONS["gradient"])
 print(show(pearlmutter_siskind.transform(parse("fun x -> x * x"))))
 assert pearlmutter_siskind.grad(polynomial)(3.0) == 29.0
 assert pearlmutter_siskind.grad(pearlmutter_siskind.grad(polynomial))(3.0) == 18.0
+assert pearlmutter_siskind.run(with_definitions("gradient (gradient (fun x -> x * x * x)) 2.0")) == 12.0
 
 # %% [markdown]
-# ## Krawiec and others: a term that says how to go back
-#
-# *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation*, POPL 2022. A number
-# is paired with a *Delta term*, which says how it depends on the inputs: `Zero`, `Scale`, `Add`, `Var` and `Let`.
-# Without `Let`, what is shared is written twice (Fig. 7), and the cost is exponential. With it (Fig. 9 and 11), `eval`
-# goes through each part once. (The last case, `Linear`, is for the vectors of 8.3.)
+# **Exercise.** Here `J 3.0` is 3.0. In the paper it is a tagged number. Look at it in `vlad/`, which has section 4 to
+# the letter. What is it good for?
 
 # %%
-from shiftreset_ad.formulations.krawiec import monadic
+# Answer: J_inverse undoes J, and must not be applied to what J has not made. With tags, this is an error for numbers,
+# too; without tags, functions alone say what they are.
+from shiftreset_ad.formulations.pearlmutter_siskind import vlad
 
-code(monadic.delta.evaluated)
+print(vlad.run(parse("J 3.0")), vlad.run(parse("J (J 3.0)")))
+assert vlad.run(parse("J_inverse (J 3.0)")) == 3.0
+assert vlad.run(parse("snd ((snd ((J (fun x -> x * x)) (J 3.0))) 1.0)")) == 6.0
+
+# %% [markdown]
+# ## 5 Examples of the utility
+#
+# The second example is a Hessian times a vector, without the Hessian: J is applied to a function that uses J. The first
+# example is a minimum of a maximum, where a line search differentiates, and is differentiated. It takes longer:
+# `python -m pytest tests/formulations/pearlmutter_siskind/test_programs.py` runs it in all mixes of modes.
+
+# %%
+hessian_times = parse("""
+    fun v -> fun f -> fun x ->
+      let gradient = fun f -> fun x -> snd ((snd ((J f) (J x))) 1.0) in
+      gradient (fun x -> let g = gradient f x in fst g * fst v + snd g * snd v) x
+""")
+quadratic = "fun p -> 2.0 * fst p * fst p + 3.0 * fst p * snd p + 4.0 * snd p * snd p"
+answer = pearlmutter_siskind.run(hessian_times(parse("(7.0, 8.0)"))(parse(quadratic))(parse("(3.0, 4.0)")))
+print(answer)
+assert answer == (52.0, 85.0)
+
+# %%
+best = pearlmutter_siskind.run(with_definitions("argmin (fun p -> fst p * fst p + snd p * snd p) (1.0, 1.0) 0.01"))
+print(best)
+assert max(map(abs, best)) < 0.01
+
+# %% [markdown]
+# ## 6 Prior work: numbers that wait
+#
+# Karczmarczuk's numbers carry a function for each input. All arithmetic waits until these functions are applied to 1.
+# The gradients are right, but it is not reverse mode. The room is `deferred.py`; `karczmarczuk.py` is the variant of
+# the slides, with a fatal flaw.
+
+# %%
+from shiftreset_ad.formulations import deferred, karczmarczuk
+from shiftreset_ad.formulations.counting import count
+
+
+def squares(n):
+    """x_n = x_(n-1) * x_(n-1)"""
+
+    def f(x):
+        for _ in range(n):
+            x = x * x
+        return x
+
+    return f
+
+
+def operations(gradient):
+    return [count(gradient(n), 1.0).operations for n in (2, 4, 8)]
+
+
+print(operations(lambda n: deferred.grad(squares(n))), operations(lambda n: karczmarczuk.grad(squares(n))))
+assert operations(lambda n: deferred.grad(squares(n)))[2] > 2**8
+
+# %% [markdown]
+# ## 7 Discussion (Fig. 5)
+#
+# A value that is used twice gets the sum of two sensitivities, and its backpropagator is called once, with the sum. So
+# the cost is linear, where it doubles with each step in section 6.
+
+# %%
+by_j = operations(lambda n: pearlmutter_siskind.grad(parse("fun x -> " + "let x = x * x in " * n + "x")))
+print(by_j)
+assert by_j[2] - by_j[1] == 2 * (by_j[1] - by_j[0])  # linear
+
+# %% [markdown]
+# # Krawiec and others: a term that says how to go back
+#
+# *Provably Correct, Asymptotically Efficient, Higher-Order Reverse-Mode Automatic Differentiation*, POPL 2022. "The
+# paper" is this one from here on. Its rooms are in `formulations/krawiec/`.
+#
+# ## 2 The language of study (Fig. 1)
+#
+# The language has types, and so derivatives of terms can be held to derivatives of types.
+
+# %%
+from shiftreset_ad.formulations.krawiec import source_duals
+from shiftreset_ad.formulations.language.checker import infer
+
+pairs = parse("fun x -> (fst x * snd x, sin (fst x))")
+print(infer(pairs))
+
+# %% [markdown]
+# ## 3 The main expression and its derivatives (Fig. 2, Lemma 1)
+#
+# A derivative of $e : S \to T$ is $F\{e\}(s, \dot s) = J \dot s$ forwards, and $R\{e\}(s, \bar t) = \bar t J$ in
+# reverse. The Forward Plan takes the columns of the Jacobian J by F, and the Reverse Plan its rows by R. `plans.py` has
+# both for every room. By Lemma 1, $\bar t \cdot F\{e\}(s, \dot s) = R\{e\}(s, \bar t) \cdot \dot s$.
+
+# %%
+from shiftreset_ad.formulations import ROOMS, plans
+
+room = next(room for room in ROOMS if room.path == "krawiec.monadic")
+t = infer(pairs)
+print(np.array(plans.forward_plan(room, pairs, t)((0.5, 3.0))))
+print(np.array(plans.reverse_plan(room, pairs, t)((0.5, 3.0))))
+
+# %% [markdown]
+# **Exercise.** Check Lemma 1 at a point of your choice.
+
+# %%
+# Answer:
+s, s_dot, t_bar = (0.5, 3.0), (1.0, -2.0), (10.0, 0.1)
+along = np.dot(t_bar, plans.forward(room, pairs, t)(s, s_dot))
+back_along = np.dot(plans.reverse(room, pairs, t)(s, t_bar), s_dot)
+assert np.isclose(along, back_along)
+
+# %% [markdown]
+# ## 4 Forward mode (Fig. 3 and 4)
+#
+# A number becomes a pair of a number and its tangent, and every other type stays as it is. The translation of a term
+# has the translated type.
+
+# %%
+square = parse("fun x -> x * x")
+print(infer(square), "becomes", source_duals.of_type(infer(square)))
+print(show(source_duals.transform(square)))
+
+# %% [markdown]
+# ## 5.1 One pass in place of many (Fig. 5 and 6)
+#
+# The tangent may be any vector. If it is as long as the input, one pass gives the whole gradient; but then each
+# operation costs as much as there are inputs. The rooms are `source_dense.py` and `dense.py`.
+
+# %%
+from shiftreset_ad.formulations.krawiec import delta, dense, monadic, sharing
+
+print(dense.grad(lambda p: p[0] * p[1] + p[2])((2.0, 3.0, 4.0)))
+
+# %% [markdown]
+# ## 5.2 Updates that are put off (Fig. 7 and 8)
+#
+# A *Delta term* says what to do with vectors: `Zero`, `OneHot`, `Scale` and `Add`. `eval` goes through it once, with a
+# number, from the result down to the inputs. That is reverse mode. But what is shared is in the term twice.
+
+# %%
+code(delta.eval_delta)
+print([count(delta.grad(squares(n)), 1.0).operations for n in (2, 4, 8)])
+
+# %% [markdown]
+# ## 5.3 Finally efficient (Fig. 9 to 11)
+#
+# Names make the difference once more. A result gets a name by `deltaLet`, in a monad, so a Delta term has `Var` and
+# `Let`. (`Linear`, the last case, is for the vectors of 8.3.)
+
+# %%
+print(show(monadic.translation.translate(square)))
 code(monadic.delta._eval)
 assert monadic.grad(polynomial)(3.0) == 29.0
 
+# %%
+with_sharing = [count(sharing.grad(squares(n)), 1.0).operations for n in (2, 4, 8)]
+print(with_sharing)
+assert with_sharing[2] - with_sharing[1] == 2 * (with_sharing[1] - with_sharing[0])  # linear
+
 # %% [markdown]
+# **Exercise.** In `_eval`, the case of `Let` takes the sensitivity of its name out of the map. Why is it complete
+# there?
+
+# %%
+# Answer: a name is used only inside of its `Let`, and the inside is evaluated first. So all uses have been visited.
+from shiftreset_ad.formulations.krawiec.monadic.delta import Add, Let, Scale, Var
+from shiftreset_ad.formulations.language.discrete import Integer
+
+x, y = Var(Integer(1)), Var(Integer(2))
+assert monadic.delta.evaluated(10.0, Let(Integer(2), Scale(3.0, x), Add(y, y)), {}) == {Integer(1): 60.0}
+
+# %% [markdown]
+# ## 6 Implementation (Fig. 12)
+#
+# Fig. 12 rotates a vector by a quaternion, and prints the Delta term of the result: forty lines, whatever the sharing.
+# `tests/formulations/krawiec/monadic/test_fig_12.py` has the program and compares each line. This is the notation, for
+# our program:
+
+# %%
+from shiftreset_ad.formulations.krawiec.monadic.monad import run_delta
+from shiftreset_ad.formulations.krawiec.monadic.notation import lines
+
+value, u = run_delta(Integer(2), monadic.computation(polynomial)((3.0, Var(Integer(1)))))
+print(value, *lines(u, ["x"]), sep="\n")
+
+# %% [markdown]
+# ## 7 Correctness (Fig. 13)
+#
+# The meaning of a Delta term is a vector. By Lemma 10, `eval` computes it without any vector, and by Theorem 9 it is
+# the gradient. The tests have each lemma and theorem as a statement on random terms
+# (`tests/formulations/krawiec/monadic/test_section_7.py`); they are no proof.
+
+# %%
+from shiftreset_ad.formulations.krawiec.monadic.meaning import meaning, unit_vectors
+
+print(meaning(u, unit_vectors(1)), monadic.delta.evaluated(1.0, u, {}))
+assert meaning(u, unit_vectors(1)) == [29.0]
+
+# %% [markdown]
+# ## 8.3 Arrays
+#
+# Section 8 adds to the language: separate compilation (8.1), other primitives and primitives with several results (8.2,
+# Fig. 14), arrays (8.3), recursion (8.5) and higher derivatives (8.6). The paper has three designs of arrays, and the
+# room `arrays.py` is a fourth one. They differ in what has a name: each element, or the whole array.
+
+# %%
+from shiftreset_ad.formulations.krawiec import arrays
+
+print(arrays.grad(lambda a: (a * a).sum() + a[0])(arrays.Array([2.0, 3.0])))
+
+# %% [markdown]
+# **Exercise.** An index $a_i$ hands a sensitivity back to the array. How long does this take, if the sensitivity of an
+# array is an array of zeros but for the place i? How does `arrays.py` avoid it?
+
+# %%
+# Answer: as long as the array is, for each index. In `arrays.py` the sensitivity is a map from places to numbers.
+state = arrays.DeltaState()
+second = state.input(arrays.Array([1.0] * 1000))[1]
+assert arrays.run_delta(state, 3.0, second.delta) == {0: {1: 3.0}}
+
+# %% [markdown]
+# ## 8.7 Selective fusion (Fig. 15)
+#
+# The partial derivatives of a small function are few numbers. If its way back is run at once, when the program is
+# translated, one binding is left.
+
+# %%
+from shiftreset_ad.formulations.krawiec.monadic.fused import fused
+
+small = parse("fun x -> x * sin x")
+print(show(fused(small, infer(small))))
+
+# %% [markdown]
+# **Exercise.** How many bindings has the trace of `small` without fusion?
+
+# %%
+# Answer: one for each operation, and here there are two.
+_, trace_of_small = run_delta(Integer(2), monadic.computation(small)((0.7, Var(Integer(1)))))
+print(*lines(trace_of_small, ["x"]), sep="\n")
+assert len(lines(trace_of_small, ["x"])) == 2 + 1
+
+# %% [markdown]
+# ## 9 Arbitrary S and T (Fig. 16)
+#
+# With functions that are defined by the structure of a type, R{e} is a term for any first-order S and T: here for a
+# pair and a sum.
+
+# %%
+from shiftreset_ad.formulations.krawiec.monadic.wrapper import vjp
+
+choice = parse("fun x -> if fst x < 1.0 then inl (fst x * snd x) else inr (snd x, fst x)")
+print(infer(choice))
+pulled = vjp(choice)((0.5, 3.0), evaluate(parse("inl 10.0")))
+print(pulled)
+assert pulled == (30.0, 5.0)
+
+# %% [markdown]
+# ## 10 Related work (Fig. 17)
+#
+# Fig. 17 compares works by four properties. `docs/papers.md` has its rows, and the rooms beside them.
+#
 # **Exercise.** All rooms of all papers should agree. Do they, on a program of your choice?
 
 # %%
 # Answer: `python -m tests.formulations.agreement 20000` asks this of 20,000 random programs.
-from shiftreset_ad.formulations import ROOMS
-
 mine = parse("fun x -> let twice = fun f -> fun y -> f (f y) in twice (fun y -> sin y * x) x")
 answers = {room.path: float(room.grad(mine)(1.5)) for room in ROOMS}
 for path, answer in answers.items():
