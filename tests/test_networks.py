@@ -29,7 +29,8 @@ def given(**options):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_number_of_parameters_is_the_papers(networks, name):
+def test_the_number_of_parameters_is_that_of_the_authors_code(networks, name):
+    """The paper gives no sizes of layers."""
     module = getattr(networks, name)
     parameters, _ = module.initial()
     assert networks.weights.count(parameters) == module.PARAMETERS

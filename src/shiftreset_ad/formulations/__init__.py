@@ -161,7 +161,7 @@ ROOMS = (
     Room(
         "reverse by closures",
         "karczmarczuk",
-        "Karczmarczuk 2000, in Pearlmutter and Siskind's slides",
+        "Karczmarczuk 2000 and 2001, in Pearlmutter and Siskind's slides",
         "a fatal flaw",
         "a number carries its backpropagator: correct, and exponential where results are shared",
         "anything large",

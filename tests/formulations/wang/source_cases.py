@@ -72,6 +72,15 @@ STRUCTURES = {
     "one that is not used": ("fun p -> fst p * fst p", (2.0, 0.5)),
     "a unit": ("fun p -> fst p * fst p", (2.0, ())),
 }
+# Terms without arithmetic and numbers, to which the homomorphic rules of Fig. 4 and 9 leave each construct.
+HOMOMORPHIC = [
+    "case p of a -> fst a | b -> snd b",
+    "case f (inl x) of a -> f (a, a) | b -> b",
+    "let y = f x in (y, fun z -> g y z)",
+    "let r = ref x in r := !s; !r",
+    "(inl x, inr (fst p, snd p))",
+    "fun f -> f (fun x -> f x)",
+]
 CONSTANTS = {"three": 3, "numbers": Right((2.0, Left(True)))}
 
 

@@ -6,7 +6,7 @@ from shiftreset_ad.formulations.language import App, Const, Lam, Names, Var, ans
 from shiftreset_ad.formulations.language.names import with_children
 from shiftreset_ad.formulations.wang.cps import cps_by_shift_reset, direct
 from shiftreset_ad.formulations.wang.source_shift_reset import reverse, transform
-from tests.formulations.wang.source_cases import PROGRAMS, program, same_up_to_names
+from tests.formulations.wang.source_cases import HOMOMORPHIC, PROGRAMS, program, same_up_to_names
 
 
 def hat(y, value):
@@ -38,6 +38,13 @@ def test_rules_of_the_figure(operation, accumulation):
         !x1'
     """)
     assert same_up_to_names(transform(parse(f"fun x -> let b = 5.0 in x {operation} b")), expected)
+
+
+@pytest.mark.parametrize("text", HOMOMORPHIC)
+def test_homomorphic_rules_of_the_figure(text):
+    """Each construct is translated to itself."""
+    term = parse(text)
+    assert answer_of(reverse(term, Names(term))) == term
 
 
 def substituted(term, name, value):

@@ -12,7 +12,7 @@ and evaluation pushes a sensitivity from the result down to the inputs, without 
     eval y_bar Zero        x_bar = x_bar                               2.
     eval y_bar (OneHot i)  x_bar = x_bar with y_bar added at i
     eval y_bar (Scale r d) x_bar = eval (r * y_bar) d x_bar
-    eval y_bar (Add a b)   x_bar = eval y_bar a (eval y_bar b x_bar)
+    eval y_bar (Add a b)   x_bar = eval y_bar b (eval y_bar a x_bar)
 
 That is reverse mode: the cost of an operation does not depend on the number of inputs. But a result that is used twice
 is in the term twice. It is evaluated twice, and so are its parts: for y1 = x * x, y2 = y1 * y1, ... evaluation takes

@@ -10,7 +10,7 @@ records of the composition, and an interpreter of the call:
 The adjoints are in a list, too, so a number has its primal and its place on the tape. This is the tape of most systems
 for reverse mode: the continuations of section 3.2, without functions.
 
-An operation goes on the newest tape among its operands, so derivatives nest (2.4). The slopes on an inner tape may be
+An operation goes on the newest tape among its operands, so derivatives nest (2.5). The slopes on an inner tape may be
 numbers of an outer tape.
 """
 

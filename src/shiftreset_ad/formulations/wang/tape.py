@@ -17,7 +17,7 @@ wait inside one another can be turned inside out, into one mutable function. Eac
     }
 
 It shows that reverse mode needs no captured control: this is the usual tape, refunctionalised. Here each derivative has
-its own tape, which is also its tag, so derivatives nest (2.4): an operation goes on the newest tape among its operands.
+its own tape, which is also its tag, so derivatives nest (2.5): an operation goes on the newest tape among its operands.
 Python has no tail calls. So a part does not call the parts before it. It returns them, and a loop calls them: nothing
 nests on the stack.
 """

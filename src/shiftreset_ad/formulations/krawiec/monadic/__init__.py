@@ -8,6 +8,7 @@
 6. `notation`: Delta terms as Fig. 12 prints them.
 7. `fused`: a straight-line function that leaves one binding (Fig. 15).
 8. `vectors`: two designs of vectors, as definitions that are linked to a program (8.3).
+9. `primitive_vectors`: the third design, with vectors as primitive data (8.3).
 
 The rooms `sharing` and `source_sharing` have the same construction in other clothes: by overloading, and with Delta
 terms as values of the core language. The order of derivatives is one, as the target has constants that the source has
