@@ -73,6 +73,13 @@ def test_the_table_has_the_worked_examples_of_the_paper(paper):
             assert any(words in what for what in said), f"no row of {item} has {words!r}"
 
 
+@each_paper
+def test_printed_code_is_compared_with_ours(paper):
+    for item, test in ITEMS[paper]["printed"].items():
+        named = {name for row in TABLES[paper] if item in items(row[0]) for _, name in references(row[3])}
+        assert test in named, f"no row of {item} names {test}"
+
+
 def references(cell):
     return REFERENCE.findall(cell)
 
