@@ -75,6 +75,7 @@ assert np.isclose(w, 1.0, atol=1e-4)
 # %%
 from shiftreset_ad.formulations.wang import symbolic
 
+code(symbolic._derivative)
 product = parse("fun x -> x * sin x * exp x * x")
 print(show(symbolic.symbolic(product)))
 
@@ -126,6 +127,7 @@ assert lets[0] == 2 * lets[1]
 # %%
 from shiftreset_ad.formulations.wang import source_forward
 
+code(source_forward.forward)
 print(source_forward.transform(parse("fun x -> x * x")))
 assert source_forward.grad(polynomial)(3.0) == 29.0
 
@@ -239,6 +241,7 @@ assert classes.grad(lambda x: classes.grad(lambda y: x * y * y)(3.0))(2.0).x == 
 # room is `wang/straight_line.py`.
 
 # %%
+code(straight_line.reverse_1)
 print(straight_line.reverse_2(parse("fun x -> let y1 = 2.0 * x in let y2 = x * x in let y3 = y2 * x in y1 + y3")))
 
 # %% [markdown]
@@ -549,6 +552,7 @@ assert np.isclose(gradient(lambda x: sine(x * x))(2.0), 4.0 * np.cos(4.0))
 # %%
 from shiftreset_ad.formulations.wang import source_cps, source_meta, source_shift_reset
 
+code(source_shift_reset.operation)  # the rule for + and *, line by line
 print(source_shift_reset.transform(parse("fun x -> x * x")))
 
 # %%
@@ -796,6 +800,7 @@ assert all(4 * a > b > a for a, b in itertools.pairwise(counts))
 # %%
 from shiftreset_ad.formulations.wang import staged
 
+code(staged.IF)
 square = staged.generate(staged.grad(lambda x: x * x))
 print(staged.pseudo.show(staged.simplify(square)))
 print(staged.cpp.show(staged.optimise(square)))
@@ -808,6 +813,8 @@ assert staged.python.compiled(loop)(5.0) == 0.125
 assert staged.python.compiled(branches)(3.0) == staged.python.compiled(branches)(-3.0) == -6.0
 
 # %%
+code(staged.FUN)
+code(staged.TREE)
 tree = staged.Symbol("tree", staged.NODE)
 fold = staged.generate(
     lambda tree, x: staged.grad(lambda x: staged.TREE(x, tree, lambda left, right, node: left * right * node.value))(x),
@@ -859,6 +866,7 @@ assert staged.python.compiled(both)(20.0) == 0.25 * 0.5**3
 from shiftreset_ad.formulations.pearlmutter_siskind.machine import Binary, Unary, picture
 from shiftreset_ad.formulations.pearlmutter_siskind.phases import backpropagators
 
+code(Binary.reverse)
 step = Binary(2, 0, 1, np.multiply)
 print(step)
 print(picture(step, 4))
@@ -935,6 +943,7 @@ from shiftreset_ad.formulations import pearlmutter_siskind
 from shiftreset_ad.formulations.pearlmutter_siskind.programs import DEFINITIONS
 from shiftreset_ad.formulations.pearlmutter_siskind.programs import program as with_definitions
 
+code(pearlmutter_siskind.reverse.Transform.backward)
 print(DEFINITIONS["gradient"])
 print(show(pearlmutter_siskind.transform(parse("fun x -> x * x"))))
 assert pearlmutter_siskind.grad(polynomial)(3.0) == 29.0
@@ -998,6 +1007,10 @@ def squares(n):
         return x
 
     return f
+
+
+code(deferred.times)
+code(deferred.plus)
 
 
 def operations(gradient):
@@ -1068,6 +1081,7 @@ assert np.isclose(along, back_along)
 
 # %%
 square = parse("fun x -> x * x")
+code(source_duals.of_type)
 print(infer(square), "becomes", source_duals.of_type(infer(square)))
 print(show(source_duals.transform(square)))
 
@@ -1080,6 +1094,7 @@ print(show(source_duals.transform(square)))
 # %%
 from shiftreset_ad.formulations.krawiec import delta, dense, monadic, sharing
 
+code(dense.DenseNumber.operate)
 print(dense.grad(lambda p: p[0] * p[1] + p[2])((2.0, 3.0, 4.0)))
 
 # %% [markdown]
@@ -1099,7 +1114,11 @@ print([count(delta.grad(squares(n)), 1.0).operations for n in (2, 4, 8)])
 # `Let`. (`Linear`, the last case, is for the vectors of 8.3.)
 
 # %%
+code(monadic.translation._Translation.of)
 print(show(monadic.translation.translate(square)))
+
+# %%
+code(monadic.monad.delta_let)
 code(monadic.delta._eval)
 assert monadic.grad(polynomial)(3.0) == 29.0
 
@@ -1144,6 +1163,7 @@ print(value, *lines(u, ["x"]), sep="\n")
 # %%
 from shiftreset_ad.formulations.krawiec.monadic.meaning import meaning, unit_vectors
 
+code(monadic.meaning._meaning)
 print(meaning(u, unit_vectors(1)), monadic.delta.evaluated(1.0, u, {}))
 assert meaning(u, unit_vectors(1)) == [29.0]
 
@@ -1200,6 +1220,7 @@ assert len(lines(trace_of_small, ["x"])) == 2 + 1
 from shiftreset_ad.formulations.krawiec.monadic.wrapper import vjp
 
 choice = parse("fun x -> if fst x < 1.0 then inl (fst x * snd x) else inr (snd x, fst x)")
+code(monadic.wrapper.reverse)
 print(infer(choice))
 pulled = vjp(choice)((0.5, 3.0), evaluate(parse("inl 10.0")))
 print(pulled)
