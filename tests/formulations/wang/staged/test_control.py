@@ -7,6 +7,7 @@ import pytest
 
 import shiftreset_ad
 from shiftreset_ad.formulations.wang.staged import (
+    DOUBLE,
     EMPTY,
     FUN,
     IF,
@@ -171,6 +172,41 @@ def test_a_loop_is_one_function():
     assert pseudo.show(program).count("loop = ") == 1
     assert size(program.body) <= 12
     assert python.compiled(program)(2.0) == pytest.approx(0.999**693, rel=1e-12)
+
+
+@pytest.mark.parametrize("change", [lambda program: program, optimise], ids=["as is", "optimise"])
+def test_a_number_of_rounds_in_place_of_a_condition(change):
+    """The guard of a `for`; it is a number that the program is given, or one that is known already."""
+
+    def around(rounds):
+        return lambda x: WHILE(x, rounds, lambda t: np.sin(t) * x + t)
+
+    def plain(rounds):
+        def f(x):
+            t = x
+            for _ in range(rounds):
+                t = np.sin(t) * x + t
+            return t
+
+        return f
+
+    program = change(generate(lambda n, x: grad(around(n))(x), Symbol("n", DOUBLE), INPUT))
+    assert pseudo.show(program).count("loop = ") == 1
+    for rounds in (0, 1, 2, 7):
+        expected = shiftreset_ad.grad(plain(rounds))(0.7)
+        assert python.compiled(program)(float(rounds), 0.7) == pytest.approx(expected, rel=1e-12)
+        assert python.compiled(change(generate(grad(around(rounds)))))(0.7) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_number_of_rounds_has_no_derivative():
+    with pytest.raises(TypeError, match="WHILE: expected a condition, or a number of rounds that is no NumR"):
+        generate(grad(lambda x: WHILE(x, x, lambda t: t * t)))
+    for wrong in (True, "3", None):
+        with pytest.raises(TypeError, match="WHILE: expected a condition"):
+            generate(grad(lambda x, wrong=wrong: WHILE(x, wrong, lambda t: t * t)))
+    tree = Symbol("tree", NODE)
+    with pytest.raises(TypeError, match="WHILE: expected a condition"):
+        generate(lambda tree, x: grad(lambda x: WHILE(x, tree, lambda t: t * t))(x), tree, INPUT)
 
 
 def test_a_tree_is_one_function():

@@ -6,6 +6,7 @@ code needs `k` in two places, or in a place that it reaches many times, `k` beco
     IF(c)(a)(b)      shift k:  k1 = fun k;  if (c) <k1(a)> else <k1(b)>                 < > is reset
     WHILE(x)(c)(b)   shift k:  loop = fun { x => if (c(x)) <loop(b(x))> else <k(x)> };  loop(x)
     FUN(f)(y)        shift k:  f1 = fun { (t, k1) => <k1(f(t))> };  f1(y, fun k)
+    WHILE(x)(n)(b)   the same with a number of rounds: loop = fun { (n, x) => if (n > 0) <loop(n - 1, b(x))> else ... }
     TREE(x)(t)(b)    f = FUN { t => IF(t.not_empty) { b(f(t.left), f(t.right)) } { x } };  f(t)
 
 So the size of the code does not depend on how often a loop goes round, or on the shape of a tree, and n conditionals in
@@ -52,32 +53,41 @@ def IF(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) ->
     return shift(handler, PROMPT)
 
 
-def WHILE(init: Any, condition: Callable[[Any], Any], body: Callable[[Any], Any]) -> Any:  # noqa: N802
-    """The state after as many rounds as `condition(state)` holds; a state is a number, or a tuple of numbers."""
+def WHILE(init: Any, condition: Callable[[Any], Any] | Rep | float, body: Callable[[Any], Any]) -> Any:  # noqa: N802
+    """The state after as many rounds as `condition(state)` holds; a state is a number, or a tuple of numbers.
+
+    In the place of a condition, there may be a number of rounds, which may be known later. It has no derivative.
+    """
     given = init if isinstance(init, tuple) else (init,)
     code = code_of(given)
     state = [number(x, code) for x in given]
+    known = isinstance(condition, (int, float)) and not isinstance(condition, bool)
+    if not callable(condition) and not known and not (isinstance(condition, Rep) and condition.kind is DOUBLE):
+        raise TypeError(f"WHILE: expected a condition, or a number of rounds that is no NumR; got {condition!r:.60}")
+    rounds = [] if callable(condition) else [condition]
 
     def as_state(numbers: Sequence[NumR]) -> Any:
         return tuple(numbers) if isinstance(init, tuple) else numbers[0]
 
     def handler(k: Callable[[Any], None]) -> None:
+        counter = [Symbol("n", DOUBLE) for _ in rounds]
         parameters = [parameter for _ in state for parameter in number_parameters()]
-        loop = Symbol("loop", function_of(parameters))
+        loop = Symbol("loop", function_of([*counter, *parameters]))
 
         def around() -> None:
-            numbers = numbers_of(code, parameters)
-            test = condition(as_state(numbers))
+            numbers, left = numbers_of(code, parameters), [Rep(code, n) for n in counter]
+            test = condition(as_state(numbers)) if callable(condition) else left[0] > 0.0
             if not isinstance(test, Rep):
                 raise TypeError(f"WHILE: the condition is {test!r}, and would be so in each round")
             with code.block() as again:
-                reset(lambda: call(code, loop, next_state(body(as_state(numbers)))), PROMPT)
+                fewer = [n - 1.0 for n in left]
+                reset(lambda: call(code, loop, [*fewer, *next_state(body(as_state(numbers)))]), PROMPT)
             with code.block() as done:
                 k(as_state(numbers))
             code.emit(If(test.expression, tuple(again), tuple(done)))
 
-        code.function(around, parameters, loop)
-        call(code, loop, state)
+        code.function(around, [*counter, *parameters], loop)
+        call(code, loop, [*rounds, *state])
 
     def next_state(answer: Any) -> list[NumR]:
         answers = answer if isinstance(init, tuple) else (answer,)
