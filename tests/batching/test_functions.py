@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, jvp, vmap
+from shiftreset_ad import grad, hvp, jvp, staged, vmap
 from shiftreset_ad.boundary import trees
 from tests.docs import coverage as coverage_command
 
@@ -76,3 +76,36 @@ def test_of_rows_tangents_are_those_of_a_loop(name):
     expected = one_by_one(along, [*rows, *tangents])
     require_equal(vmap(along)(*rows, *tangents), expected)
     require_equal(jvp(vmap(partial(total, example)), rows, tangents), expected)
+
+
+# A sample, and the others as slow tests: the products are long to compute
+FEW = [pytest.param(name, marks=[pytest.mark.slow] if i % 16 else []) for i, name in enumerate(EXAMPLES)]
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_of_rows_products_with_the_hessian_are_those_of_a_loop(name):
+    example = EXAMPLES[name]
+    rows = rows_for(example)
+    tangents = [np.cos(np.arange(x.size, dtype=float)).reshape(x.shape).astype(x.dtype) for x in rows]
+
+    def along(*pairs):
+        return hvp(partial(total, example), pairs[: len(rows)], pairs[len(rows) :])
+
+    expected = one_by_one(along, [*rows, *tangents])
+    require_equal(vmap(along)(*rows, *tangents), expected, 1e-7)
+    of_all = hvp(lambda *rows: np.sum(vmap(partial(total, example))(*rows)), tuple(rows), tuple(tangents))
+    require_equal(of_all, expected, 1e-7)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_rows_of_rows_and_staged_rows_are_those_of_a_loop(name):
+    example = EXAMPLES[name]
+    rows = rows_for(example)
+    f = partial(total, example)
+    expected = one_by_one(f, rows)
+    pairs = [np.stack([x, x[::-1]]) for x in rows]
+    require_equal(vmap(vmap(f))(*pairs), np.stack([expected, expected[::-1]]))
+    require_equal(vmap(staged(f))(*rows), expected)
+    of_staged = staged(vmap(f))
+    for _ in range(2):
+        require_equal(of_staged(*rows), expected)
