@@ -7,7 +7,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-import shiftreset_ad as sr
 from shiftreset_ad import (
     EscapedNumberError,
     array,
@@ -27,10 +26,9 @@ from shiftreset_ad.modes.index_sets.sets import Sets
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of
 from tests.docs import examples_of_numpy, examples_of_scipy
-from tests.fuzzing.generation import random_program
-from tests.fuzzing.routes import elements, total
+from tests.modes.index_sets import patterns
 
-pytest.importorskip("scipy")
+sparse = pytest.importorskip("scipy.sparse")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 
 EXAMPLES, POINTS, points_of = (getattr(examples_of_numpy(), name) for name in ("EXAMPLES", "POINTS", "points_of"))
@@ -157,7 +155,6 @@ def test_products_unite_what_they_sum():
 
 
 def test_a_sparse_array_has_its_pattern():
-    sparse = pytest.importorskip("scipy.sparse")
     laplacian = sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(6, 6)).tocsr()
     assert pattern(lambda x: laplacian @ x) == band(6, -1, 0, 1)
     assert pattern(lambda x: laplacian[:2].T @ x, X[:2]) == laplacian[:2].T.toarray().astype(bool).astype(int).tolist()
@@ -258,32 +255,29 @@ def test_a_question_about_a_value_is_an_error():
         x * 2.0
 
 
-def miss(seeds):
-    """The seeds of random programs whose patterns lack an entry, of the program and of its gradient."""
-    found = []
-    for seed in seeds:
-        program = random_program(seed)
-        x, _ = program.point(np.float64)
-        f = program.function(sr, np.float32)
-        with np.errstate(all="ignore"):
-            for g in (lambda x, f=f: elements(f(x)), grad(lambda x, f=f: total(elements(f(x))))):
-                try:
-                    dense = jacobian(g)(x)
-                except TypeError:  # nothing in it depends on x
-                    continue
-                if np.size(dense):
-                    for here in (False, True):
-                        whole = sparsity(g, here=here)(x).toarray()
-                        if np.any((np.reshape(dense, whole.shape) != 0.0) & ~whole):
-                            found.append(seed)
-    return found
-
-
 def test_random_programs():
-    assert miss(range(60)) == []
+    counts, texts = patterns.examine(0, 40)
+    assert texts == []
+    assert counts["sparse matrices of its gradient"] >= 30
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(8))
 def test_many_random_programs(share):
-    assert miss(range(1000 + 100 * share, 1100 + 100 * share)) == []
+    assert patterns.examine(1000 + 100 * share, 100)[1] == []
+
+
+def test_a_pattern_without_an_entry_is_found(monkeypatch):
+    def lacking(f, here=False):
+        def short(x):
+            found = sparsity(f, here=here)(x).tolil()
+            found[found.nonzero()[0][0], found.nonzero()[1][0]] = False
+            return found.tocsr()
+
+        return short
+
+    monkeypatch.setattr(patterns, "sparsity", lacking)
+    assert len(patterns.examine(0, 4)[1]) >= 12  # of each program, and of its gradient, here, everywhere and near
+    monkeypatch.undo()
+    monkeypatch.setattr(patterns, "sparse_hessian", lambda f: lambda x: sparse.csr_array((np.size(x), np.size(x))))
+    assert any("the sparse matrix is" in text for text in patterns.examine(0, 4)[1])
