@@ -139,7 +139,7 @@ def _without(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _places(indices: Any) -> Any:
-    return indices.to_numpy() if isinstance(indices, Standard) else np.asarray(indices, np.int64)
+    return indices if isinstance(indices, Standard) else np.asarray(indices, np.int64)
 
 
 @entered(np.diagflat)

@@ -1,11 +1,13 @@
 """Parts of arrays by any index that NumPy takes, and the transpose: sums of contributions to parts.
 
-The standard has slices with positive steps, and arrays of integers along one axis. Any other index is converted to
-positions: NumPy says which elements of the flat array the index means, and `take` gets them.
+The standard has slices with positive steps, and arrays of integers along one axis. Several arrays of integers become
+one, and any other index is converted to positions: NumPy says which elements of the flat array the index means, and
+`take` gets them. Integers that lie on a device stay there; masks go to the host, as shapes depend on them.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -16,21 +18,31 @@ from shiftreset_ad.array_api.standard import Standard, adopted, entered
 from shiftreset_ad.rules.indexing import scatter
 
 INTEGERS = (int, np.integer)
+FEW = 8  # contributions that are added one by one, where that is possible
 
 
 @entered(operator.getitem)
 def part(x: Standard, index: Any) -> Standard:
     """`x[index]`."""
     shape = x.shape
-    parts = [on_host(place) for place in (index if isinstance(index, tuple) else (index,))]
+    parts = _parts_of(index)
     basic = basic_index(parts, shape)
     if basic is not None:
         return x.like(x.array[basic])
-    along = axis_of_only_array(parts, shape)
-    if along is not None:
-        return taken(x, parts[along], along)
-    places = np.arange(x.size).reshape(shape)[tuple(parts)]
+    together = axes_of_arrays(parts, shape)
+    if together is not None:
+        first, end = together
+        sizes = shape[first:end]
+        joint = x if end - first == 1 else x.apply("reshape", (*shape[:first], math.prod(sizes), *shape[end:]))
+        return taken(joint, places_among(parts[first:], sizes), first)
+    places = np.arange(x.size).reshape(shape)[tuple(map(on_host, parts))]
     return taken(flat(x), places, 0)
+
+
+def _parts_of(index: Any) -> list[Any]:
+    """The parts of an index, in which lists become plain arrays, and other libraries' arrays are wrapped."""
+    parts = map(adopted, index if isinstance(index, tuple) else (index,))
+    return [on_host(place) if isinstance(place, list) else place for place in parts]
 
 
 def on_host(index: Any) -> Any:
@@ -83,22 +95,50 @@ def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | N
     return tuple(found)
 
 
-def axis_of_only_array(parts: list[Any], shape: tuple[int, ...]) -> int | None:
-    """The axis of an array of integers that has only full slices before it, and nothing after it; None for others."""
-    *before, last = parts
-    if not (isinstance(last, np.ndarray) and last.dtype.kind in "iu" and last.ndim) or len(parts) > len(shape):
+def axes_of_arrays(parts: list[Any], shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """The first and the end of the axes of an index of integers and arrays of integers; None for other indices.
+
+    Before them there may be full slices, and nothing after them.
+    """
+    first = 0
+    while first < len(parts) and isinstance(parts[first], slice) and parts[first] == slice(None):
+        first += 1
+    of_arrays = parts[first:]
+    if not of_arrays or len(parts) > len(shape) or not all(map(_is_position, of_arrays)):
         return None
-    return len(before) if all(isinstance(place, slice) and place == slice(None) for place in before) else None
+    return first, len(parts)
+
+
+def _is_position(place: Any) -> bool:
+    if isinstance(place, np.ndarray | Standard):
+        return place.dtype.kind in "iu"
+    return isinstance(place, INTEGERS) and not isinstance(place, bool | np.bool_)
+
+
+def places_among(parts: list[Any], sizes: tuple[int, ...]) -> Any:
+    """The places of elements among all of some axes, for positions along each axis: plain, or a `Standard`."""
+    total: Any = 0
+    for positions, size in zip(parts, sizes, strict=True):
+        total = total * size + _not_negative(positions, size)
+    return total
+
+
+def _not_negative(places: Any, size: int) -> Any:
+    """Positions counted from the beginning. What lies on a device is not compared with the bounds."""
+    if isinstance(places, Standard):
+        return np.where(np.less(places, 0), places + size, places)
+    places = np.asarray(places)
+    if places.size and not (-size <= places.min() and places.max() < size):
+        raise IndexError(f"an index is out of bounds for an axis of size {size}")
+    return np.where(places < 0, places + size, places)
 
 
 def taken(x: Standard, places: Any, axis: int) -> Standard:
-    """`numpy.take(x, places, axis)`, for a plain array of places, which may be negative."""
-    size = x.shape[axis]
-    if places.size and not (-size <= places.min() and places.max() < size):
-        raise IndexError(f"an index is out of bounds for axis {axis} with size {size}")
-    wrapped = x.converted(np.ravel(places % size if size else places).astype(np.int64))
-    along = x.apply("take", wrapped.array, axis=axis)
-    return along.apply("reshape", (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
+    """`numpy.take(x, places, axis)`, for an array of places, which may be negative: a plain one, or a `Standard`."""
+    chosen = _not_negative(places, x.shape[axis])
+    rows = chosen.reshape(-1).astype(np.int64)
+    along = x.apply("take", rows.array if isinstance(rows, Standard) else x.converted(rows).array, axis=axis)
+    return along.apply("reshape", (*x.shape[:axis], *chosen.shape, *x.shape[axis + 1 :]))
 
 
 def flat(x: Standard) -> Standard:
@@ -109,39 +149,74 @@ def flat(x: Standard) -> Standard:
 @entered(scatter)
 def sums_at_parts(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype: Any) -> Standard:
     """`rules.indexing.scatter`."""
-    size = int(np.prod(shape))
+    contributions = in_dtype(dtype, *values)
+    parts = list(map(_parts_of, indices))
+    basic = [basic_index(places, shape) for places in parts] if len(parts) <= FEW else [None]
+    if all(index is not None for index in basic):
+        total = _added_in_place(contributions, basic, shape, dtype)
+        if total is not None:
+            return total
+    size = math.prod(shape)
     every = np.arange(size).reshape(shape)
-    places, rows = [], []
-    for index, value in zip(indices, in_dtype(dtype, *values), strict=True):
-        parts = tuple(on_host(place) for place in index) if isinstance(index, tuple) else on_host(index)
-        found = every[parts]
-        places.append(np.ravel(found))
-        rows.append(flat(value.apply("broadcast_to", np.shape(found))))
-    return sums_at(joined(rows), np.concatenate(places), size).apply("reshape", tuple(shape))
+    found, rows = [], []
+    for places, value in zip(parts, contributions, strict=True):
+        has_device = any(isinstance(place, Standard) and place.dtype.kind != "b" for place in places)
+        named = part(value.converted(every), tuple(places)) if has_device else every[tuple(map(on_host, places))]
+        found.append(named.reshape(-1))
+        rows.append(flat(value.apply("broadcast_to", named.shape)))
+    if any(isinstance(places, Standard) for places in found):
+        device_places = [x if isinstance(x, Standard) else rows[0].converted(x) for x in found]
+        return sums_at(joined(rows), joined(device_places), size).apply("reshape", tuple(shape))
+    return sums_at(joined(rows), np.concatenate(found), size).apply("reshape", tuple(shape))
+
+
+def _added_in_place(contributions: list[Standard], indices: list[Any], shape: Any, dtype: Any) -> Standard | None:
+    """Zeros with the contributions added to parts without repetition; None if arrays of the library refuse writes."""
+    total = contributions[0].full(shape, 0, dtype)
+    try:
+        for index, value in zip(indices, contributions, strict=True):
+            index = tuple(place for place in index if place is not None)  # which the standard does not write to
+            whole = total.array[index]
+            added = value.array if value.ndim <= len(whole.shape) else value.reshape(tuple(whole.shape)).array
+            total.array[index] = whole + added
+    except TypeError:
+        return None
+    return total
 
 
 def sums_at(values: Standard, places: Any, size: int) -> Standard:
-    """For each place the sum of the values that belong there; 0 if there are none.
+    """For each place the sum of the values that belong there; 0 if there are none. Places may lie on the device.
 
     Sorting brings the values of one place together. Then, for steps 1, 2, 4 and so on, the value `step` before it is
     added to each value, if both have the same place. In the end, the last value of a place is the sum: a scan in pairs.
     """
+    if not values.shape[0]:
+        return values.full((size,), 0, values.dtype)
+    known = None if isinstance(places, Standard) else int(np.max(np.unique(places, return_counts=True)[1]))
+    places = places if isinstance(places, Standard) else values.converted(np.asarray(places, np.int64))
+    if hasattr(values.array, "index_put") and values.array.device.type != "mps":  # which has no double precision
+        return _sums_by_torch(values, places, size)
     order = np.argsort(places, kind="stable")
-    places = places[order]
-    values = taken(values, order, 0)
-    most = int(np.max(np.unique(places, return_counts=True)[1], initial=0))
+    places, values = taken(places, order, 0), taken(values, order, 0)
+    most = values.shape[0] if known is None else known
     step = 1
     while step < most:
-        same = values.converted(places[step:] == places[:-step]).array
-        earlier = values.array[: len(places) - step]
-        zeros = values.xp.zeros_like(earlier)
-        later = values.like(values.array[step:] + values.xp.where(same, earlier, zeros))
-        values = joined([values.like(values.array[:step]), later])
+        same = np.equal(places[step:], places[:-step])
+        later = values[step:] + np.where(same, values[:-step], 0.0)
+        values = joined([values[:step], later])
         step *= 2
-    last = np.flatnonzero(np.append(places[1:] != places[:-1], True)) if len(places) else np.arange(0)
-    source = np.full(size, len(places))  # the place of the zero behind the sums
-    source[places[last]] = last
+    every = values.converted(np.arange(size))
+    before = np.searchsorted(places, every, side="right") - 1  # the last value of this place, or of one before it
+    is_there = np.logical_and(before >= 0, np.equal(taken(places, np.maximum(before, 0), 0), every))
+    source = np.where(is_there, before, values.shape[0])  # the place of the zero behind the sums
     return taken(joined([values, values.full((1,), 0, values.dtype)]), source, 0)
+
+
+def _sums_by_torch(values: Standard, places: Standard, size: int) -> Standard:
+    """PyTorch has it in one call, which adds one after another, so in double precision."""
+    wide = values.astype(np.result_type(values.dtype, np.float64))
+    zeros = wide.full((size,), 0, wide.dtype).array
+    return values.like(zeros.index_put((places.array,), wide.array, accumulate=True)).astype(values.dtype)
 
 
 def joined(rows: list[Standard]) -> Standard:

@@ -21,6 +21,8 @@ NAMES = (
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
 
+WITHOUT_NAMESPACE = {("torch", "Tensor"), ("cupy", "ndarray")}
+
 _others: set[type] = set()  # classes that have been looked at, and are no such arrays
 
 
@@ -57,7 +59,8 @@ def _follows_standard(kind: type) -> bool:
         return False
     if hasattr(kind, "__array_namespace__"):
         return True
-    return any(base.__name__ == "Tensor" and base.__module__ == "torch" for base in kind.__mro__)
+    # PyTorch and CuPy have array_api_compat say it for them.
+    return any((base.__module__.partition(".")[0], base.__name__) in WITHOUT_NAMESPACE for base in kind.__mro__)
 
 
 def namespace_of(array: Any) -> Any:

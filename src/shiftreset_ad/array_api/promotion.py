@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.array_api.libraries import foreign_dtype, name_of_library
+from shiftreset_ad.array_api.libraries import name_of_library
 from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.rules.broadcasting import dtype_of
 
@@ -36,7 +36,15 @@ def common_dtype(operands: tuple[Any, ...], floating: bool = False) -> Any:
 
 def together(*operands: Any, floating: bool = False) -> list[Standard]:
     """Operands as arrays of one library and one dtype; at least one of the operands must be a `Standard`."""
+    first = operands[0]
+    is_alike = type(first) is Standard and all(_is_like(x, first) for x in operands)  # the usual case, for speed
+    if is_alike and (not floating or first.dtype.kind in "fc"):
+        return list(operands)
     return in_dtype(common_dtype(operands, floating), *operands)
+
+
+def _is_like(x: Any, first: Standard) -> bool:
+    return type(x) is Standard and x.array.dtype == first.array.dtype and x.xp is first.xp
 
 
 def in_dtype(dtype: Any, *operands: Any, like: Standard | None = None) -> list[Standard]:
@@ -55,6 +63,5 @@ def _converted(x: Any, dtype: Any, first: Standard) -> Standard:
         return x.astype(dtype)
     if isinstance(x, SCALARS):
         plain = x.item() if isinstance(x, np.generic) else x
-        in_xp = foreign_dtype(dtype, first.xp)
-        return first.like(first.xp.asarray(plain, dtype=in_xp, device=first.device_of_array))
+        return first.full((), plain, dtype)
     return first.converted(np.asarray(x, dtype))

@@ -65,17 +65,19 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     It is `shared` if the program has the same array, and may write to it. The functions here never write to it.
     """
 
-    __slots__ = ("array", "shared", "xp")
+    __slots__ = ("_dtype", "array", "shared", "xp")
 
     def __init__(self, array: Any, xp: Any, shared: bool = False) -> None:
         self.array = array
         self.xp = xp
         self.shared = shared
+        self._dtype: Any = None
 
     # NumPy's protocols (NEP 13 and NEP 18). Other classes, above all numbers, answer for operands unknown here.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if not all(map(_is_known, inputs)):
+        alone = all(type(x) is Standard for x in inputs)
+        if not alone and not all(map(_is_known, inputs)):
             return NotImplemented
         if method == "reduce" and ufunc in REDUCTIONS:
             return self.__array_function__(REDUCTIONS[ufunc], (Standard,), inputs, {"axis": 0, **kwargs})
@@ -88,7 +90,7 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
                 f"{name_of_library(self.xp)}. Write y = f(x) for f(x, out=y), y = y + x for y += x, and numpy.where "
                 "for where=mask"
             )
-        return definition(*map(adopted, inputs))
+        return definition(*(inputs if alone else map(adopted, inputs)))
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         if not all(issubclass(kind, Standard | np.ndarray) for kind in types):
@@ -143,6 +145,8 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
 
     def converted(self, x: Any) -> Standard:
         """A copy of a plain array as an array of this library, on the same device."""
+        if x.size and not any(x.strides):  # one value everywhere: the device needs no memory of the host
+            return self.full(x.shape, x.flat[0].item(), x.dtype)
         return self.like(from_numpy(x, self.xp, self.device_of_array))
 
     def full(self, shape: Any, value: Any, dtype: Any) -> Standard:
@@ -174,7 +178,6 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     # Attributes and methods of arrays
 
     shape = property(lambda self: tuple(self.array.shape), doc="The shape, a tuple as in NumPy.")
-    dtype = property(lambda self: numpy_dtype(self.array.dtype, self.xp), doc="The dtype, as NumPy's dtype.")
     ndim = property(lambda self: len(self.array.shape), doc="The number of dimensions.")
     size = property(lambda self: math.prod(self.array.shape), doc="The number of elements.")
     T = property(lambda self: np.transpose(self), doc="`numpy.transpose(x)`.")
@@ -182,6 +185,13 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
     real = property(lambda self: np.real(self), doc="`numpy.real(x)`.")
     imag = property(lambda self: np.imag(self), doc="`numpy.imag(x)`.")
     device = "cpu"  # NumPy's device, as the namespace is NumPy's; new arrays go to the device of the array they meet
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype, as NumPy's dtype."""
+        if self._dtype is None:
+            self._dtype = numpy_dtype(self.array.dtype, self.xp)
+        return self._dtype
 
     def __getitem__(self, index: Any) -> Standard:
         part: Standard = FUNCTIONS[operator.getitem](self, index)
@@ -280,6 +290,30 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         return format(self.item(), spec) if spec else repr(self)
 
 
+def _operator(name: str, reflected: bool) -> Callable[[Standard, Any], Any]:
+    """An operator that asks the library at once if both operands have one floating-point dtype, or one is a scalar.
+
+    Anything else goes the long way, by NumPy's function and `__array_ufunc__`.
+    """
+    operate = getattr(operator, name)
+    usual = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{'r' if reflected else ''}{name}__")
+
+    def method(self: Standard, other: Any) -> Any:
+        kind = type(other)
+        if kind is Standard:
+            if other.array.dtype == self.array.dtype and other.xp is self.xp and self.dtype.kind in "fc":
+                return self.like(operate(self.array, other.array))
+        elif (kind is float or (kind is int and abs(other) < LARGEST)) and self.dtype.kind in "fc":
+            return self.like(operate(other, self.array) if reflected else operate(self.array, other))
+        return usual(self, other)
+
+    return method
+
+
+LARGEST = 2**31  # of the integers that every library takes as a scalar
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Standard, f"__{_name}__", _operator(_name, reflected=False))
+    setattr(Standard, f"__r{_name}__", _operator(_name, reflected=True))
 KNOWN = (Standard, np.ndarray, np.generic, bool, int, float, complex)
 _PYTHON: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
