@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--rounds", type=int, default=5, help="the least time of so many rounds is taken")
     parser.add_argument("--small", action="store_true", help="take the small arguments that the tests take")
+    parser.add_argument("--read-only", action="store_true", help="make the data arrays that nobody can write to")
     parser.add_argument("--profile", choices=NAMES, help="show where the time of a program goes in the first library")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the ratios, by matplotlib")
     options = parser.parse_args()
@@ -34,7 +35,7 @@ def main() -> None:
         profile(options.profile, options.libraries[0], options.small)
         return
     names = track(options.programs or NAMES, console=Console(stderr=True))
-    rows = [measured(name, options.libraries, options.rounds, options.small) for name in names]
+    rows = [measured(name, options.libraries, options.rounds, options.small, options.read_only) for name in names]
     Console(width=120).print(*tables(rows, options.libraries), sep="\n")
     if options.picture:
         from benchmarks.programs.picture import draw

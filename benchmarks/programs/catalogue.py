@@ -30,11 +30,14 @@ class Program:
     direction: Any
 
 
-def program(name: str, small: bool = False) -> Program:
-    """The program of this name, with the same arguments each time."""
+def program(name: str, small: bool = False, read_only: bool = False) -> Program:
+    """The program of this name, with the same arguments each time. Nobody can write to `read_only` data."""
     module = import_module(f"{losses.__name__}.{name}")
     rng = np.random.default_rng(0)
     parameters, data = module.arguments(rng, small)
+    for leaf in optree.tree_leaves(data):
+        if isinstance(leaf, np.ndarray):
+            leaf.flags.writeable = not read_only
     in_place = getattr(module, "loss_in_place", module.loss)
     wants_hvp = getattr(module, "DERIVATIVE", "gradient") == "hvp"
     without = getattr(module, "WITHOUT", ())

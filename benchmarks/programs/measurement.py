@@ -21,12 +21,12 @@ class Row:
     peaks: dict[str, int]
 
 
-def measured(name: str, libraries: list[str], rounds: int, small: bool) -> Row:
+def measured(name: str, libraries: list[str], rounds: int, small: bool, read_only: bool = False) -> Row:
     """The figures of a program, after the libraries have been found to agree.
 
     The time is that of the processor, in all threads, so that others who share the machine disturb it less.
     """
-    subject = program(name, small)
+    subject = program(name, small, read_only)
     prepared = {library: LIBRARIES[library](subject) for library in libraries if library not in subject.without}
     derivatives = {library: each.derivative for library, each in prepared.items()}
     first_seconds = {library: duration(derivative, 1, time.process_time) for library, derivative in derivatives.items()}

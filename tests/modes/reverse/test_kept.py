@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import ControlError, grad
-from shiftreset_ad.modes.reverse.kept import SMALL
+from shiftreset_ad.modes.reverse.kept import SMALL, TINY, frozen
+from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.numbers.plain_arrays import is_read_only
 
 CHANGES = {
@@ -120,6 +121,19 @@ def test_a_large_array_is_copied_once():
     assert not is_read_only(np.ones(3)[:2])
     assert is_read_only(c[5:])
     np.testing.assert_array_equal(grad(f)(np.ones(n)), 1.0)
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_an_array_that_nobody_can_write_to_is_kept_as_it_is(n):
+    tag, c = ReverseTag(), np.arange(n) / n
+    view = c[:]
+    view.flags.writeable = False
+    assert frozen(c, tag) is not c
+    assert frozen(view, tag) is not view  # the program can write to its memory
+    c.flags.writeable = False
+    assert frozen(c, tag) is c
+    assert frozen(view, tag) is view
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.maximum(x * c, c)))(np.full(n, 2.0)), c)
 
 
 def test_a_large_array_that_is_left_alone_is_none():

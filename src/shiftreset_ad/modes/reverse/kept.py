@@ -26,13 +26,14 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
+TINY = 512  # elements; a copy takes less time than it takes to find out whether the array may be written to
 SMALL = 4096  # elements; a copy takes about as long as an operation on the array, and a comparison takes no less
 
 
 def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
     if type(constant) is ndarray and constant.size <= SMALL and not constant.dtype.hasobject:
-        return constant.copy("K")
+        return constant if constant.size > TINY and is_read_only(constant) else constant.copy("K")
     if type(constant) is list:
         return [frozen(element, tag) for element in constant]
     if isinstance(constant, Number):
