@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices, mutually_broadca
 import shiftreset_ad as sr
 from shiftreset_ad import grad, value_and_grad
 from shiftreset_ad.modes.forward.number import NumF
-from shiftreset_ad.modes.reverse.elementwise import LARGE
+from shiftreset_ad.modes.reverse.arrays import LARGE
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.numpy.elementwise import CHOICES, sign_of_complex

@@ -29,6 +29,8 @@ FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
 OF_NUMPY = (ndarray, np.bool_, StagedValue)
 
+new = object.__new__
+
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -96,7 +98,9 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     if type(condition) is ndarray and condition.dtype is BOOL:
         mask: Any = condition
         if type(values) is ndarray and values.shape == mask.shape:  # the usual case, for speed
-            return Masked(values, mask)
+            chosen = new(Masked)
+            chosen.values, chosen.mask = values, mask
+            return chosen
     elif isinstance(condition, PLAIN):
         mask = np.asarray(condition, bool)
     elif is_of_numpy(condition):
@@ -125,15 +129,11 @@ class Choice:
         self.shares = shares
         self.mask = shares != 0 if mask is None else mask
 
-    def of_shares(self, x: Any) -> Any:
-        """The share in `x`, as far as it was chosen."""
-        return x if self.shares is self.mask else self.shares * x
-
     def __mul__(self, x_dot: Tangent) -> Any:
         """The tangent of the chosen elements."""
         shares = self.shares
         if shape_of(shares):
-            return selected(self.mask, self.of_shares(x_dot))
+            return selected(self.mask, x_dot if shares is self.mask else shares * x_dot)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
     def chosen(self, y_bar: Cotangent) -> Cotangent:
@@ -144,9 +144,12 @@ class Choice:
                 return shares * y_bar if shares else NOTHING
             if not is_of_numpy(mask):
                 return self * settled(y_bar)
+        is_whole = shares is mask  # nothing is shared
         if type(y_bar) is Masked:
             y_bar, mask = y_bar.values, mask & y_bar.mask
-        return Masked(selected(mask, self.of_shares(y_bar)), mask)
+        x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
+        x_bar.values, x_bar.mask = selected(mask, y_bar if is_whole else shares * y_bar), mask
+        return x_bar
 
 
 def halved_where(mask: Any, tie: Any) -> Choice:
@@ -186,7 +189,9 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
     pullback, mask, moves = linear_map.pullback, y_bar.mask, linear_map.moves or linear_map.selects
     x_bar = pullback(y_bar.values)
     if type(x_bar) is Masked and moves:  # each element is in its place, or left out
-        return Masked(x_bar.values, x_bar.mask & mask)
+        both = new(Masked)
+        both.values, both.mask = x_bar.values, x_bar.mask & mask
+        return both
     reached = pullback(mask if moves else np.where(mask, np.nan, 0.0))
     if type(x_bar) is At:
         return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))

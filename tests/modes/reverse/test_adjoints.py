@@ -5,7 +5,7 @@ import pytest
 
 from shiftreset_ad import grad, linearize, value_and_grad, vjp
 from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, finished, settle
-from shiftreset_ad.modes.reverse.elementwise import LARGE
+from shiftreset_ad.modes.reverse.arrays import LARGE
 from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.numbers.number import ZERO
 

@@ -15,9 +15,8 @@ from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.masked import Choice, Masked
 
 
-def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
+def add_chosen(x: Accumulator, x_bar: Cotangent) -> None:
     """Add what `x` gets of the cotangent of the answer to the adjoint of `x`."""
-    x_bar = choice.chosen(y_bar)
     if type(x_bar) is Masked:
         accumulate_masked(x, x_bar)
     else:
@@ -26,11 +25,11 @@ def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
 
 def pulls_of_choice(
     partial_a: Callable[..., Choice], partial_b: Callable[..., Choice]
-) -> tuple[tuple[Callable[..., None], Callable[..., None], Callable[..., None]], ...]:
+) -> list[tuple[Callable[..., None], ...]]:
     """The ways back through y = maximum(a, b), say, for both operands active, for `a` alone, and for `b` alone.
 
-    Each is for scalars, for scalars that are numbers, and for arrays. A scalar that was not chosen must get no adjoint
-    at all. A choice depends on plain values only, at every level.
+    Each is for scalars, for scalars that are numbers, and for small and large arrays. A scalar that was not chosen must
+    get no adjoint at all. A choice depends on plain values only, at every level.
     """
 
     def pull_both(operation: Operation) -> None:
@@ -51,8 +50,8 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(a, partial_a(r, p, q), y_bar)
-            add_chosen(b, partial_b(r, p, q), y_bar)
+            add_chosen(a, partial_a(r, p, q).chosen(y_bar))
+            add_chosen(b, partial_b(r, p, q).chosen(y_bar))
 
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
@@ -60,7 +59,7 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(a, partial_a(r, p, q), y_bar)
+            add_chosen(a, partial_a(r, p, q).chosen(y_bar))
 
     def pull_b_array(operation: Operation) -> None:
         _, y, _, b, r, p, q = operation
@@ -68,7 +67,7 @@ def pulls_of_choice(
         if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(b, partial_b(r, p, q), y_bar)
+            add_chosen(b, partial_b(r, p, q).chosen(y_bar))
 
-    both = pull_both, pull_both, pull_both_arrays
-    return both, (pull_a, pull_a, pull_a_array), (pull_b, pull_b, pull_b_array)
+    scalars, arrays = (pull_both, pull_a, pull_b), (pull_both_arrays, pull_a_array, pull_b_array)
+    return [(scalar, scalar, array, array) for scalar, array in zip(scalars, arrays, strict=True)]

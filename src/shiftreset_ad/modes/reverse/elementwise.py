@@ -6,25 +6,27 @@ of pullbacks, each for both operands active, for `a` alone, and for `b` alone:
 *   `pull_both`, `pull_a`, `pull_b`, for a scalar of the outermost level, call nothing but the partials;
 *   `pull_both_nested` and so on, for a scalar that is a number itself, spare products by 1, as a product costs more
     than a call;
-*   `pull_both_arrays` and so on, for everything else, call `accumulate`.
+*   those of `arrays`, for everything else, call `accumulate`.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy import float64, multiply, ndarray
+from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import GreenletError, Operation, here
 from shiftreset_ad.modes.reverse import sparing
-from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, summed
+from shiftreset_ad.modes.reverse.adjoints import accumulate_at, summed
+from shiftreset_ad.modes.reverse.arrays import Pull, pull_of_large, pull_of_unary, pulls_of_binary
 from shiftreset_ad.modes.reverse.choices import pulls_of_choice
-from shiftreset_ad.modes.reverse.kept import frozen
+from shiftreset_ad.modes.reverse.kept import TINY, frozen
 from shiftreset_ad.modes.reverse.memory import waiting, window
 from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
@@ -33,7 +35,6 @@ from shiftreset_ad.numbers.number import DOUBLES, ZERO, Number, copied_part, is_
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
 from shiftreset_ad.numbers.partials import as_function, ieee, times
 from shiftreset_ad.rules import Elementwise
-from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
 from shiftreset_ad.rules.indexing import frozen_index
@@ -43,12 +44,11 @@ from shiftreset_ad.rules.reads import values_read
 from shiftreset_ad.rules.table import require_order
 
 FLOAT64 = np.dtype(float64)
-LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 new = object.__new__
 
-Pull: TypeAlias = Callable[[Operation], None]
-ThreePulls: TypeAlias = tuple[Pull, Pull, Pull]  # for scalars, for scalars that are numbers, and for arrays
-Pulls: TypeAlias = tuple[Pull, Pull, Pull, tuple[bool, ...]]  # and whether these read the answer, and each operand
+# For scalars, for scalars that are numbers, for small and for large arrays; and whether these read the answer, and each
+# operand.
+Pulls: TypeAlias = tuple[Pull, Pull, Pull, Pull, tuple[bool, ...]]
 
 
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
@@ -116,64 +116,16 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             b_bar = y_bar if sums_b else times_b(y_bar, y.primal, a, b.primal)
             b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
 
-    def pull_both_arrays(operation: Operation) -> None:
-        _, y, a, b, r, p, q = operation
-        y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
-            return
-        try:
-            factor_a, factor_b = partial_a(r, p, q), partial_b(r, p, q)
-        except ArithmeticError:
-            factor_a, factor_b = ieee(partial_a, r, p, q), ieee(partial_b, r, p, q)
-        if sums_a:
-            accumulate(a, y_bar)
-            y.owns = False  # y_bar is the adjoint of a as well
-        else:
-            accumulate(a, factor_a * y_bar, True)
-            if type(factor_a) is NumR:
-                y.owns = False  # y_bar is an operand of an outer operation
-        accumulate_last(b, factor_b, y, y_bar, sums_b)
-
-    def pull_sum_of_arrays(operation: Operation) -> None:
-        _, y, a, b, _, _, _ = operation
-        y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
-            accumulate(a, y_bar)
-            accumulate(b, y_bar)
-
-    def pull_a_array(operation: Operation) -> None:
-        _, y, a, _, r, p, q = operation
-        y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
-            return
-        try:
-            factor = partial_a(r, p, q)
-        except ArithmeticError:
-            factor = ieee(partial_a, r, p, q)
-        accumulate_last(a, factor, y, y_bar, sums_a)
-
-    def pull_b_array(operation: Operation) -> None:
-        _, y, _, b, r, p, q = operation
-        y_bar = y.adjoint
-        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
-            return
-        try:
-            factor = partial_b(r, p, q)
-        except ArithmeticError:
-            factor = ieee(partial_b, r, p, q)
-        accumulate_last(b, factor, y, y_bar, sums_b)
-
-    pulls_of_both: ThreePulls = (pull_both, pull_both_nested, pull_both_arrays)
-    if sums_a and sums_b:
-        pulls_of_both = (pull_both, pull_both_nested, pull_sum_of_arrays)
-    pulls_of_a: ThreePulls = (pull_a, pull_a_nested, pull_a_array)
-    pulls_of_b: ThreePulls = (pull_b, pull_b_nested, pull_b_array)
+    scalars: Any = ((pull_both, pull_both_nested), (pull_a, pull_a_nested), (pull_b, pull_b_nested))
+    small, large = pulls_of_binary(*partials), pull_of_large(*partials)
+    pulls = [(*of_scalars, of_small, large) for of_scalars, of_small in zip(scalars, small, strict=True)]
     if function in CHOICES:
-        pulls_of_both, pulls_of_a, pulls_of_b = pulls_of_choice(*partials)
-    FUNCTION_OF.update(dict.fromkeys((*pulls_of_both, *pulls_of_a, *pulls_of_b), function))
-    both: Pulls = (*pulls_of_both, values_read(partials, 2))
-    only_a: Pulls = (*pulls_of_a, values_read(partials[:1], 2))
-    only_b: Pulls = (*pulls_of_b, values_read(partials[1:], 2))
+        pulls = pulls_of_choice(*partials)
+    FUNCTION_OF.update(dict.fromkeys(itertools.chain(*pulls), function))
+    needs_a, needs_b = callable(partials[1]), callable(partials[0])  # the partial derivative in the one reads the other
+    both: Pulls = (*pulls[0], values_read(partials, 2))
+    only_a: Pulls = (*pulls[1], values_read(partials[:1], 2))
+    only_b: Pulls = (*pulls[2], values_read(partials[1:], 2))
 
     def operate(a: Any, b: Any) -> Any:
         if type(a) is NumR:
@@ -191,15 +143,21 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                         a = frozen(a, tag)
                     primal, pulls = function(p := a, q := b.primal), only_b
             else:
-                if type(b) is not float and type(b) is not int:
-                    given, b = b, as_constant(b, a, function, needed=callable(partials[0]))
+                if type(b) is ndarray and b.dtype is FLOAT64 and b.size <= TINY:
+                    if needs_b:
+                        b = b.copy("K")  # the steps of `frozen` for the usual case, for speed
+                elif type(b) is not float and type(b) is not int:
+                    given, b = b, as_constant(b, a, function, needs_b)
                     if b is NotImplemented:
                         return with_parts_gathered(function, a, given)
                 primal, pulls = function(p := a.primal, q := b), only_a
         else:
             tag = b.tag
-            if type(a) is not float and type(a) is not int:
-                given, a = a, as_constant(a, b, function, needed=callable(partials[1]))
+            if type(a) is ndarray and a.dtype is FLOAT64 and a.size <= TINY:
+                if needs_a:
+                    a = a.copy("K")
+            elif type(a) is not float and type(a) is not int:
+                given, a = a, as_constant(a, b, function, needs_a)
                 if a is NotImplemented:
                     return with_parts_gathered(function, given, b)
             primal, pulls = function(p := a, q := b.primal), only_b
@@ -212,7 +170,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             if 0 < primal.size <= SMALL:
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
-                operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
+                operation = sparing.binary(pulls[3], pulls[4], y, a, b, p, q)
         elif issubclass(kind, Number) and (
             (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
         ):
@@ -223,7 +181,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLES:
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
-                operation = sparing.binary(pulls[2], pulls[3], y, a, b, p, q)
+                operation = sparing.binary(pulls[3], pulls[4], y, a, b, p, q)
         try:
             if tag.capture(here(), operation):
                 raise tag.misplaced()
@@ -236,7 +194,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
 
 def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
     """The operation for y = function(x) of a `NumR`."""
-    partial_x, sums = as_function(partials[0]), partials[0] == 1.0
+    partial_x = as_function(partials[0])
     times_x = times(partials[0])
 
     def pull_scalar(operation: Operation) -> None:
@@ -255,18 +213,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         if y_bar is not ZERO:
             x.adjoint = x.adjoint + times_x(y_bar, y.primal, x.primal)
 
-    def pull_array(operation: Operation) -> None:
-        _, y, x, r, p = operation
-        y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
-            try:
-                factor = partial_x(r, p)
-            except ArithmeticError:
-                factor = ieee(partial_x, r, p)
-            accumulate_last(x, factor, y, y_bar, sums)
-
-    pulls: Pulls = (pull_scalar, pull_nested, pull_array, values_read(partials, 1))
-    FUNCTION_OF.update(dict.fromkeys(pulls[:3], function))
+    pull_array, pull_large, reads = pull_of_unary(partials[0]), pull_of_large(*partials), values_read(partials, 1)
+    FUNCTION_OF.update(dict.fromkeys((pull_scalar, pull_nested, pull_array, pull_large), function))
 
     def operate(x: Any) -> Any:
         tag = x.tag
@@ -280,7 +228,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             if 0 < primal.size <= SMALL:
                 operation = (pull_array, y, x, primal, x.primal)
             else:
-                operation = sparing.unary(pull_array, pulls[3], y, x)
+                operation = sparing.unary(pull_large, reads, y, x)
         elif issubclass(kind, Number) and (
             (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
         ):
@@ -291,7 +239,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             if (type(array) is ndarray and 0 < array.size <= SMALL) or type(array) in DOUBLES:
                 operation = (pull_array, y, x, primal, x.primal)
             else:
-                operation = sparing.unary(pull_array, pulls[3], y, x)
+                operation = sparing.unary(pull_large, reads, y, x)
         try:
             if tag.capture(here(), operation):
                 raise tag.misplaced()
@@ -309,22 +257,6 @@ def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
     is_inexact(answer)
     if function in CHOICES:
         require_order(function, answer)
-
-
-def accumulate_last(x: NumR, factor: Any, y: NumR, y_bar: Cotangent, sums: bool) -> None:
-    """Add `factor * y_bar` to the adjoint of the last operand of `y`. This may overwrite the array `y_bar`."""
-    if sums:  # the factor is 1
-        accumulate(x, y_bar, type(y_bar) is ndarray and y.owns)
-    elif (
-        type(y_bar) is ndarray
-        and y_bar.size > LARGE
-        and type(factor) is ndarray
-        and y.owns
-        and (factor.dtype is y_bar.dtype or factor.dtype.kind != "c")
-    ):
-        accumulate(x, multiply(factor, y_bar, y_bar), True)
-    else:
-        accumulate(x, factor * y_bar, True)
 
 
 def without_derivative_in_one(

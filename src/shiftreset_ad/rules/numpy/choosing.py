@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
-from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
@@ -95,14 +95,17 @@ def _as_clipped(
     """The arguments of `clipped` for an array between two bounds."""
     lowest = a_min if min is None else min
     highest = a_max if max is None else max
-    kinds = (type(lowest), type(highest))
-    return None if not NO_BOUNDS.isdisjoint(kinds) or not shape_of(a) else (a, lowest, highest)
+    if type(lowest) in NO_BOUNDS or type(highest) in NO_BOUNDS:
+        return None
+    return (a, lowest, highest) if getattr(a, "shape", ()) else None
 
 
 @structured(clipped, kept=("a", "lowest", "highest"), linear=True)
 def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
-    require_order(np.clip, a)
-    y = CLIP(a, lowest, highest) if type(a) is np.ndarray else clipped(a, lowest, highest)
+    is_plain = type(a) is np.ndarray
+    if not is_plain or a.dtype is not FLOAT64:
+        require_order(np.clip, a)
+    y = CLIP(a, lowest, highest) if is_plain else clipped(a, lowest, highest)
 
     def found() -> Choice:
         """As of `maximum` with one bound, times those of `minimum` with the other."""
@@ -116,7 +119,7 @@ def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
             return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
         return halved_where(inside, at_bound)
 
-    shares = once(found) if type(a) is np.ndarray else found
+    shares = once(found) if is_plain else found
     return y, (LinearMap(lambda x_dot: shares() * x_dot, lambda y_bar: shares().chosen(y_bar), moves=True),)
 
 

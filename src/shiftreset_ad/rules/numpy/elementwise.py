@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
-from shiftreset_ad.rules.broadcasting import COUNT, dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice, halved_where
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
@@ -71,7 +71,8 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
     """The partial derivatives of a function like `maximum`: 1 or 0, or a half if the operands are equal."""
 
     def first(y: Any, a: Any, b: Any) -> Any:
-        require_order(function, y)
+        if type(y) is not np.ndarray or y.dtype is not FLOAT64:
+            require_order(function, y)
         tie, mask = a == b, a == y
         if type(tie) is not np.ndarray:
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))

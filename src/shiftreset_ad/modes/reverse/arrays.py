@@ -1,0 +1,165 @@
+"""The way back through an elementwise operation on arrays, made from its partial derivatives.
+
+Of a small array, the Python calls count. A large array costs more to make than to compute with. So there a product
+overwrites an array that nothing else needs: the adjoint of the answer, or the partial derivative. And a constant
+partial derivative, such as that of x - y by y, multiplies what is left of the adjoint after the sum over the axes along
+which the operand was broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from numpy import multiply, ndarray
+
+from shiftreset_ad.control import Operation
+from shiftreset_ad.modes.reverse.adjoints import accumulate, summed
+from shiftreset_ad.modes.reverse.unsettled import Accumulator
+from shiftreset_ad.numbers.number import ZERO, Number
+from shiftreset_ad.numbers.partials import as_function, ieee
+from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.table import Partial
+
+LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
+
+Pull: TypeAlias = Callable[[Operation], None]
+
+
+def pull_of_unary(partial: Partial) -> Pull:
+    """The way back through y = f(x) of a small array."""
+    function, sums = as_function(partial), partial == 1.0
+
+    def pull(operation: Operation) -> None:
+        _, y, x, r, p = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        if sums:
+            accumulate(x, y_bar)
+            return
+        try:
+            factor = function(r, p)
+        except ArithmeticError:
+            factor = ieee(function, r, p)
+        accumulate(x, factor * y_bar, True)
+
+    return pull
+
+
+def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull, Pull]:
+    """The ways back through y = f(a, b) of small arrays, to both operands, to `a` alone, and to `b` alone."""
+    function_a, function_b = as_function(partial_a), as_function(partial_b)
+    sums_a, sums_b = partial_a == 1.0, partial_b == 1.0
+
+    def pull_both(operation: Operation) -> None:
+        _, y, a, b, r, p, q = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        try:
+            factor_a = 1.0 if sums_a else function_a(r, p, q)
+            factor_b = 1.0 if sums_b else function_b(r, p, q)
+        except ArithmeticError:
+            factor_a, factor_b = ieee(function_a, r, p, q), ieee(function_b, r, p, q)
+        if sums_a:
+            accumulate(a, y_bar)
+        else:
+            accumulate(a, factor_a * y_bar, True)
+        if sums_b:
+            accumulate(b, y_bar)
+        else:
+            accumulate(b, factor_b * y_bar, True)
+
+    def pull_a(operation: Operation) -> None:
+        _, y, a, _, r, p, q = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        if sums_a:
+            accumulate(a, y_bar)
+            return
+        try:
+            factor = function_a(r, p, q)
+        except ArithmeticError:
+            factor = ieee(function_a, r, p, q)
+        accumulate(a, factor * y_bar, True)
+
+    def pull_b(operation: Operation) -> None:
+        _, y, _, b, r, p, q = operation
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        if sums_b:
+            accumulate(b, y_bar)
+            return
+        try:
+            factor = function_b(r, p, q)
+        except ArithmeticError:
+            factor = ieee(function_b, r, p, q)
+        accumulate(b, factor * y_bar, True)
+
+    return pull_both, pull_a, pull_b
+
+
+def pull_of_large(*partials: Partial) -> Pull:
+    """The way back through y = f(x), or y = f(a, b), of large arrays. An operand is None if it has no derivative."""
+    count = len(partials)
+
+    def pull(operation: Operation) -> None:
+        y, operands, values = operation[1], operation[2 : 2 + count], operation[2 + count :]
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        last = count - 1 if operands[-1] is not None else 0
+        for place, (x, partial) in enumerate(zip(operands, partials, strict=True)):
+            if x is None:
+                continue
+            is_spare = place == last and type(y_bar) is ndarray and y.owns
+            if not callable(partial):
+                accumulate_multiple(x, partial or 0.0, y_bar, is_spare)
+                y.owns = False  # y_bar may be the adjoint of x as well
+            elif accumulate_product(x, partial, values, y_bar, is_spare):
+                y.owns = False  # y_bar is an operand of an outer operation
+
+    return pull
+
+
+def accumulate_product(
+    x: Accumulator, partial: Callable[..., Any], values: tuple[Any, ...], y_bar: Cotangent, is_spare: bool
+) -> bool:
+    """Add the product of a partial derivative, at these values, and `y_bar` to the adjoint of `x`.
+
+    `is_spare`: nothing else needs the array `y_bar`. The answer is whether an outer operation may need it now.
+    """
+    try:
+        factor = partial(*values)
+    except ArithmeticError:
+        factor = ieee(partial, *values)
+    if type(factor) is not ndarray or type(y_bar) is not ndarray or y_bar.size <= LARGE:
+        accumulate(x, factor * y_bar, True)
+        return issubclass(type(factor), Number)
+    is_alike = factor.dtype is y_bar.dtype
+    if is_spare and (is_alike or factor.dtype.kind != "c"):
+        product = multiply(factor, y_bar, y_bar)
+    elif is_alike and factor.shape == y_bar.shape and factor.base is None and not any(factor is x for x in values):
+        product = multiply(factor, y_bar, factor)  # it is a new array, as it is none of the values
+    else:
+        product = factor * y_bar
+    accumulate(x, product, True)
+    return False
+
+
+def accumulate_multiple(x: Accumulator, factor: float, y_bar: Cotangent, is_spare: bool) -> None:
+    """Add the product of a constant and `y_bar` to the adjoint of `x`."""
+    if factor == 1.0:
+        accumulate(x, y_bar, is_spare)
+    elif type(y_bar) is not ndarray:
+        accumulate(x, factor * y_bar, True)
+    elif (shape := shape_of(x.primal)) != y_bar.shape:
+        accumulate(x, factor * unbroadcast(y_bar, shape), True)
+    elif is_spare and y_bar.dtype.kind in "fc":
+        accumulate(x, multiply(factor, y_bar, y_bar), True)
+    else:
+        accumulate(x, factor * y_bar, True)

@@ -1,0 +1,72 @@
+"""The transpose of broadcasting: sums along the axes along which an array was broadcast."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad
+from shiftreset_ad.rules import broadcasting
+from shiftreset_ad.rules.broadcasting import MANY, SHORT, total, total_by_product, unbroadcast
+
+
+def shapes_broadcast_to(given: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    for added in range(len(given) + 1):
+        for stretched in itertools.product([False, True], repeat=len(given) - added):
+            yield tuple(1 if one else size for one, size in zip(stretched, given[added:], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble, complex])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("given", [(7,), (4, 3), (1, 5, 2), (3, 1, 4), (2, 3, 4, 5)])
+def test_each_sum_is_that_of_numpy(given: tuple[int, ...], order: Any, dtype: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(broadcasting, "MANY", 0)
+    y_bar = np.array(np.random.default_rng(0).integers(-9, 9, size=given), dtype, order=order)
+    for shape in shapes_broadcast_to(given):
+        added = len(given) - len(shape)
+        axes = (*range(added), *(i for i in range(added, len(given)) if shape[i - added] != given[i]))
+        found = unbroadcast(y_bar, shape)
+        assert np.shape(found) == shape
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.sum(y_bar, axis=axes, keepdims=True).reshape(shape))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_stays_where_it_is(value: float) -> None:
+    y_bar = np.ones((MANY, 4))
+    y_bar[3, 2] = value
+    np.testing.assert_array_equal(unbroadcast(y_bar, (4,)), [MANY, MANY, value, MANY])
+    rows = np.full((MANY, 1), 4.0)
+    rows[3] = value
+    np.testing.assert_array_equal(unbroadcast(y_bar, (MANY, 1)), rows)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 20, 5), (30, 1, 5), (30, 20, 1), (20, 5)])
+def test_many_short_runs_are_added_up_by_a_product(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's sum takes up to twenty times as long."""
+    monkeypatch.setattr(broadcasting, "total", None)
+    unbroadcast(np.ones((30, 20, 5)), shape)
+
+
+def test_long_runs_are_added_up_by_halves() -> None:
+    """A product with ones would be less exact."""
+    assert total_by_product(np.ones((2, SHORT + 1)), (1,)) is None
+    assert total_by_product(np.ones(MANY), (0,)) is None
+    y_bar = np.full((2, 10**5), 0.1)
+    np.testing.assert_array_equal(unbroadcast(y_bar, (2, 1)), total(y_bar, 1, keepdims=True))
+
+
+def test_the_gradient_of_a_bias() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(3 * MANY, 4)), rng.normal(size=(4, 4))
+
+    def loss(b: Any) -> Any:
+        return np.sum(np.tanh(x @ w + b) ** 2)
+
+    b, step = rng.normal(size=4), 1e-6
+    numeric = [(loss(b + step * e) - loss(b - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(grad(loss)(b), numeric, rtol=1e-6)
