@@ -11,7 +11,7 @@ from numpy import ndarray
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped, is_staged
 
@@ -109,6 +109,14 @@ def is_double(x: Any) -> bool:
     if not issubclass(kind, Number):
         return False
     return bool(x.has_one_value) and is_double(x.primal)
+
+
+def is_stack_of_doubles(x: Any) -> bool:
+    """Whether `x` is a stack of scalars in double precision."""
+    if not issubclass(type(x), Number) or x.has_one_value:
+        return False
+    rows = x.inside
+    return type(rows) is np.ndarray and rows.ndim == 1 and rows.dtype is FLOAT64
 
 
 def rows_of(x: Any) -> Any:

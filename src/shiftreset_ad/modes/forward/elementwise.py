@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.numbers.number import DOUBLES, is_double
+from shiftreset_ad.numbers.number import DOUBLES, is_double, is_stack_of_doubles
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
@@ -27,7 +27,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         y_dot = times_partial(x.tangent, y, primal)
         # The operand decides: the absolute value of a complex number is a float, and its tangent must become one too.
         if type(primal) in DOUBLES or (type(primal) is not ndarray and is_double(primal)):
-            answer = NumF(y, y_dot, tag)
+            answer = new(NumF)
+            answer.primal, answer.tangent, answer.tag = y, y_dot, tag
         else:
             answer = number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
@@ -71,7 +72,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         else:
             return attended(y, tag)
         kind = type(y)
-        if kind in DOUBLES and type(y_dot) in DOUBLES:
+        if kind in DOUBLES and (type(y_dot) in DOUBLES or is_stack_of_doubles(y_dot)):
             answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
             answer.primal, answer.tangent, answer.tag = y, y_dot, tag
         elif kind is not ndarray and is_double(y) and is_double(y_dot):

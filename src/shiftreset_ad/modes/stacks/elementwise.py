@@ -13,6 +13,7 @@ from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 
+new = object.__new__
 FLOATS = (float, float64, int)
 
 
@@ -57,6 +58,8 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
         tag = stack.tag
         if tag.capture is tag.closed:
             tag.require_open()  # raises
-        return Stack(function(p, q), tag)
+        y = new(Stack)  # and not Stack(rows, tag), to spare the call of __init__
+        y.rows, y.tag = function(p, q), tag
+        return y
 
     return operate_on_two if len(rule.partials) == 2 else operate
