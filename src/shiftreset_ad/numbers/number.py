@@ -89,7 +89,7 @@ class Number:
 
 def plain_value(x: Any) -> Primal:
     """The plain value of a number at any level of nesting; anything else is returned as it is."""
-    while isinstance(x, Number):
+    while issubclass(type(x), Number):
         x = x.primal
     return x
 
@@ -129,7 +129,7 @@ def rows_of(x: Any) -> Any:
 
 def levels_of(x: Any) -> Iterator[Number]:
     """`x` and the numbers inside it, from the newest level to the oldest."""
-    while isinstance(x, Number):
+    while issubclass(type(x), Number):
         yield x
         x = x.inside
 
@@ -137,10 +137,10 @@ def levels_of(x: Any) -> Iterator[Number]:
 def tags_of(x: Any) -> set[Any]:
     """The tags of all levels of a number; none for anything else. A staged value counts as the oldest level."""
     tags: set[Any] = set()
-    while isinstance(x, Number):
+    while issubclass(type(x), Number):  # to ask a staged value for its class takes time
         tags.add(x.tag)
         x = x.inside
-    if is_staged(x):
+    if issubclass(type(x), StagedValue):
         tags.add(StagedValue)
     return tags
 
@@ -251,9 +251,10 @@ def has_number(argument: Any) -> bool:
 
 def numbers_in(argument: Any) -> list[Number]:
     """The numbers in an argument."""
-    if isinstance(argument, Number):
+    kind = type(argument)
+    if issubclass(kind, Number):
         return [argument]
-    return [number for element in argument for number in numbers_in(element)] if isinstance(argument, SEQUENCES) else []
+    return [number for element in argument for number in numbers_in(element)] if issubclass(kind, SEQUENCES) else []
 
 
 def map_numbers(function: Callable[[Any], Any], arg: Any) -> Any:

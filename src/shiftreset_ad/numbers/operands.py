@@ -24,6 +24,8 @@ def as_operand(other: Any, x: Number, function: Callable[..., Any]) -> Any:
     """`other` as a constant operand of `function` beside `x`; NotImplemented if it is none, so Python asks `other`."""
     if type(other) is ndarray:
         return other if other.dtype is not OBJECT else NotImplemented
+    if issubclass(type(other), StagedValue):
+        return other
     if isinstance(other, Number):  # of another kind; the operation belongs to the newer number
         return other if other.tag.serial < x.tag.serial else NotImplemented
     if isinstance(other, (list, tuple)):

@@ -206,7 +206,7 @@ def answered(function: Callable[..., Any], operands: Iterable[Any], args: tuple[
     for operand in operands:
         for x in operand if issubclass(type(operand), (list, tuple)) else (operand,):
             if type(x) is not np.ndarray and hasattr(x, "__array_function__") and not issubclass(type(x), PLAIN):
-                found.append(x)
+                found.append(x)  # noqa: PERF401  (a comprehension is a call more, until Python 3.12)
     types = tuple(map(type, found))  # an array of another library leaves the call to a number
     for x in found:
         answer = x.__array_function__(function, types, args, {})

@@ -24,11 +24,10 @@ from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, WRITEABLE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
-WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
 DIFFERS = (
     "it answers something else when it is run again. It depends on things that staging cannot see, such as random "
     "numbers, the time, or type(x)"
@@ -80,6 +79,8 @@ def recorded(
         if agree(answer, expected, trace.has_control) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
         ):
+            if isinstance(way, Way):
+                way.keep()
             return way, reads.all_guards(), None
         return None, None, DIFFERS
     except UnstageableError as error:

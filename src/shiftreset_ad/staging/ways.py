@@ -11,14 +11,13 @@ import optree
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import Line
-from shiftreset_ad.staging.ir import text_of
-from shiftreset_ad.staging.native.compiled import NONE, InTurn, Native
-from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import generated, is_same
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
+from shiftreset_ad.staging.texts import Texts
 
 Lines = Sequence[tuple[Line | None, int]]  # how many steps the lines of the user's have; None is the way back
 MOST_WAYS = 32  # of a signature
@@ -29,14 +28,13 @@ class Way:
     """One way that a function has taken: its steps, by NumPy and as native code, and the structure of its answer.
 
     `take` has the answers for some inputs, or the number of a question that has another answer; None if there are none.
-    A long way has native code only, as Python would take long to compile its steps. `ir` is the text of the steps,
-    from which both are made. `given` has the parts of the answer
+    A long way has native code only, as Python would take long to compile its steps. `given` has the parts of the answer
     that the function does not make, by their position: for a structure in the arguments, the number of its node there;
     for a structure or an array from outside, the object itself.
     """
 
     __slots__ = (
-        *("_native", "answers", "given", "has_control", "ir", "is_checked", "lines", "not_written"),
+        *("_native", "_texts", "answers", "given", "has_control", "is_checked", "lines", "not_written"),
         *("sites", "source", "spec", "take"),
     )
 
@@ -49,19 +47,17 @@ class Way:
         lines: Lines,
     ) -> None:
         self.take: Callable[[list[Any]], Any]
-        left = Eliminated(trace, outputs)
-        native, problem = _native(trace, outputs, left)
-        if len(trace.steps) <= LONGEST:
+        left, is_long = Eliminated(trace, outputs), len(trace.steps) > LONGEST
+        if not is_long:
             self.take, self.source, questions = generated(trace, outputs, left)
-            self.ir = text_of(trace, outputs, left)
-            if native is not None:
-                self.take = InTurn(native, self.take)
-        elif native is not None:
-            self.take, self.source, questions = InTurn(native, None), TOO_LONG, native.questions
-            self.ir = TOO_LONG
-        else:
-            raise UnstageableError(f"it has more than {LONGEST} steps, and no native code: {problem}")
-        self._native: Any = NONE + problem if native is None else self.take
+        self._texts = texts = Texts(trace, outputs, left)
+        if is_long and texts.problem:
+            raise UnstageableError(f"it has more than {LONGEST} steps, and no native code: {texts.problem}")
+        if is_long:
+            self.take, self.source, questions = InTurn(texts.native, None), TOO_LONG, texts.native().questions
+        elif not texts.problem:
+            self.take = InTurn(texts.native, self.take)
+        self._native: Any = NONE + texts.problem if texts.problem else self.take
         self.sites = [question.site for question in questions]
         self.answers = [question.expected for question in questions]
         self.spec = spec
@@ -71,10 +67,29 @@ class Way:
         self.is_checked = False
         self.not_written: list[str] = []  # why branches and loops ask, and are not written down
 
+    def keep(self) -> None:
+        """Keep what later texts are made of, now that the run has ended."""
+        self._texts.keep()
+
+    @property
+    def ir(self) -> str:
+        """The text of the steps, from which their source and their native code are made."""
+        return TOO_LONG if self.source is TOO_LONG else self._texts.ir
+
     @property
     def llvm(self) -> str:
         """The native code, or why there is none."""
         return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
+
+    @property
+    def quick(self) -> Callable[..., Any] | None:
+        """The native code if it checks all its arguments, so that nobody else need look at them; otherwise None."""
+        take = self.take
+        if not isinstance(take, InTurn):
+            return None
+        if take.problem and take.steps is not None:
+            self.take = take.steps
+        return take.quick
 
     def answer(self, answers: list[Any], nodes: Callable[[], list[Any]]) -> Any:
         """The answer of the function, of the answers of the steps and the nodes of the arguments."""
@@ -83,13 +98,6 @@ class Way:
             for position, part in self.given.items():
                 answers.insert(position, of_arguments[part] if type(part) is int else part)
         return trees.unflatten(self.spec, answers)
-
-
-def _native(trace: Trace, outputs: list[Any], left: Eliminated) -> tuple[Native | None, str]:
-    try:
-        return Native(trace, outputs, left), ""
-    except NoNativeFormError as error:
-        return None, f"{error}"
 
 
 class Signature:
@@ -156,7 +164,7 @@ class Shortcut:
 
 def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | None:
     """The shortcut that calls like this one may take; None if there is none."""
-    entry = way.take.quick if isinstance(way.take, InTurn) else None
+    entry = way.quick
     if (
         entry is None
         or way.given

@@ -34,7 +34,7 @@ def agree(f, calls):
         return
     assert "as native code" in g.report()
     for args in calls:
-        found, by_numpy = way.take.entry(*args), way.take._steps(list(args))
+        found, by_numpy = way.take.entry(*args), way.take.steps(list(args))
         assert found is not None or not np.all(np.isfinite(by_numpy[0])), args
         assert _are_same(found, by_numpy), (args, found, by_numpy)
 

@@ -19,6 +19,7 @@ from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
+    DOUBLES,
     Number,
     copied_part,
     in_memory,
@@ -35,6 +36,7 @@ from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.indexing import At, read
 from shiftreset_ad.rules.masked import Masked
+from shiftreset_ad.rules.stand_ins import StagedValue
 
 
 class NumF(ArrayNumber):
@@ -143,6 +145,13 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     return answer
 
 
+def _are_alike(value: Any, tangent: Any) -> bool:
+    """Whether these are two doubles, or two arrays of doubles of one shape, and the tangent is no view."""
+    if type(value) is type(tangent) is ndarray:
+        return value.dtype is tangent.dtype is FLOAT64 and value.shape == tangent.shape and tangent.base is None
+    return type(value) in DOUBLES and type(tangent) in DOUBLES
+
+
 def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
     """The answer `y` of an operation with its tangent; `y` itself if it is a constant, such as an integer.
 
@@ -154,11 +163,14 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
             return NumF(y, y_dot, tag)
         if kind is ndarray and y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape:
             return NumF(y, y_dot if y_dot.base is None and y_dot is not x_dot else unshared(y_dot, x_dot), tag)
-    array, shape = y_dot, None
-    if type(y_dot) is ndarray:
+    array, shape, kind_of_dot = y_dot, None, type(y_dot)
+    if kind_of_dot is ndarray:
         shape = y_dot.shape
-    elif (rows := rows_of(y_dot)) is not None and rows is not rows_of(x_dot):
-        array, shape = rows, rows.shape[1:]
+    elif issubclass(kind_of_dot, Number):
+        if (rows := rows_of(y_dot)) is not None and rows is not rows_of(x_dot):
+            array, shape = rows, rows.shape[1:]
+    elif issubclass(kind_of_dot, StagedValue) and kind is kind_of_dot and _are_alike(y.inside, y_dot.inside):
+        return NumF(y, y_dot if y_dot is not x_dot else unshared(y_dot, x_dot), tag)
     is_usual = shape is not None and array.dtype is FLOAT64
     if kind is ndarray:
         is_usual = is_usual and y.dtype is FLOAT64 and y.shape == shape

@@ -1,4 +1,4 @@
-"""The native code of a way: a text when the way is recorded, and a function of Python's when it is taken again."""
+"""The native code of a way: a text, and a function of Python's when the way is taken again."""
 
 from __future__ import annotations
 
@@ -47,60 +47,67 @@ class Native:
 
 
 class InTurn:
-    """The steps of a way by NumPy and as native code.
+    """The `steps` of a way by NumPy and as native code.
 
-    The first call is by NumPy, and is checked. The second call compiles, and native code must give the same bits as the
-    NumPy steps. From then on native code answers, and where it leaves, NumPy's steps. Without NumPy's steps, native
-    code is checked instead. `problem` is the reason if there is no native code any more.
+    The first call is by NumPy, and is checked. The second call asks for the `native` code, which may raise
+    NoNativeFormError, and compiles it. It must give the same bits as the NumPy steps. From then on native code answers,
+    and where it leaves, NumPy's steps. Without NumPy's steps, native code is checked instead. `problem` is the reason
+    if there is no native code any more.
     """
 
-    __slots__ = ("_native", "_steps", "_was_called", "entry", "problem")
+    __slots__ = ("_native", "_was_called", "checks_all", "entry", "problem", "steps")
 
-    def __init__(self, native: Native, steps: Take | None) -> None:
+    def __init__(self, native: Callable[[], Native], steps: Take | None) -> None:
         self.entry: Take | None = None
         self.problem = ""
-        self._native: Native | None = native
-        self._steps = steps
+        self.checks_all = False
+        self.steps = steps
+        self._native = native
         self._was_called = False
 
     @property
     def text(self) -> str:
         """The native code, or why there is none."""
-        return NONE + self.problem if self._native is None else self._native.text
+        try:
+            return NONE + self.problem if self.problem else self._native().text
+        except NoNativeFormError as error:
+            return f"{NONE}{error}"
 
     @property
     def quick(self) -> Take | None:
         """The entry if it checks all its arguments, so that nobody else need look at them."""
-        return self.entry if self._native is not None and self._native.checks_all else None
+        return self.entry if self.checks_all else None
 
     def __call__(self, inputs: list[Any]) -> Any:
         entry = self.entry  # another thread may give it up
         if entry is None:
             return self._compiled(inputs)
         answers = entry(*inputs)
-        return self._steps(inputs) if answers is None and self._steps is not None else answers
+        return self.steps(inputs) if answers is None and self.steps is not None else answers
 
     def _compiled(self, inputs: list[Any]) -> Any:
         """The answers of a call before there is native code. Other threads see the entry when it has been checked."""
-        answers = None if self._steps is None else self._steps(inputs)
-        native = self._native
-        if native is not None and (self._was_called or self._steps is None):
+        answers = None if self.steps is None else self.steps(inputs)
+        if not self.problem and (self._was_called or self.steps is None):
             try:
+                native = self._native()
                 entry = native.entry()
                 found = entry(*inputs)
+            except NoNativeFormError as error:
+                self._give_up(f"{error}")
             except Exception as error:
                 self._give_up(f"{error!r}")
             else:
-                if self._steps is not None and not _are_same(found, answers):
+                if self.steps is not None and not _are_same(found, answers):
                     self._give_up("it gave other answers than the steps by NumPy")
                 else:
-                    self.entry = entry
-                    answers = found if self._steps is None else answers
+                    self.entry, self.checks_all = entry, native.checks_all
+                    answers = found if self.steps is None else answers
         self._was_called = True
         return answers
 
     def _give_up(self, problem: str) -> None:
-        self._native = self.entry = None
+        self.entry, self.checks_all = None, False
         self.problem = problem
 
 

@@ -5,10 +5,12 @@ If a fact about a function is not known, each replay of the steps checks it.
 
 from __future__ import annotations
 
+import dis
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -96,6 +98,17 @@ PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", o
 COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
 NEVER_OPEN_ENDED = OPERATORS - {operator.pow}
+BINARY_OP = dis.opmap["BINARY_OP"]
+# NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
+OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+}
 STATEMENTS: dict[Callable[..., Any], str] = {
     operator.setitem: "x[i] = v",
     **{
@@ -155,6 +168,11 @@ def name_in_program(function: Callable[..., Any]) -> str:
 
 
 attribute, method = cache(Attribute), cache(Method)  # one object for each name, so that `==` compares names
+
+
+def is_operator(frame: FrameType) -> bool:
+    """Whether a frame is at an operator, such as `x ** y`, and not at a call."""
+    return frame.f_code.co_code[frame.f_lasti] == BINARY_OP
 
 
 def is_closed(function: Callable[..., Any]) -> bool:
@@ -220,23 +238,23 @@ def has_function(x: Any) -> bool:
 
 
 @cache
-def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the parameters that can be given by position."""
+def _may_write(function: Callable[..., Any]) -> tuple[tuple[int, str], ...]:
+    """The parameters by which a call may write to an argument, and which can be given by position: places and names."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
-    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return tuple([(place, name) for place, name in enumerate(names) if name in HARMLESS or name == "copy"])
 
 
 def written_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
     """The option by which a call writes to an argument; None if it does not write."""
-
-    def options() -> Iterator[tuple[str, Any]]:
-        yield from zip(_positional(function), args, strict=False)
-        yield from kwargs.items()
-
-    for name, arg in options():
+    options = list(kwargs.items())
+    for place, name in reversed(_may_write(function)):
+        if place < len(args):
+            options.insert(0, (name, args[place]))
+    for name, arg in options:
         if name in HARMLESS and arg is not HARMLESS[name]:
             return name
         if name == "copy" and function is getattr(np, "nan_to_num", None) and not arg:

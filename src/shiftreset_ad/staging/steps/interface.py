@@ -19,7 +19,7 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
-from shiftreset_ad.staging.steps.values import SCALARS, Staged, as_it_is, call, write, write_into
+from shiftreset_ad.staging.steps.values import SCALARS, USUAL, Staged, as_it_is, call, write, write_into
 
 OF_THE_LAYOUT = ("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "device")
 PARTS = ("T", "mT", "real", "imag", "numerator", "denominator")
@@ -171,12 +171,12 @@ for _name, _function in {
 
 def _takes(self: Staged, other: Any) -> bool:
     """Whether the staged value carries out an operation with `other`."""
+    if issubclass(type(other), Number | Wrapped):
+        return False
     if isinstance(other, list | tuple) and not isinstance(self.inside, ndarray | np.generic):
         return False  # Python repeats the list, and asks the value how often
     if isinstance(other, OPERANDS):
         return not has_number(other)
-    if isinstance(other, Number | Wrapped):
-        return False
     if not isinstance(self.inside, ndarray | np.generic):
         return isinstance(other, AnyNumber)  # as fractions are
     if other is None or isinstance(other, AnyNumber | str | bytes):
@@ -189,13 +189,15 @@ def _takes(self: Staged, other: Any) -> bool:
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def operate(self: Staged, other: Any) -> Any:
-        kind = type(other)
-        if kind is Staged or kind is float or _takes(self, other):
+        if type(other) in USUAL or _takes(self, other):
             return call(function, (self, other))
         return NotImplemented
 
     def reflected(self: Staged, other: Any) -> Any:
-        return call(function, (other, self)) if type(other) is float or _takes(self, other) else NotImplemented
+        kind = type(other)
+        if kind is float or kind is int or _takes(self, other):
+            return call(function, (other, self))
+        return NotImplemented
 
     return operate, reflected
 

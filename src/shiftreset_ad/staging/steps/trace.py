@@ -28,6 +28,7 @@ LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
+WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
 # NumPy has its reactions to floating-point errors in an object, a new one whenever they are set. To ask for the object
@@ -185,9 +186,15 @@ class Trace:
     def close(self) -> None:
         """End the run. The steps go, as they hold the trace, and the trace holds the values."""
         self.is_open = False
-        for block in (self.root, *self.homes):
+        for block in {self.root, *self.homes}:
             block.steps.clear()
-        self.homes.clear()
+        if self.has_control:
+            self.homes.clear()
+
+    def forget_originals(self) -> None:
+        """Hold no array any more of which there is a copy here, or to which the function must not write."""
+        self._copies.clear()
+        self._protected.clear()
 
     def mark(self) -> tuple[int, int, int]:
         """The state of the record, to come back to it by `rewind`."""

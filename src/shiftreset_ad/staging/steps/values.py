@@ -7,14 +7,13 @@ arithmetic alone, without the numbers, the tables and the control.
 
 from __future__ import annotations
 
-import dis
 import math
 import operator
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number as AnyNumber
-from types import EllipsisType, FrameType, NoneType
+from types import EllipsisType, NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +27,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
     NEVER_OPEN_ENDED,
+    OF_SCALARS,
     OF_THE_MEMORY,
     TO_FILES,
     WITHOUT_VALUES,
@@ -35,6 +35,7 @@ from shiftreset_ad.staging.steps.functions import (
     Into,
     has_function,
     is_open_ended,
+    is_operator,
     method,
     name_in_program,
     raised,
@@ -50,16 +51,6 @@ SCALARS = (float, int, complex, np.generic)
 KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # the program knows such an answer, which no step computes with
 CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
 KEPT = (*CONSTANTS, np.ufunc)
-BINARY_OP = dis.opmap["BINARY_OP"]
-OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
-    np.floor_divide: operator.floordiv,
-    np.remainder: operator.mod,
-    np.power: operator.pow,
-}
 
 
 class Staged(Wrapped, StagedValue):
@@ -83,6 +74,8 @@ class Staged(Wrapped, StagedValue):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and name == "__call__" and USUAL.issuperset(map(type, inputs)):  # for speed
+            return call(ufunc, inputs)
         outs = [out for out in kwargs.get("out", ()) if out is not None]
         if has_number(inputs) or has_number(outs):
             return NotImplemented
@@ -99,6 +92,13 @@ class Staged(Wrapped, StagedValue):
         return call(function, inputs, kwargs, True if name == "reduceat" else None)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        for part in (*args, *kwargs.values()):
+            kind = type(part)
+            if kind not in QUIET and not (kind is tuple and QUIET.issuperset(map(type, part))):
+                return self._answer_to(function, args, kwargs)
+        return self._answer_without_watch(function, args, kwargs)
+
+    def _answer_to(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if has_number(args) or (kwargs and has_number(list(kwargs.values()))):
             return NotImplemented
         if function in WITHOUT_VALUES and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
@@ -114,13 +114,14 @@ class Staged(Wrapped, StagedValue):
                 return write_into([kwargs.pop("out")], function, args, kwargs)
             self.refuse_writing(f"{name_in_program(function)}(..., {option}=...)")
         if function in TO_FILES:
-            self._trace.refuse(
-                f"{name_in_program(function)} writes to a file. Return the values, and write them outside"
-            )
+            statement = f"{name_in_program(function)} writes to a file"
+            self._trace.refuse(f"{statement}. Return the values, and write them outside")
         if function in COMPOSITE and has_function((*args, *kwargs.values())):
             return COMPOSITE[function](*args, **kwargs)
         kwargs.pop("out", None)
         return call(function, args, kwargs)
+
+    _answer_without_watch = unwatched(_answer_to)  # for arguments that have no code of the user's
 
     # Writing in place
 
@@ -168,9 +169,10 @@ class Staged(Wrapped, StagedValue):
         """Whether the value is of this type in each replay: another round or branch may give a float of NumPy's."""
         return type(self.inside) is kind and not self._trace.has_control
 
+    @unwatched
     def __getitem__(self, index: Any) -> Any:
         parts: Any = index if type(index) is tuple else (index,)
-        # Staged integers select one element each. The number that a mask or a slice selects depends on values.
+        # A staged integer selects one element. How many a mask or a slice selects depends on values.
         picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
         return call(operator.getitem, (self, index), open_ended=picks)
 
@@ -191,9 +193,8 @@ class Staged(Wrapped, StagedValue):
         return found
 
 
-def is_operator(frame: FrameType) -> bool:
-    """Whether a frame is at an operator, such as `x ** y`, and not at a call."""
-    return frame.f_code.co_code[frame.f_lasti] == BINARY_OP
+USUAL = {Staged, float, int, ndarray}  # the types of operands that leave a call to a staged value
+QUIET = {*USUAL, bool, np.float64, NoneType, str, type(np._NoValue)}  # no code of the user's belongs to these types
 
 
 def in_the_order_of_c(x: Any) -> Any:
@@ -272,13 +273,11 @@ def kept(x: Any, trace: Trace) -> Any:
         return slice(kept(x.start, trace), kept(x.stop, trace), kept(x.step, trace))
     if isinstance(x, list | tuple):
         return (list if isinstance(x, list) else tuple)([kept(part, trace) for part in x])
-    if isinstance(x, KEPT) or (callable(x) and _package_of(x) in ("shiftreset_ad", "numpy")):
+    if isinstance(x, KEPT):
+        return x
+    if callable(x) and (getattr(x, "__module__", None) or "").partition(".")[0] in ("shiftreset_ad", "numpy"):
         return x
     return trace.refuse(f"it calls a function with a {kind.__name__}")
-
-
-def _package_of(function: Any) -> str:
-    return (getattr(function, "__module__", None) or "").partition(".")[0]
 
 
 @unwatched
@@ -338,12 +337,14 @@ def may_be_idle(trace: Trace, operands: list[Staged]) -> bool:
     return trace.block is not trace.root and all(type(x.inside) in (float, int) for x in operands)
 
 
+@unwatched
 def adopted(trace: Trace, array: Any) -> Staged:
     """A plain array as a value of this trace, to write to. The caller gives the array away."""
     trace.require_open()
     return Staged(trace, trace.add(method("copy"), (trace.constant(array), "K"), NOTHING, array).place)
 
 
+@unwatched
 def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> None:
     """Call a function that writes to its first argument, and record the call."""
     trace = staged_in((x, *args, *kwargs.values()))[0]._trace
@@ -370,9 +371,8 @@ def write_into(outs: list[Any], function: Callable[..., Any], args: tuple[Any, .
         write(Into(function), outs[0], *args, **kwargs)
         return outs[0]
     if "where" in kwargs:
-        staged_in([*outs, *args])[0]._trace.refuse(
-            f"{name_in_program(function)}(..., out=(x, y), where=...) is not staged"
-        )
+        trace = staged_in([*outs, *args])[0]._trace
+        trace.refuse(f"{name_in_program(function)}(..., out=(x, y), where=...) is not staged")
     for out, answer in zip(outs, call(function, args, kwargs), strict=True):
         write(np.copyto, out, answer)
     return tuple(outs)
