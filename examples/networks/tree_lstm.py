@@ -66,23 +66,14 @@ def with_all_biases(p: Arrays) -> Arrays:
 
 def at_leaves(p: Arrays, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The hidden states and cells of words, of their vectors (..., embedding)."""
-    gates = nn.linear(x, p["leaf"], p["leaf.bias"])
-    size = p["score"].shape[1]
-    opened, u = nn.sigmoid(gates[..., : 2 * size]), np.tanh(gates[..., 2 * size :])
-    cell = opened[..., :size] * u
-    return opened[..., size:] * np.tanh(cell), cell
+    return nn.memory_cell(nn.linear(x, p["leaf"], p["leaf.bias"]), update_last=True)
 
 
 def at_nodes(
     p: Arrays, children: np.ndarray, left_cell: np.ndarray, right_cell: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The hidden states and cells of nodes, of the hidden states (..., 2 hidden) and the cells of their children."""
-    gates = nn.linear(children, p["node"], p["node.bias"])
-    size = p["score"].shape[1]
-    opened, u = nn.sigmoid(gates[..., : 4 * size]), np.tanh(gates[..., 4 * size :])
-    i, left, right, o = (opened[..., k * size : (k + 1) * size] for k in range(4))
-    cell = i * u + left * left_cell + right * right_cell
-    return o * np.tanh(cell), cell
+    return nn.memory_cell(nn.linear(children, p["node"], p["node.bias"]), left_cell, right_cell, update_last=True)
 
 
 def state_of(p: Arrays, vectors: Vectors, tree: Tree, found: list[np.ndarray]) -> State:

@@ -30,6 +30,9 @@ from shiftreset_ad.nn.convolution import (
 from shiftreset_ad.nn.ctc import (
     ctc_loss,
 )
+from shiftreset_ad.nn.gates import (
+    memory_cell,
+)
 from shiftreset_ad.nn.kernels import (
     kernels,
 )
@@ -121,6 +124,7 @@ __all__ = [
     "lstm",
     "lstm_cell",
     "max_pool",
+    "memory_cell",
     "mish",
     "mse_loss",
     "multi_head_attention",

@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.error_function import erf
+from shiftreset_ad.nn.gates import sigmoid_of
 
 # Klambauer et al., Self-normalizing neural networks (2017): with these, mean 0 and variance 1 are a fixed point.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -112,7 +113,7 @@ def sigmoid(x: Any) -> Any:
     >>> float(sigmoid(0.0))
     0.5
     """
-    return np.exp(log_sigmoid(x))
+    return sigmoid_of(x)
 
 
 @of_any_library

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.nn.alignments import Labelling, alignment_losses, never
 from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.losses import reduced
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -51,43 +52,12 @@ def ctc_loss(
 
     # At the time t, the logarithms of the probabilities at the places: (time, batch, places).
     at_places = np.take_along_axis(log_probs, np.broadcast_to(extended, (shape_of(log_probs)[0], *extended.shape)), 2)
-    never = _never(dtype_of(log_probs))
-    first = np.arange(extended.shape[1]) < np.where(target_lengths > 0, 2, 1)[:, None]
-    alpha = np.where(first & (input_lengths > 0)[:, None], _at(at_places, 0), never)
-    for t in range(1, shape_of(log_probs)[0]):
-        total = np.logaddexp(alpha, _shifted(alpha, 1, never))
-        if labels > 1:
-            total = np.logaddexp(total, np.where(skips, _shifted(alpha, 2, never), never))
-        alpha = np.where((t < input_lengths)[:, None], total + at_places[t], alpha)
-    rows, last = np.arange(batch), 2 * target_lengths
-    at_label = np.where(target_lengths > 0, alpha[rows, np.maximum(last - 1, 0)], never)
-    # The empty input is an alignment of the empty labelling.
-    of_nothing = np.where(target_lengths > 0, never, 0.0).astype(dtype_of(log_probs))
-    at_blank = np.where(input_lengths > 0, alpha[rows, last], of_nothing)
-    losses = -np.logaddexp(at_label, at_blank)
-    losses = np.where(losses > -never / 2, 0.0 if zero_infinity else np.inf, losses)
+    losses = alignment_losses(at_places, Labelling(skips, input_lengths, target_lengths))
+    never_there = losses > -never(dtype_of(log_probs)) / 2
+    losses = np.where(never_there, 0.0 if zero_infinity else np.inf, losses)
     if reduction == "mean":
         losses = losses / np.maximum(target_lengths, 1).astype(dtype_of(log_probs))
     return reduced("ctc_loss", losses, reduction)
-
-
-def _at(at_places: Any, t: int) -> Any:
-    """The row of the time `t`; zeros if there is no time at all."""
-    shape = shape_of(at_places)
-    return at_places[t] if shape[0] else np.zeros(shape[1:], dtype_of(at_places))
-
-
-def _never(dtype: Any) -> float:
-    """The logarithm of a probability that is as good as 0: finite, so that no difference is NaN."""
-    return float(np.finfo(dtype).min / 8)
-
-
-def _shifted(alpha: Any, by: int, never: float) -> Any:
-    """`alpha` of the places before."""
-    batch, places = shape_of(alpha)
-    if places <= by:
-        return np.full((batch, places), never, dtype_of(alpha))
-    return np.concatenate([np.full((batch, by), never, dtype_of(alpha)), alpha[:, :-by]], axis=1)
 
 
 def _checked(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any]:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.nn.calling import as_array, of_any_library
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.nn.calling import as_array, fused, of_any_library
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.numpy.products import LARGE
+from shiftreset_ad.rules.table import LinearMap, structured
 
 
 @of_any_library
@@ -27,8 +29,40 @@ def linear(x: Any, w: Any, bias: Any = None) -> Any:
             f"nn.linear: x has the shape {shape_of(x)}, and w {shape_of(w)}; give (..., features) for x, and "
             "(outputs, features) for w"
         )
-    y = np.matmul(w, x) if len(shape_of(x)) == 1 else np.matmul(x, np.transpose(w))
-    return y if bias is None else y + bias
+    if bias is None:
+        return np.matmul(w, x) if len(shape_of(x)) == 1 else np.matmul(x, np.transpose(w))
+    return _affine(x, w, as_array(bias))
+
+
+def _by_product_and_sum(x: Any, w: Any, bias: Any) -> Any:
+    return linear(x, w) + bias
+
+
+@fused(3, _by_product_and_sum)
+def _affine(x: Any, w: Any, bias: Any) -> Any:
+    """`linear` with a bias, of arrays."""
+    y = np.matmul(w, x) if x.ndim == 1 else np.matmul(x, w.T)
+    return np.add(y, bias, out=y) if y.dtype == bias.dtype and bias.ndim <= y.ndim else y + bias
+
+
+@structured(_affine, "x", "w", "bias", kept=("x", "w"))
+def _differentiate(x: Any, w: Any, bias: Any) -> Any:
+    features, shape = shape_of(x)[-1], shape_of(bias)
+    # One product of matrices then sums the outer products of many calls.
+    has_factors = type(x) is type(w) is np.ndarray and x.ndim == 1 and x.size + w.size >= LARGE
+
+    def to_w(y_bar: Any) -> Any:
+        rows = np.reshape(y_bar, (-1, shape_of(w)[0]))
+        return np.matmul(np.transpose(rows), np.reshape(x, (-1, features)))
+
+    maps = (
+        LinearMap(lambda x_dot: linear(x_dot, w), lambda y_bar: np.matmul(y_bar, w)),
+        LinearMap(lambda w_dot: linear(x, w_dot), to_w, factors=(lambda y_bar: (y_bar, x)) if has_factors else None),
+        LinearMap(lambda b_dot: np.broadcast_to(b_dot, y_shape), lambda y_bar: unbroadcast(y_bar, shape)),
+    )
+    y = _affine(x, w, bias)
+    y_shape = shape_of(y)
+    return y, maps
 
 
 @of_any_library

@@ -14,6 +14,7 @@ import numpy as np
 from shiftreset_ad.nn.activations import relu, sigmoid
 from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.layers import linear
+from shiftreset_ad.nn.scans import states_of
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
@@ -81,8 +82,25 @@ def rnn(
     >>> states.ravel().tolist(), last.tolist()
     ([1.0, 2.0], [[2.0]])
     """
-    (states,), (last,) = _scan("rnn", _alone(_rnn_step(nonlinearity)), 1, x, parameters, (h,), lengths, reverse)
-    return states, last
+    _rnn_step(nonlinearity)
+    from_x, w_hh, b_hh, lengths = _prepared("rnn", 1, x, parameters, lengths)
+    from_x = from_x if b_hh is None else from_x + b_hh
+    time, batch, hidden = shape_of(from_x)
+    first = np.zeros((batch, hidden), dtype_of(from_x)) if h is None else as_array(h)
+    if shape_of(first) != (batch, hidden):
+        first = np.broadcast_to(first, (batch, hidden))
+    is_tanh = nonlinearity == "tanh"
+    if lengths is None or lengths.min() == time:
+        states = states_of(from_x[::-1] if reverse else from_x, w_hh, first, None, is_tanh)
+        return states[::-1] if reverse else states, states[-1]
+    times = np.arange(time)[:, None]
+    goes_on = times < lengths
+    # Each sequence from its own end to its beginning, and then its padding.
+    order = np.where(goes_on, lengths - 1 - times, times) if reverse else np.broadcast_to(times, goes_on.shape)
+    rows = np.arange(batch)
+    states = states_of(from_x[order, rows] if reverse else from_x, w_hh, first, goes_on[:, :, None], is_tanh)
+    last = np.where((lengths > 0)[:, None], states[np.maximum(lengths - 1, 0), rows], first)
+    return states[order, rows] if reverse else states, last
 
 
 @of_any_library
@@ -165,17 +183,8 @@ def _alone(step: Callable[..., Any]) -> Callable[..., Any]:
     return lambda from_x, state, w_hh, b_hh: (step(from_x, state[0], w_hh, b_hh),)
 
 
-def _scan(
-    name: str,
-    step: Callable[..., Any],
-    gates: int,
-    x: Any,
-    parameters: Any,
-    state: tuple[Any, ...],
-    lengths: Any,
-    reverse: bool,
-) -> tuple[list[Any], tuple[Any, ...]]:
-    """All states of `step` over the sequence, and the last. The products with `x` are one product for all times."""
+def _prepared(name: str, gates: int, x: Any, parameters: Any, lengths: Any) -> tuple[Any, Any, Any, Any]:
+    """The products with `x`, one product for all times; the other parameters, and the lengths, all of them checked."""
     x = as_array(x)
     w_ih, w_hh, b_ih, b_hh = (*parameters, None, None)[:4]
     if len(shape_of(x)) != 3 or not shape_of(x)[0]:
@@ -192,6 +201,22 @@ def _scan(
         if lengths.shape != (batch,) or lengths.dtype.kind not in "iu" or lengths.min() < 0 or lengths.max() > time:
             raise ValueError(f"nn.{name}: lengths is {lengths!r}; give {batch} integers from 0 to {time}")
     from_x = linear(x, w_ih, b_ih)
+    return from_x, w_hh, b_hh, lengths
+
+
+def _scan(
+    name: str,
+    step: Callable[..., Any],
+    gates: int,
+    x: Any,
+    parameters: Any,
+    state: tuple[Any, ...],
+    lengths: Any,
+    reverse: bool,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """All states of `step` over the sequence, and the last."""
+    from_x, w_hh, b_hh, lengths = _prepared(name, gates, x, parameters, lengths)
+    time, batch, hidden = *shape_of(from_x)[:2], shape_of(w_hh)[-1]
     zero = np.zeros((batch, hidden), dtype_of(from_x))
     current = tuple([zero if part is None else as_array(part) for part in state])
     found = []

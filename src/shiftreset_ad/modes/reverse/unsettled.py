@@ -98,7 +98,7 @@ class Held:
     def _products(self) -> Any:
         """The sum of the outer products."""
         lefts, rights = zip(*self.factors, strict=True)
-        return np.stack(lefts, axis=1) @ np.stack(rights)
+        return np.stack(lefts).T @ np.stack(rights)
 
     def counted(self, x: Accumulator) -> Any:
         """Where the adjoint counts; None means everywhere."""

@@ -1,0 +1,172 @@
+"""The sigmoid, and the memory cell of an LSTM: functions with a rule of their own, so that each is one operation.
+
+A memory cell of a network over a sequence has one cell before it, a leaf of a tree has none, and a node of a tree has
+that of each child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.nn.calling import Shared, as_array, fused, of_any_library
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.table import STRUCTURED, LinearMap, Structured, structured
+
+
+def _by_logarithms(x: Any) -> Any:
+    return np.exp(-np.logaddexp(0.0, -x))
+
+
+@fused(1, _by_logarithms)
+def sigmoid_of(x: Any) -> Any:
+    """1 / (1 + exp(-x)) of an array."""
+    if x.dtype.kind != "f":
+        return _by_logarithms(x)
+    y = np.negative(x)
+    np.minimum(y, _LARGEST.get(x.dtype.char, 88.0), out=y)  # beyond it, the exponential is infinite
+    np.exp(y, out=y)
+    y += 1.0
+    return np.divide(1.0, y, out=y)
+
+
+_LARGEST = {"e": 11.0, "f": 88.0, "d": 709.0, "g": 709.0}
+
+
+@structured(sigmoid_of)
+def _sigmoid_of(x: Any) -> Any:
+    y = sigmoid_of(x)
+
+    def times_slope(direction: Any) -> Any:
+        return y * (1.0 - y) * direction
+
+    return y, (LinearMap(times_slope, times_slope),)
+
+
+class _Activated:
+    """The gates of a memory cell after their activation, and what follows from them.
+
+    `gates` are i, f, ... with u and o at the places `of_u` and `of_o`; `t` is tanh of the cell `c`, and `h` is o t.
+    """
+
+    __slots__ = ("c", "gates", "h", "of_o", "of_u", "opened", "t")
+
+    def __init__(self, gates: Any, cells: Sequence[Any], update_last: bool) -> None:
+        count = len(cells) + 3
+        self.of_u, self.of_o = (count - 1, count - 2) if update_last else (count - 2, count - 1)
+        self.opened = sigmoid_of(gates)
+        self.gates = _parts(self.opened, count)
+        self.gates[self.of_u] = u = np.tanh(_part(gates, self.of_u, count))
+        c = self.gates[0] * u
+        for f, cell in zip(self.gates[1:], cells, strict=False):
+            c = c + f * cell
+        self.c, self.t = c, np.tanh(c)
+        self.h = self.gates[self.of_o] * self.t
+
+    def slopes(self) -> Any:
+        """The derivatives of the activations."""
+        opened, of_u, u = self.opened, self.of_u, self.gates[self.of_u]
+        slopes = opened * (1.0 - opened)
+        if type(slopes) is np.ndarray:
+            _part(slopes, of_u, len(self.gates))[...] = 1.0 - u * u
+            return slopes
+        parts = _parts(slopes, len(self.gates))
+        parts[of_u] = 1.0 - u * u
+        return np.concatenate(parts, axis=-1)
+
+
+def _part(gates: Any, place: int, count: int) -> Any:
+    size = shape_of(gates)[-1] // count
+    return gates[..., place * size : (place + 1) * size]
+
+
+def _parts(gates: Any, count: int) -> list[Any]:
+    return [_part(gates, place, count) for place in range(count)]
+
+
+def _composed(gates: Any, *cells: Any) -> tuple[Any, Any]:
+    """`memory_cell` by other functions; the last of `cells` is `update_last`."""
+    found = _Activated(gates, cells[:-1], cells[-1])
+    return found.h, found.c
+
+
+def _differentiated(gates: Any, *cells: Any) -> Any:
+    *cells_before, update_last = cells
+    found = _Activated(gates, cells_before, update_last)
+    i, u, o, t = found.gates[0], found.gates[found.of_u], found.gates[found.of_o], found.t
+    count = len(found.gates)
+
+    def forward(c_dot: Any) -> tuple[Any, Any]:
+        return o * (1.0 - t * t) * c_dot, c_dot
+
+    def from_gates(gates_dot: Any) -> tuple[Any, Any]:
+        parts = _parts(found.slopes() * gates_dot, count)
+        c_dot = parts[0] * u + i * parts[found.of_u]
+        for f_dot, cell in zip(parts[1:], cells_before, strict=False):
+            c_dot = c_dot + f_dot * cell
+        return forward(c_dot)[0] + parts[found.of_o] * t, c_dot
+
+    def of_cotangents(bars: Any) -> Any:
+        h_bar, c_bar = bars
+        return c_bar + h_bar * o * (1.0 - t * t)
+
+    to_cell = Shared(of_cotangents)
+
+    def to_gates(bars: Any) -> Any:
+        c_bar = to_cell(bars)
+        parts = [c_bar * u, *[c_bar * cell for cell in cells_before], None, None]
+        parts[found.of_u], parts[found.of_o] = c_bar * i, bars[0] * t
+        return np.concatenate(parts, axis=-1) * found.slopes()
+
+    def of_cell(f: Any) -> LinearMap:
+        return LinearMap(lambda cell_dot: forward(f * cell_dot), lambda bars: to_cell(bars) * f)
+
+    maps = LinearMap(from_gates, to_gates), *[of_cell(f) for f in found.gates[1 : count - 2]]
+    to_cell.users = len(maps)
+    return (found.h, found.c), maps
+
+
+def _with_cells(count: int) -> Callable[..., Any]:
+    """The memory cell with so many cells before it."""
+
+    @fused(count + 1, _composed)
+    def memory_cell(gates: Any, *cells: Any) -> tuple[Any, Any]:
+        return _composed(gates, *cells)
+
+    operands = ("gates", *[f"cell{k}" for k in range(count)])
+    STRUCTURED[memory_cell] = Structured(
+        memory_cell, operands, _differentiated, (*operands, "update_last"), operands[1:]
+    )
+    return memory_cell
+
+
+_CELLS = [_with_cells(count) for count in range(3)]
+
+
+@of_any_library
+def memory_cell(gates: Any, *cells: Any, update_last: bool = False) -> tuple[Any, Any]:
+    """The hidden state h and the cell c of a unit with any number of `cells` before it: one in an LSTM, two in a tree.
+
+    `gates: (..., (n + 3) hidden)` has, before their activation, the input gate i, a forget gate f for each of the n
+    cells, the update u and the output gate o, or, with `update_last`, o and u. Each cell is of (..., hidden). Then
+    c = sigmoid(i) tanh(u) + the sum of sigmoid(f) cell, and h = sigmoid(o) tanh(c). Raises ValueError if shapes do not
+    fit.
+
+    >>> import numpy as np
+    >>> h, c = memory_cell(np.zeros(5), np.array([1.0]), np.array([3.0]))
+    >>> c
+    array([2.])
+    """
+    gates, cells = as_array(gates), tuple(map(as_array, cells))
+    shape = shape_of(gates)
+    size, rest = divmod(shape[-1], len(cells) + 3) if shape else (0, 1)
+    if rest or any(shape_of(cell) != (*shape[:-1], size) for cell in cells):
+        raise ValueError(
+            f"nn.memory_cell: gates has the shape {shape}, and the cells {[shape_of(cell) for cell in cells]}; give "
+            f"gates of (..., {len(cells) + 3} hidden), and cells of (..., hidden)"
+        )
+    cell = _CELLS[len(cells)] if len(cells) < len(_CELLS) else _composed
+    h, c = cell(gates, *cells, update_last)
+    return h, c
