@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, of_any_library
-from shiftreset_ad.nn.correlation import correlated, spread
+from shiftreset_ad.nn.correlation import convolved, correlated, spread
 from shiftreset_ad.nn.geometry import Geometry, require_windows, sizes
 from shiftreset_ad.nn.kernels import chosen
 from shiftreset_ad.rules.broadcasting import shape_of
@@ -52,7 +52,11 @@ def conv(
         size = shape_of(x)[2:]
     g = Geometry(size, kernel, stride, sizes("conv", "padding", padding, ndim, 0), dilation, groups, chosen())
     require_windows("conv", g)
-    return _finished("conv", correlated(x, w, g), bias, batched)
+    if bias is None:
+        y = correlated(x, w, g.flat())
+    else:
+        y = convolved(x, w, _checked("conv", bias, shape_of(w)[0]), g.flat())
+    return y if batched else y[0]
 
 
 @of_any_library
@@ -101,7 +105,10 @@ def conv_transpose(
     g = Geometry(size, shape_of(w)[2:], stride, padding, dilation, groups, chosen())
     widths = [(0, more - n) for more, n in zip(g.out, shape_of(x)[2:], strict=True)]
     x = np.pad(x, [(0, 0), (0, 0), *widths]) if np.any(widths) else x
-    return _finished(name, spread(x, w, g), bias, batched)
+    y = spread(x, w, g.flat())
+    if bias is not None:
+        y = y + np.reshape(_checked(name, bias, shape_of(y)[1]), (-1,) + (1,) * ndim)
+    return y if batched else y[0]
 
 
 def _operands(name: str, x: Any, w: Any) -> tuple[Any, Any, bool]:
@@ -141,11 +148,9 @@ def _padded(x: Any, padding: str, stride: Any, kernel: Any, dilation: Any) -> tu
     return x, tuple([r // 2 for r in rest])
 
 
-def _finished(name: str, y: Any, bias: Any, batched: bool) -> Any:
-    """The answer with its bias, and without a batch if `x` had none."""
-    if bias is not None:
-        bias = as_array(bias)
-        if shape_of(bias) != shape_of(y)[1:2]:
-            raise ValueError(f"nn.{name}: bias has the shape {shape_of(bias)}; give {shape_of(y)[1:2]}")
-        y = y + np.reshape(bias, (-1,) + (1,) * (len(shape_of(y)) - 2))
-    return y if batched else y[0]
+def _checked(name: str, bias: Any, outputs: int) -> Any:
+    """The bias as an array; ValueError unless it has an element for each output."""
+    bias = as_array(bias)
+    if shape_of(bias) != (outputs,):
+        raise ValueError(f"nn.{name}: bias has the shape {shape_of(bias)}; give {(outputs,)}")
+    return bias

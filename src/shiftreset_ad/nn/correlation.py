@@ -23,12 +23,12 @@ from shiftreset_ad.modes.stacks.at_once import at_once
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.nn import torch_kernels
 from shiftreset_ad.nn.calling import operation
-from shiftreset_ad.nn.geometry import Geometry, windows
+from shiftreset_ad.nn.geometry import Flat, Geometry, geometry_of, windows
 from shiftreset_ad.nn.torch_kernels import by_torch
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.table import LinearMap, structured
 
-Bilinear: TypeAlias = Callable[[Any, Any, Geometry], Any]
+Bilinear: TypeAlias = Callable[[Any, Any, Any], Any]
 
 
 def or_by(kernel: Callable[..., Any]) -> Callable[[Bilinear], Bilinear]:
@@ -36,14 +36,17 @@ def or_by(kernel: Callable[..., Any]) -> Callable[[Bilinear], Bilinear]:
 
     def chosen(ours: Bilinear) -> Bilinear:
         @wraps(ours)
-        def either(x: Any, y: Any, g: Geometry) -> Any:
-            g = Geometry(*g)  # a staged call has it as a plain tuple
+        def either(x: Any, y: Any, flat: Flat) -> Any:
+            g = geometry_of(tuple(flat))
             answer = by_torch(kernel, g, x, y)
             return ours(x, y, g) if answer is None else answer
 
         return either
 
     return chosen
+
+
+# Each takes the geometry flat, and has it as a `Geometry` inside.
 
 
 @operation(2)
@@ -53,6 +56,17 @@ def correlated(x: Any, w: Any, g: Geometry) -> Any:
     batch, outputs = shape_of(x)[0], shape_of(w)[0]
     y = np.matmul(_columns(x, g), np.swapaxes(_rows(w, g), 1, 2))
     return np.reshape(_from_groups(y, batch, g), (batch, outputs, *g.out))
+
+
+@operation(3)
+def convolved(x: Any, w: Any, bias: Any, g: Flat) -> Any:
+    """`correlated`, plus a bias for each of the outputs."""
+    geometry = geometry_of(tuple(g))
+    answer = by_torch(torch_kernels.convolved, geometry, x, w, bias)
+    if answer is not None:
+        return answer
+    y, bias = correlated(x, w, g), np.reshape(bias, (-1,) + (1,) * len(geometry.size))
+    return np.add(y, bias, out=y) if type(y) is np.ndarray and y.dtype == bias.dtype else y + bias
 
 
 @operation(2)
@@ -69,7 +83,7 @@ def spread(y: Any, w: Any, g: Geometry) -> Any:
     split = np.reshape(reversed_w, (g.groups, outputs // g.groups, channels, *g.kernel))
     swapped = np.reshape(np.swapaxes(split, 1, 2), (g.groups * channels, outputs // g.groups, *g.kernel))
     full = Geometry(shape_of(y)[2:], g.kernel, (1,) * ndim, (0,) * ndim, g.dilation, g.groups)
-    return correlated(y, swapped, full)
+    return correlated(y, swapped, full.flat())
 
 
 @operation(2)
@@ -117,33 +131,50 @@ def _with_gaps(y: Any, axis: int, stride: int, before: int, end: int) -> Any:
 
 
 @structured(correlated, "x", "w", kept=("x", "w"), multilinear=True)
-def _correlated(x: Any, w: Any, g: Geometry) -> Any:
-    return correlated(x, w, g), (
-        LinearMap(lambda x_dot: correlated(x_dot, w, g), lambda y_bar: spread(y_bar, w, g)),
-        LinearMap(lambda w_dot: correlated(x, w_dot, g), lambda y_bar: met(x, y_bar, g)),
+def _correlated(x: Any, w: Any, g: Flat) -> Any:
+    return correlated(x, w, g), _maps(x, w, g)
+
+
+def _maps(x: Any, w: Any, g: Flat) -> tuple[LinearMap, LinearMap]:
+    return (
+        LinearMap(lambda x_dot: correlated(x_dot, w, g), lambda y_bar: spread(y_bar, w, g), makes_new=True),
+        LinearMap(lambda w_dot: correlated(x, w_dot, g), lambda y_bar: met(x, y_bar, g), makes_new=True),
     )
 
 
 @structured(spread, "y", "w", kept=("y", "w"), multilinear=True)
-def _spread(y: Any, w: Any, g: Geometry) -> Any:
+def _spread(y: Any, w: Any, g: Flat) -> Any:
     return spread(y, w, g), (
-        LinearMap(lambda y_dot: spread(y_dot, w, g), lambda x_bar: correlated(x_bar, w, g)),
-        LinearMap(lambda w_dot: spread(y, w_dot, g), lambda x_bar: met(x_bar, y, g)),
+        LinearMap(lambda y_dot: spread(y_dot, w, g), lambda x_bar: correlated(x_bar, w, g), makes_new=True),
+        LinearMap(lambda w_dot: spread(y, w_dot, g), lambda x_bar: met(x_bar, y, g), makes_new=True),
     )
 
 
 @structured(met, "x", "y", kept=("x", "y"), multilinear=True)
-def _met(x: Any, y: Any, g: Geometry) -> Any:
+def _met(x: Any, y: Any, g: Flat) -> Any:
     return met(x, y, g), (
-        LinearMap(lambda x_dot: met(x_dot, y, g), lambda w_bar: spread(y, w_bar, g)),
-        LinearMap(lambda y_dot: met(x, y_dot, g), lambda w_bar: correlated(x, w_bar, g)),
+        LinearMap(lambda x_dot: met(x_dot, y, g), lambda w_bar: spread(y, w_bar, g), makes_new=True),
+        LinearMap(lambda y_dot: met(x, y_dot, g), lambda w_bar: correlated(x, w_bar, g), makes_new=True),
     )
+
+
+@structured(convolved, "x", "w", "bias", kept=("x", "w"))
+def _convolved(x: Any, w: Any, bias: Any, g: Flat) -> Any:
+    y = convolved(x, w, bias, g)
+    shape = shape_of(y)
+    ndim = len(shape) - 2
+
+    def along_channels(b_dot: Any) -> Any:
+        return np.broadcast_to(np.reshape(b_dot, (-1,) + (1,) * ndim), shape)
+
+    over_channels = LinearMap(along_channels, lambda y_bar: np.sum(y_bar, axis=(0, *range(2, 2 + ndim))))
+    return y, (*_maps(x, w, g), over_channels)
 
 
 def _as_one_batch(function: Callable[..., Any]) -> Callable[..., Any]:
     """How a map works on all rows at once, if only its first operand has rows: the rows are one larger batch."""
 
-    def on_all_rows(stack: Stack, a: Any, b: Any, g: Geometry) -> Any:
+    def on_all_rows(stack: Stack, a: Any, b: Any, g: Flat) -> Any:
         if not isinstance(a, Stack) or a.tag is not stack.tag or (isinstance(b, Stack) and b.tag is stack.tag):
             return None
         count, batch, *rest = shape_of(a.rows)

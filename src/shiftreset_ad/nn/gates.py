@@ -1,4 +1,4 @@
-"""The sigmoid, and the memory cell of an LSTM: functions with a rule of their own, so that each is one operation.
+"""The sigmoid, relu, and the memory cell of an LSTM: functions with a rule of their own, so that each is one operation.
 
 A memory cell of a network over a sequence has one cell before it, a leaf of a tree has none, and a node of a tree has
 that of each child.
@@ -13,6 +13,8 @@ import numpy as np
 
 from shiftreset_ad.nn.calling import Shared, as_array, fused, of_any_library
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.masked import where_chosen
+from shiftreset_ad.rules.numpy.choosing import chosen_beside
 from shiftreset_ad.rules.table import STRUCTURED, LinearMap, Structured, structured
 
 
@@ -25,14 +27,12 @@ def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)) of an array."""
     if x.dtype.kind != "f":
         return _by_logarithms(x)
-    y = np.negative(x)
-    np.minimum(y, _LARGEST.get(x.dtype.char, 88.0), out=y)  # beyond it, the exponential is infinite
-    np.exp(y, out=y)
-    y += 1.0
-    return np.divide(1.0, y, out=y)
-
-
-_LARGEST = {"e": 11.0, "f": 88.0, "d": 709.0, "g": 709.0}
+    small = np.abs(x)
+    np.negative(small, out=small)
+    np.exp(small, out=small)  # exp(-|x|), which cannot overflow
+    y = np.where(x < 0, small, np.ones(1, x.dtype))
+    small += 1.0
+    return np.divide(y, small, out=y)
 
 
 @structured(sigmoid_of)
@@ -43,6 +43,29 @@ def _sigmoid_of(x: Any) -> Any:
         return y * (1.0 - y) * direction
 
     return y, (LinearMap(times_slope, times_slope),)
+
+
+def _chosen(x: Any) -> Any:
+    return np.where(x <= 0, 0.0, x)
+
+
+@fused(1, _chosen)
+def relu_of(x: Any) -> Any:
+    """max(x, 0) of an array."""
+    return np.maximum(x, 0.0) if x.dtype.kind == "f" else _chosen(x)
+
+
+@structured(relu_of, linear=True)
+def _relu_of(x: Any) -> Any:
+    is_positive = np.logical_not(x <= 0)
+    shape = shape_of(x)
+
+    maps = LinearMap(
+        lambda x_dot: chosen_beside(is_positive, x_dot, shape),
+        lambda y_bar: where_chosen(is_positive, y_bar),
+        moves=True,
+    )
+    return relu_of(x), (maps,)
 
 
 class _Activated:

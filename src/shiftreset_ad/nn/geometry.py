@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import shape_of
 
 Sizes: TypeAlias = tuple[int, ...]
+Flat: TypeAlias = tuple[Any, ...]
 
 
 class Geometry(NamedTuple):
@@ -36,6 +38,19 @@ class Geometry(NamedTuple):
                 for size, p, e, s in zip(self.size, self.padding, self.extent, self.stride, strict=True)
             ]
         )
+
+    def flat(self) -> Flat:
+        """The geometry as one tuple of scalars, which a function takes without being looked into."""
+        sizes = (*self.size, *self.kernel, *self.stride, *self.padding, *self.dilation)
+        return (len(self.size), *sizes, self.groups, self.kernels)
+
+
+@cache
+def geometry_of(flat: Flat) -> Geometry:
+    """The geometry that is flat there."""
+    ndim, *sizes = flat[:-2]
+    parts = [tuple(sizes[k * ndim : (k + 1) * ndim]) for k in range(5)]
+    return Geometry(*parts, *flat[-2:])
 
 
 def sizes(name: str, argument: str, given: Any, ndim: int, least: int) -> Sizes:

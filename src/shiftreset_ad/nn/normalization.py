@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, of_any_library
-from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.nn.kernels import chosen
+from shiftreset_ad.nn.standardized import standardized
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
 @of_any_library
@@ -50,20 +52,23 @@ def batch_norm_in_training(
     """
     name = "batch_norm_in_training"
     x = _with_channels(name, x)
-    running_mean, running_var, weight, bias = _of_channels(
+    running_mean, running_var, weight, bias = _checked(
         name, x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     axes = (0, *range(2, len(shape_of(x))))
     count = int(np.prod([shape_of(x)[axis] for axis in axes]))
     if count < 2:
         raise ValueError(f"nn.{name}: x of shape {shape_of(x)} has one element in a channel; give a larger batch")
-    y, mean, var = _normalized(x, axes, eps)
+    channels, dtype = shape_of(x)[1], dtype_of(x)
+    weight = np.ones(channels, dtype) if weight is None else weight
+    bias = np.zeros(channels, dtype) if bias is None else bias
+    y, mean, var = standardized(x, weight, bias, eps, chosen())
     var = var * (count / (count - 1))
     if running_mean is not None:
         mean = (1.0 - momentum) * running_mean + momentum * mean
     if running_var is not None:
         var = (1.0 - momentum) * running_var + momentum * var
-    return _scaled(y, weight, bias), np.reshape(mean, (-1,)), np.reshape(var, (-1,))
+    return y, mean, var
 
 
 @of_any_library
@@ -149,12 +154,17 @@ def _with_channels(name: str, x: Any) -> Any:
 
 def _of_channels(name: str, x: Any, **given: Any) -> list[Any]:
     """Arrays with an element for each channel, shaped to be combined with `x`; None stays None."""
+    shape = (-1,) + (1,) * (len(shape_of(x)) - 2)
+    return [None if array is None else np.reshape(array, shape) for array in _checked(name, x, **given)]
+
+
+def _checked(name: str, x: Any, **given: Any) -> list[Any]:
+    """Arrays with an element for each channel; None stays None."""
     found = []
     for argument, array in given.items():
         if array is not None:
             array = as_array(array)
             if shape_of(array) != shape_of(x)[1:2]:
                 raise ValueError(f"nn.{name}: {argument} has the shape {shape_of(array)}; give {shape_of(x)[1:2]}")
-            array = np.reshape(array, (-1,) + (1,) * (len(shape_of(x)) - 2))
         found.append(array)
     return found

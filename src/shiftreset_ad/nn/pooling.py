@@ -65,9 +65,9 @@ def average_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, coun
     g = _geometry("average_pool", x, kernel, stride, padding, 1)
     batch, channels = shape_of(x)[:2]
     ones = np.ones((1, 1, *g.kernel), dtype_of(x))
-    mean = correlated(np.reshape(x, (batch * channels, 1, *g.size)), ones / ones.size, g)
+    mean = correlated(np.reshape(x, (batch * channels, 1, *g.size)), ones / ones.size, g.flat())
     if not count_include_pad:
-        mean = mean / correlated(np.ones((1, 1, *g.size), dtype_of(x)), ones / ones.size, g)
+        mean = mean / correlated(np.ones((1, 1, *g.size), dtype_of(x)), ones / ones.size, g.flat())
     return np.reshape(mean, (batch, channels, *g.out))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import Shared, fused
-from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.table import LinearMap, structured
 
@@ -79,7 +79,7 @@ def _differentiate(from_x: Any, w: Any, h: Any, goes_on: Any, is_tanh: bool) -> 
 
     def slopes() -> Any:
         if not is_tanh:  # a state that is zero as its sequence is over has the slope zero, too
-            return constant_of(states, lambda states: (states > 0).astype(states.dtype))
+            return (states > 0).astype(dtype_of(states))
         found = 1.0 - states * states
         return found if goes_on is None else np.where(goes_on, found, 0.0)
 
@@ -99,7 +99,7 @@ def _differentiate(from_x: Any, w: Any, h: Any, goes_on: Any, is_tanh: bool) -> 
         return np.matmul(np.transpose(rows), np.reshape(before(), (-1, hidden)))
 
     maps = (
-        LinearMap(lambda x_dot: forward(x_dot, zeros_like(h)), back),
+        LinearMap(lambda x_dot: forward(x_dot, zeros_like(h)), lambda bar: back(bar)[...]),  # a view: it is shared
         LinearMap(lambda w_dot: forward(np.matmul(before(), np.transpose(w_dot)), zeros_like(h)), to_w),
         LinearMap(lambda h_dot: forward(zeros_like(from_x), h_dot), lambda bar: np.matmul(back(bar)[0], w)),
     )

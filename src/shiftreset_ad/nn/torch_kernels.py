@@ -18,20 +18,42 @@ def correlated(x: Any, w: Any, g: Geometry) -> Any:
     return _operators().convolution(x, w, None, g.stride, g.padding, g.dilation, False, [0] * len(g.size), g.groups)
 
 
+def convolved(x: Any, w: Any, bias: Any, g: Geometry) -> Any:
+    """`correlation.convolved` of tensors."""
+    return _operators().convolution(x, w, bias, g.stride, g.padding, g.dilation, False, [0] * len(g.size), g.groups)
+
+
 def spread(y: Any, w: Any, g: Geometry) -> Any:
     """`correlation.spread` of tensors."""
-    rest = [(size + 2 * p - e) % s for size, p, e, s in zip(g.size, g.padding, g.extent, g.stride, strict=True)]
-    return _operators().convolution(y, w, None, g.stride, g.padding, g.dilation, True, rest, g.groups)
+    x = y.new_empty((y.shape[0], w.shape[1] * g.groups, *g.size))  # only its shape and its layout are read
+    return _backward(y, x, w, g, [True, False, False])[0]
 
 
 def met(x: Any, y: Any, g: Geometry) -> Any:
     """`correlation.met` of tensors."""
     w = x.new_empty((y.shape[1], x.shape[1] // g.groups, *g.kernel))  # only its shape and its layout are read
+    return _backward(y, x, w, g, [False, True, False])[1]
+
+
+def _backward(y: Any, x: Any, w: Any, g: Geometry, asked: list[bool]) -> Any:
     none = [0] * len(g.size)
-    found = _operators().convolution_backward(
-        y, x, w, None, g.stride, g.padding, g.dilation, False, none, g.groups, [False, True, False]
+    return _operators().convolution_backward(
+        y, x, w, None, g.stride, g.padding, g.dilation, False, none, g.groups, asked
     )
-    return found[1]
+
+
+def standardized(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """The normalized array of `standardized.standardized`, the means, and the variances with n - 1."""
+    mean, var = weight.new_zeros(weight.shape), weight.new_zeros(weight.shape)
+    y, *_ = _operators().native_batch_norm(x, weight, bias, mean, var, True, 1.0, eps)
+    return y, mean, var
+
+
+def standardized_back(y_bar: Any, x: Any, weight: Any, mean: Any, scale: Any, eps: float) -> Any:
+    """The cotangents of `x`, `weight` and `bias`; `scale` is one over the standard deviations."""
+    return _operators().native_batch_norm_backward(
+        y_bar, x, weight, None, None, mean, scale, True, eps, [True, True, True]
+    )
 
 
 def winners(x: Any, g: Geometry) -> Any:
@@ -54,12 +76,22 @@ def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
 
 def _on_memory(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
     """The answer of a kernel on the memory of plain arrays, or None if PyTorch does not have their dtype."""
+    return by_torch_on_memory(kernel, *operands, g)
+
+
+def by_torch_on_memory(kernel: Callable[..., Any], *args: Any) -> Any:
+    """The answer, or the answers, of a kernel on the memory of the plain arrays among `args`, in one precision.
+
+    None if PyTorch does not have the precision.
+    """
     import torch
 
-    dtype = np.result_type(*operands)
+    dtype = np.result_type(*[x for x in args if isinstance(x, np.ndarray)])
     if dtype not in (np.float32, np.float64):
         return None
-    return kernel(*[torch.from_numpy(_readable(x, dtype)) for x in operands], g).numpy()
+    given = [torch.from_numpy(_readable(x, dtype)) if isinstance(x, np.ndarray) else x for x in args]
+    answer = kernel(*given)
+    return tuple([part.numpy() for part in answer]) if isinstance(answer, tuple) else answer.numpy()
 
 
 class _Memory:

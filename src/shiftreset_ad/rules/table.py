@@ -44,6 +44,8 @@ class LinearMap:
 
     It `is_constant` if it is known to have no numbers in it.
 
+    It `makes_new` arrays if nobody else sees what the pullback returns, although it may be a view of a new array.
+
     If the pullback is the outer product of two vectors, as for the matrix in a product with a vector, `factors` gives
     the two for a cotangent: many such contributions to one matrix can then be summed by one product of matrices.
     """
@@ -54,6 +56,7 @@ class LinearMap:
     moves: bool = False
     is_constant: bool = False
     factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None = None
+    makes_new: bool = False
 
 
 @dataclass(frozen=True, eq=False)

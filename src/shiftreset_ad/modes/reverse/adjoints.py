@@ -77,7 +77,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
         else:
             x_bar = linear_map.pullback(y_bar)
         if type(x_bar) is ndarray:
-            accumulate(x, x_bar, x_bar.base is None and x_bar is not y_bar)
+            accumulate(x, x_bar, (x_bar.base is None and x_bar is not y_bar) or linear_map.makes_new)
         elif type(x_bar) is At:
             contribution = x_bar.y_bar
             if type(contribution) is Masked:

@@ -17,7 +17,7 @@ from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import STRUCTURED
+from shiftreset_ad.rules import STRUCTURED, LinearMap
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.building import SEQUENCES
@@ -54,27 +54,27 @@ def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None)
     """Carry out an operation with a list or tuple of answers, which may have constants, or with a constant answer."""
     if not issubclass(type(answers), SEQUENCES):
         return answers
-    operands = [x for x, _ in active]
-    ys = jointly(tag, answers, operands, lambda y_bars: [linear_map.pullback(y_bars) for _, linear_map in active], site)
-    return type(answers)(ys)
+    operands, maps = [x for x, _ in active], [linear_map for _, linear_map in active]
+    return type(answers)(jointly(tag, answers, operands, maps, site))
 
 
 def jointly(
     tag: Tag,
     answers: Any,
     operands: list[NumR],
-    pullback: Callable[[list[Cotangent]], list[Cotangent]],
+    pullback: Callable[[list[Cotangent]], list[Cotangent]] | list[LinearMap],
     site: CallSite | None = None,
 ) -> list[Any]:
     """Carry out one operation with these answers and operands.
 
     `pullback` takes the cotangent of each answer, None for a constant, and returns the cotangent of each operand, None
-    for zero.
+    for zero. Or it is the linear map of each operand, of a rule of ours, which does not write to a cotangent.
     """
     tag.is_read_later = True
     ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])
-    capture(tag, (pull_jointly, ys, list(map(waiting, operands)), pullback, site))
+    pull = pull_by_maps if type(pullback) is list else pull_jointly
+    capture(tag, (pull, ys, list(map(waiting, operands)), pullback, site))
     return ys
 
 
@@ -86,3 +86,21 @@ def pull_jointly(operation: Operation) -> None:
     for x, x_bar in zip(operands, pullback(y_bars), strict=True):
         if x_bar is not None:
             accumulate(x, x_bar)
+
+
+def pull_by_maps(operation: Operation) -> None:
+    _, ys, operands, maps, _ = operation
+    if all(settle(y) is ZERO for y in ys if type(y) is NumR):
+        return
+    y_bars = [of_answer(y) if type(y) is NumR else None for y in ys]
+    for x, linear_map in zip(operands, maps, strict=True):
+        x_bar = linear_map.pullback(y_bars)
+        if x_bar is not None:
+            accumulate(x, x_bar, linear_map.makes_new and type(x_bar) is ndarray)
+
+
+def of_answer(y: NumR) -> Cotangent:
+    """The cotangent of an answer, as a rule of ours takes it: it may be the adjoint itself."""
+    adjoint = settle(y)
+    is_plain = type(adjoint) is type(y.primal) is ndarray
+    return adjoint if is_plain and adjoint.dtype == y.primal.dtype else finished(y)
