@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_in
 
 from shiftreset_ad import grad
 from shiftreset_ad.rules import indexing
-from shiftreset_ad.rules.indexing import At, frozen_index, scatter, scatter_into
+from shiftreset_ad.rules.indexing import At, frozen_index, replaced, scatter, scatter_into
 from tests.rules.three_ways import check, examples, generators
 
 shapes = array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)
@@ -230,3 +230,13 @@ def test_many_rows_are_not_added_row_by_row(monkeypatch):
     places = np.arange(100)[:, None], np.zeros((100, 9), int)
     indexing.scatter_into(np.zeros((100, 20)), places, np.ones((100, 9)))
     assert seen == [1, 2, 1]
+
+
+@examples
+@given(data=st.data(), shape=shapes, generator=generators)
+def test_another_part(data, shape, generator):
+    """The item may be broadcast to the part."""
+    index = data.draw(basic_indices(shape))
+    part = np.zeros(shape)[index].shape
+    item = generator.uniform(-1.0, 1.0, tuple(data.draw(st.sampled_from((1, n))) for n in part))
+    check(lambda a, b: replaced([b, a], index), generator.uniform(-1.0, 1.0, shape), item, generator=generator)

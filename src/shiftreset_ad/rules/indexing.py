@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.stand_ins import ask, is_staged, staged_among
 from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 
@@ -156,6 +156,17 @@ def scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtype
     return array
 
 
+@dispatched
+def replaced(values: list[Any], index: Any) -> Any:
+    """A copy of an array with another part: `values` are the item that is written to `index`, and the array."""
+    if type(index) not in PLAIN and (staged := staged_part(index)) is not None:
+        return ask(staged, replaced, (values, index), {})
+    item, array = values
+    found = np.array(array)
+    found[index] = item
+    return found
+
+
 @structured(operator.getitem, linear=True)
 def _getitem(x: Any, index: Any) -> Any:
     index = frozen_index(index)
@@ -169,3 +180,23 @@ def _scatter(values: list[Any], indices: list[Any], shape: tuple[int, ...], dtyp
         return LinearMap(lambda x_dot: scatter([x_dot], [index], shape, dtype), lambda y_bar: read(y_bar, index))
 
     return scatter(values, indices, shape, dtype), (part,)
+
+
+@structured(replaced, linear=True)
+def _replaced(values: list[Any], index: Any) -> Any:
+    """The index names each position once. So each element of the answer is one of the array, or one of the item.
+
+    The pullback for the item comes first, so that the other one may write to the cotangent.
+    """
+    (item, array), index = values, frozen_index(index)
+    shape, dtype, shape_of_item = shape_of(array), dtype_of(array), shape_of(item)
+
+    def part(i: int) -> LinearMap:
+        if i == 1:
+            return LinearMap(lambda x_dot: replaced([0.0, x_dot], index), lambda y_bar: replaced([0.0, y_bar], index))
+        return LinearMap(
+            lambda v_dot: replaced([v_dot, np.zeros(shape, dtype)], index),
+            lambda y_bar: unbroadcast(read(y_bar, index), shape_of_item),
+        )
+
+    return replaced(values, index), (part,)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from shiftreset_ad.modes.stacks.number import Stack, after_rows
+from shiftreset_ad.modes.stacks.number import Stack, after_rows, fitted_rows
 from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.indexing import read, scatter
+from shiftreset_ad.rules.indexing import read, replaced, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.products import LABELS, contract
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
@@ -55,6 +55,16 @@ def _scatter(stack: Stack, values: list[Any], indices: list[Any], shape: tuple[i
     if None in places:
         return None
     return scatter([stack.all_rows(x) for x in values], places, shape_of(stack.rows)[:1] + tuple(shape), dtype)
+
+
+@at_once(replaced)
+def _replaced(stack: Stack, values: list[Any], index: Any) -> Any:
+    place = after_rows(index)
+    if place is None:
+        return None
+    item, array = map(stack.all_rows, values)
+    ndim = len(shape_of(read(array, place))) - 1
+    return replaced([fitted_rows(item, ndim), array], place)
 
 
 @at_once(np.reshape)

@@ -204,7 +204,7 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
             trace.values[place] = value.copy("K")
     answers = [Staged(trace, place) for place in step.answers]
     for answer in [*answers, *[result for results in step.results for result in results]]:
-        trace.protect(unstaged(answer), "is the answer of a loop or a branch")
+        trace.share(unstaged(answer), "is the answer of a loop or a branch")
     return answers
 
 

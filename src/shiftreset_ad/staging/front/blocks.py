@@ -15,9 +15,10 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from shiftreset_ad.staging.front.facts import RESULT, assign, facts, place
-from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump
+from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump, written_by
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
 from shiftreset_ad.staging.front.source import CompiledWith, parameters
+from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 Cells: TypeAlias = Mapping[str, CellType]
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -89,13 +90,19 @@ class CodeBlock:
     def _compile(self, names: list[str]) -> CodeType:
         part = deepcopy(self._part)
         body: list[ast.stmt]
+        written: set[str] = set()
         if isinstance(part, ast.expr):
             body = [ast.copy_location(ast.Return(part), part)]
         else:
             body = list(part) or [ast.Pass()]
             if any(map(is_left_by_a_jump, body)):
                 body = _AsData().block(body)
-        if bound := sorted(self._bound & set(names)):
+            written = written_by(body) & set(names)
+            body = [
+                WritesAsVersions(written, self._code.constant(self._code.running)).visit(statement)
+                for statement in body
+            ]
+        if bound := sorted((self._bound | written) & set(names)):
             body.insert(0, ast.Nonlocal(bound))
         function = ast.FunctionDef("_sr_block", parameters([ITEM] if self._is_round else []), body, [])
         lines = [node.lineno for node in ast.walk(ast.Module(body, [])) if hasattr(node, "lineno")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.front.facts import facts
 
@@ -55,6 +55,39 @@ def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
         found.add(node.rest)
     for part in _parts_in_scope(node):
         _add_bound(part, found, in_comprehension or isinstance(node, COMPREHENSIONS))
+
+
+def written_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of the arrays, lists and dicts to which these nodes may write in place."""
+    found: set[str] = set()
+    for node in in_scope(nodes):
+        if (statement := write_in_place(node)) is not None:
+            found.add(statement.name)
+    return found
+
+
+class WriteInPlace(NamedTuple):
+    """`x[at] = value`, `x[at] += value`, or `x += value`: the name, and what the statement has of the others."""
+
+    name: str
+    at: ast.expr | None
+    value: ast.expr
+    operator: ast.operator | None
+
+
+def write_in_place(node: ast.AST) -> WriteInPlace | None:
+    """The parts of a statement that may write to the array of a variable; None if it is no such statement."""
+    if not isinstance(node, ast.AugAssign) and not (isinstance(node, ast.Assign) and len(node.targets) == 1):
+        return None
+    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+    operator = node.op if isinstance(node, ast.AugAssign) else None
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+        return None
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        return WriteInPlace(target.value.id, target.slice, node.value, operator)
+    if isinstance(target, ast.Name) and operator is not None:
+        return WriteInPlace(target.id, None, node.value, operator)
+    return None
 
 
 def read_by(nodes: Iterable[ast.AST]) -> set[str]:

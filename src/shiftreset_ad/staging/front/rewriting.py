@@ -28,6 +28,7 @@ from shiftreset_ad.staging.front.names import (
     read_by,
     rebound_in,
     surely_bound_by,
+    written_by,
 )
 from shiftreset_ad.staging.front.refusals import (
     BINDS_IN_EXPRESSION,
@@ -94,7 +95,7 @@ class Rewriter(ast.NodeTransformer):
         bound = self._bound(blocks, flags)
         site = Branch(node.lineno, self._code, self._problem(node, blocks, bound))
         site.joined = sorted(bound & facts(node).live_after)
-        site.bound = bound
+        site.bound, site.written = bound, self._written(blocks)
         site.surely_bound = (surely_bound_by(node.body) & surely_bound_by(node.orelse)) | flags
         site.rounds = facts(node).rounds
         cells = self._cells(node, blocks, bound | ({site.rounds} if site.rounds else set()))
@@ -247,7 +248,7 @@ class Rewriter(ast.NodeTransformer):
     def _loop(self, node: ast.While | ast.For, bound: set[str], parts: list[ast.AST]) -> LoopSite:
         site = LoopSite(node.lineno, self._code, self._problem(node, parts, bound))
         site.carried = sorted(bound & facts(node).live_at_head)
-        site.bound = bound
+        site.bound, site.written = bound, self._written(parts)
         site.flag, site.rounds = facts(node).flag, facts(node).rounds
         return site
 
@@ -255,6 +256,10 @@ class Rewriter(ast.NodeTransformer):
         """The variables of the frame that may have another value after these parts."""
         names = (bound_by(parts) | self._rebound) & (self._visible | self._globals)
         return {name for name in names if not name.startswith(COMPARED)} | flags
+
+    def _written(self, parts: Sequence[ast.AST]) -> set[str]:
+        """The variables of the frame whose arrays these parts may write to."""
+        return written_by(parts) & self._visible
 
     def _problem(self, node: ast.AST, parts: Sequence[ast.AST], bound: set[str]) -> str | None:
         """Why the parts cannot be written down, as far as the source tells it."""

@@ -21,8 +21,23 @@ from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
+from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written, slice_of
 
-__all__ = ["called", "called_for_its_effect", "counted", "is_staged", "negated", "original", "refusal_of", "rewritten"]
+__all__ = [
+    "Item",
+    "augmented",
+    "called",
+    "called_for_its_effect",
+    "counted",
+    "is_array",
+    "is_staged",
+    "item_written",
+    "negated",
+    "original",
+    "refusal_of",
+    "rewritten",
+    "slice_of",
+]
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 

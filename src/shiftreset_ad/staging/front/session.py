@@ -21,6 +21,7 @@ class ControlWriter(Protocol):
     """Staged values, and the functions that write a branch or a loop down."""
 
     error: type[Exception]  # that `refuse`, and the functions, raise
+    versions: Any  # of the arrays to which blocks write
 
     def is_staged(self, x: Any) -> bool:
         """Whether a value is staged, and has no elements, or one element."""
@@ -48,6 +49,12 @@ class ControlWriter(Protocol):
 
     def has_staged(self, tree: Any) -> bool:
         """Whether there is a staged value in a tree."""
+
+    def mark(self) -> Any:
+        """The state of the record, to come back to it by `rewind`."""
+
+    def rewind(self, mark: Any) -> None:
+        """Forget what has been recorded since the mark."""
 
     def self_calling(self, function: Callable[..., Any]) -> Any:
         """A function that calls itself by `again`."""

@@ -6,7 +6,7 @@ that live on. A site that cannot be written down asks its test instead, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from shiftreset_ad.staging.front.refusals import (
 )
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
+from shiftreset_ad.staging.front.versions import Arrays, with_arrays
 
 
 class Site:
@@ -40,6 +41,7 @@ class Site:
         self.code = code
         self.problem = problem
         self.bound: set[str] = set()
+        self.written: set[str] = set()  # variables whose arrays the blocks may write to
 
     def refusal(self, reason: str) -> Refusal:
         return Refusal(self.code.place.filename, self.line, reason)
@@ -72,7 +74,7 @@ class Site:
         self, session: Session, frame: FrameVariables, functions: Sequence[Callable[..., Any]]
     ) -> Iterator[None]:
         """Write the site down, and see that the blocks change nothing but the variables that they bind."""
-        before = frame.copy(self.bound)
+        before = frame.copy(self.bound | self.written)
         with session.writing(self):
             effects = Effects(functions, [frame.cells[name] for name in before])
             if effects.problem is not None:
@@ -116,19 +118,31 @@ class Branch(Site):
         if not (functions := self.functions(session, frame, *self.blocks)):
             return False
         before = frame.copy(self.bound)
+        as_it_was = frame.copy(self.bound | self.written)
+        arrays = Arrays(session, frame, self.written)
 
-        def branch(block: Callable[..., Any]) -> Callable[[], Any]:
-            def carried_out() -> tuple[Any, ...]:
-                frame.fill(before)
-                block()
-                return handed_on(session, self, frame.values(self.joined))
+        def write() -> None:
+            names = [*self.joined, *[name for name in arrays.names if name not in self.joined]]
 
-            return carried_out
+            def branch(block: Callable[..., Any]) -> Callable[[], Any]:
+                def carried_out() -> tuple[Any, ...]:
+                    frame.fill(as_it_was | copies)
+                    origins = arrays.begin()
+                    block()
+                    return handed_on(session, self, arrays.handed_on(names, origins))
 
-        with self.writing(session, frame, functions):
-            answers = session.control.cond(test, *map(branch, functions))
-        handed_on(session, self, answers)
-        frame.fill(dict.fromkeys(before, UNBOUND) | dict(zip(self.joined, answers, strict=True)))
+                return carried_out
+
+            with self.writing(session, frame, functions):
+                copies = dict(zip(arrays.names, arrays.copies(arrays.names), strict=True))
+                with arrays.followed():
+                    answers = session.control.cond(test, *map(branch, functions))
+                frame.fill(as_it_was)
+                found = arrays.write_back(names, answers, self.joined)
+            handed_on(session, self, answers)
+            frame.fill(dict.fromkeys(before, UNBOUND) | found)
+
+        with_arrays(session, arrays, write)
         return True
 
 
@@ -187,9 +201,26 @@ class LoopSite(Site):
                 return UNBOUND_BEFORE_LOOP.format(name=name)
         return None
 
-    def begin(self, frame: FrameVariables, state: Sequence[Any]) -> None:
+    def names(self, arrays: Arrays) -> list[str]:
+        """The variables that the loop carries."""
+        return [*self.carried, *[name for name in arrays.names if name not in self.carried]]
+
+    def begin(self, frame: FrameVariables, state: Mapping[str, Any]) -> None:
         """Give the variables this state. A variable of the round's own has no value at the beginning."""
-        frame.fill(dict.fromkeys(frame.copy(self.bound), UNBOUND) | dict(zip(self.carried, state, strict=True)))
+        frame.fill(dict.fromkeys(frame.copy(self.bound), UNBOUND) | dict(state))
+
+    def begin_round(
+        self, frame: FrameVariables, names: Sequence[str], state: Sequence[Any], arrays: Arrays
+    ) -> dict[str, Any]:
+        """A round, or a test, begins; the answer tells where the arrays come from to which it may write."""
+        self.begin(frame, dict(zip(names, state, strict=True)))
+        return arrays.begin()
+
+    def end(
+        self, session: Session, frame: FrameVariables, names: Sequence[str], final: Sequence[Any], arrays: Arrays
+    ) -> None:
+        """The loop is over."""
+        self.begin(frame, arrays.write_back(names, handed_on(session, self, final), self.carried))
 
     def goes_on(self, value: Any, seen: Any) -> Any:
         """False after the loop has been written down, as then it is over; otherwise the value of the test."""
@@ -200,27 +231,37 @@ class LoopSite(Site):
             return value
         test, body = functions
 
-        control, start = session.control, handed_on(session, self, frame.values(self.carried))
+        control, arrays = session.control, Arrays(session, frame, self.written)
 
-        def cond_fun(state: Sequence[Any]) -> Any:
-            self.begin(frame, state)
-            return test()
+        def write() -> None:
+            names = self.names(arrays)
 
-        def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
-            self.begin(frame, state)
-            body()
-            return handed_on(session, self, frame.values(self.carried))
+            def cond_fun(state: Sequence[Any]) -> Any:
+                self.begin_round(frame, names, state, arrays)
+                return test()
 
-        def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
-            body_fun(state[1:])
-            return (control.truth(test()), *frame.values(self.carried))
+            def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
+                origins = self.begin_round(frame, names, state, arrays)
+                body()
+                return handed_on(session, self, arrays.handed_on(names, origins))
 
-        with self.writing(session, frame, functions):
-            if self.test_binds:  # so each test is carried out once
-                final = control.while_loop(lambda state: state[0], body_and_test, (control.truth(value), *start))[1:]
-            else:
-                final = control.while_loop(cond_fun, body_fun, start)
-        self.begin(frame, handed_on(session, self, final))
+            def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
+                origins = self.begin_round(frame, names, state[1:], arrays)
+                body()
+                goes_on = control.truth(test())
+                return (goes_on, *handed_on(session, self, arrays.handed_on(names, origins)))
+
+            with self.writing(session, frame, functions):
+                start = handed_on(session, self, arrays.copies(names))
+                with arrays.followed():
+                    if self.test_binds:  # so each test is carried out once
+                        init = control.truth(value), *start
+                        final = control.while_loop(lambda state: state[0], body_and_test, init)[1:]
+                    else:
+                        final = control.while_loop(cond_fun, body_fun, start)
+                self.end(session, frame, names, final, arrays)
+
+        with_arrays(session, arrays, write)
         return False
 
     def items(self, iterable: Any, seen: Any) -> Any:
@@ -243,19 +284,27 @@ class LoopSite(Site):
             return False
         (body,) = functions
 
-        def cond_fun(state: Sequence[Any]) -> Any:
-            goes_on = state[0] < items.count
-            return goes_on if self.flag is None else (state[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
+        arrays = Arrays(session, frame, self.written)
 
-        def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
-            self.begin(frame, state[1:])
-            body(item(state[0]))
-            return (state[0] + 1, *handed_on(session, self, frame.values(self.carried)))
+        def write() -> None:
+            names = self.names(arrays)
 
-        with self.writing(session, frame, functions):
-            start = position, *handed_on(session, self, frame.values(self.carried))
-            final = session.control.while_loop(cond_fun, body_fun, start)
-        self.begin(frame, handed_on(session, self, final[1:]))
+            def cond_fun(state: Sequence[Any]) -> Any:
+                goes_on = state[0] < items.count
+                return goes_on if self.flag is None else (state[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
+
+            def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
+                origins = self.begin_round(frame, names, state[1:], arrays)
+                body(item(state[0]))
+                return (state[0] + 1, *handed_on(session, self, arrays.handed_on(names, origins)))
+
+            with self.writing(session, frame, functions):
+                start = position, *handed_on(session, self, arrays.copies(names))
+                with arrays.followed():
+                    final = session.control.while_loop(cond_fun, body_fun, start)
+                self.end(session, frame, names, final[1:], arrays)
+
+        with_arrays(session, arrays, write)
         return True
 
 

@@ -15,6 +15,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.gathering import indexable
+from shiftreset_ad.staging.control.versions import Versions
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -30,6 +31,7 @@ class Writing:
         """`read` is told of each thing whose values become part of the record: it may come from outside."""
         self._trace = trace
         self._read = read
+        self.versions = Versions(trace)
 
     def is_staged(self, x: Any) -> bool:
         value = _value(x)
@@ -88,6 +90,12 @@ class Writing:
 
     def has_staged(self, tree: Any) -> bool:
         return trace_of(tree) is not None
+
+    def mark(self) -> Any:
+        return self._trace.mark()
+
+    def rewind(self, mark: Any) -> None:
+        self._trace.rewind(mark)
 
     def self_calling(self, function: Callable[..., Any]) -> SelfCalling:
         return SelfCalling(self._trace, self._block(function), self._read)

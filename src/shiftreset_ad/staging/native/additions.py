@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.fusion import FILLED
 from shiftreset_ad.staging.native.indexing import is_at_integers
 from shiftreset_ad.staging.native.layouts import is_view
@@ -39,6 +39,7 @@ class Additions:
     """The additions in place of a trace, by the places of the sums. The scatters in them have no code of their own."""
 
     __slots__ = (
+        "_any_zero",
         "_functions",
         "_given",
         "_homes",
@@ -48,11 +49,17 @@ class Additions:
         "_makers",
         "_uses",
         "found",
+        "scatter_of",
         "scatters",
     )
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], is_for_native_code: bool = True) -> None:
+        """The steps by NumPy may write between a scatter and its sum, as they compute the values before.
+
+        If there is no native code, as it has no form for `replaced`, no other code has to agree on zeros' signs.
+        """
         self._left = left
+        self._any_zero = False
         self._looks = 0
         self._functions: dict[Block, Call] = {}  # the first calls, by the bodies of the functions
         self._given: set[int] = set()  # the parameters of functions
@@ -62,9 +69,11 @@ class Additions:
         self._made_of: dict[int, list[Any]] = {}  # what a value is that loops carry or branches answer
         self.found: dict[int, Addition] = {}
         self.scatters: set[int] = set()
+        self.scatter_of: dict[int, int] = {}  # by the places of the sums
         steps = [*all_steps(left.steps)]
-        if any(step.writes for step in steps):  # one may come between a scatter and its sum
+        if is_for_native_code and any(step.writes for step in steps):  # one may come between a scatter and its sum
             return
+        self._any_zero = not is_for_native_code and any(step.function is replaced for step in steps)
         for step in steps:
             self._uses.update(left.places_in(own_arguments(step)))
             if not isinstance(step, Control):
@@ -103,6 +112,7 @@ class Additions:
                 self._looks = 0
                 if _may_be_in_place(values, indices, answer.ndim) and self._has_no_negative_zero(x, frozenset()):
                     self.found[step.place] = Addition(x, list(values), list(indices))
+                    self.scatter_of[step.place] = maker.place
                     self.scatters.add(maker.place)
                     return
 
@@ -124,6 +134,8 @@ class Additions:
 
     def _has_no_negative_zero(self, x: Any, assumed: frozenset[int]) -> bool:
         """Whether no element can be -0.0, if the values at the places `assumed` have no such element."""
+        if self._any_zero:
+            return True
         if type(x) is not Staged or x._place in self._left.fixed:
             value = np.asarray(unstaged(x))
             return not np.any((value == 0.0) & np.signbit(value))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.in_place import InPlace
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds
 from shiftreset_ad.staging.steps.trace import Block, Step
@@ -19,6 +20,7 @@ class Writer(Protocol):
 
     left: Eliminated
     uses: Uses
+    in_place: InPlace
     variables: dict[int, str]
     reserved: dict[int, str]
     questions: list[Step]
@@ -50,7 +52,10 @@ class ControlSource:
             return
         writer = self._writer
         carried = [writer.variable() for _ in step.params]
-        yield from assignment(carried, list(map(writer.argument, step.args)))
+        args = list(map(writer.argument, step.args))
+        for i in [i for i in range(len(args)) if writer.in_place.copies(step, i)]:
+            args[i] = f"{writer.constant(np.copy)}({args[i]})"
+        yield from assignment(carried, args)
         writer.variables.update(zip(step.params, carried, strict=True))
         yield from self._loop(step, carried) if isinstance(step, Loop) else self._visit(step, carried)
         for place, name in zip(step.answers, carried, strict=True):

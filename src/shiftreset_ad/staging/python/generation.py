@@ -24,6 +24,7 @@ from shiftreset_ad.staging.python.answers import Own
 from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
 from shiftreset_ad.staging.python.functions import FunctionSource, OtherAnswerError
+from shiftreset_ad.staging.python.in_place import InPlace, with_added, with_item
 from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
@@ -76,6 +77,7 @@ class _Source:
         self._read: Counter[int] = Counter()  # how often the line has each of them
         self._count = 0
         self.uses = Uses(trace, left, outputs)
+        self.in_place = InPlace(trace, left, outputs)
         self.reserved: dict[int, str] = {}
         self.functions: dict[Block, str] = {}
         self.depth = 0
@@ -192,12 +194,27 @@ class _Source:
         """The expression for a step, and whether it needs no parentheses inside another expression."""
         if isinstance(step, Gather):
             return gathering(self, step), True
+        if (expression := self.in_place_of(step)) is not None:
+            return expression, True
         function, args, kwargs = lowered(step, self.trace)
         if not kwargs and len(args) == 2 and function in INFIX:
             return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}", False
         if not kwargs and len(args) == 1 and function in PREFIX:
             return f"{PREFIX[function]}{self.operand(args[0])}", False
         return self.look_up_or_call(function, args, kwargs), True
+
+    def in_place_of(self, step: Step) -> str | None:
+        """The expression for a step that writes to the array that it is given; None for other steps."""
+        if step.place in self.in_place.replaced:
+            (item, x), index = step.args
+            return f"{self.constant(with_item)}({', '.join(map(self.argument, (x, index, item)))})"
+        if step.place in self.in_place.scatters:
+            values, indices, *_ = step.args
+            return f"({self.argument(values)}, {self.argument(indices)})"
+        if (addition := self.in_place.additions.get(step.place)) is not None:
+            x, y = step.args if step.args[0] is addition.array else step.args[::-1]
+            return f"{self.constant(with_added)}({self.argument(x)}, {self.argument(y)})"
+        return None
 
     def look_up_or_call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         if function is operator.getitem:

@@ -112,6 +112,8 @@ class Calls:
         elif name == "items":
             self._reads.structure(args[1])
             return Unknown([args[1]], True), None
+        elif name in ("item_written", "augmented"):
+            return self._hands_over(args), function.__code__
         return Unknown(args, True), function.__code__
 
     def _looks_up(self, callee: Any) -> None:

@@ -19,7 +19,7 @@ from shiftreset_ad.numbers.dispatch import name_of
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
-from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.accumulations import running_maximum, running_minimum, running_product
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.selection import elements_along
@@ -97,7 +97,7 @@ INFIX: dict[Callable[..., Any], str] = {
 PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
-NEVER_OPEN_ENDED = OPERATORS - {operator.pow}
+NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | {replaced, scatter}
 BINARY_OP = dis.opmap["BINARY_OP"]
 # NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
 OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {

@@ -29,6 +29,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
 WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
+CONSTANT = "is a constant"  # why an array must not be written to
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
 # NumPy has its reactions to floating-point errors in an object, a new one whenever they are set. To ask for the object
@@ -138,6 +139,9 @@ class Trace:
         self._copies: dict[int, tuple[Any, Any]] = {}
         self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
+        # The owners of memory, by their ids: of which a block has made a newer version, and that has several names
+        self.outdated: dict[int, Any] = {}
+        self.shared: dict[int, Any] = {}
 
     def place_for(self, argument: Any) -> int:
         """A new place for an input. The function must not write to the input."""
@@ -196,16 +200,19 @@ class Trace:
         self._copies.clear()
         self._protected.clear()
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> tuple[int, int, int, set[int], dict[int, Any]]:
         """The state of the record, to come back to it by `rewind`."""
-        return len(self.values), len(self.block.steps), self._count
+        return len(self.values), len(self.block.steps), self._count, set(self._protected), dict(self.shared)
 
-    def rewind(self, mark: tuple[int, int, int]) -> None:
+    def rewind(self, mark: tuple[int, int, int, set[int], dict[int, Any]]) -> None:
         """Forget all that has been recorded since the mark, which was made in this block.
 
         The places are not used again, so a value that is left over is known as such.
         """
-        values, steps, self._count = mark
+        values, steps, self._count, protected, self.shared = mark
+        for owner in self._protected.keys() - protected:
+            if not self._protected[owner][1].startswith(CONSTANT):  # which stays known as a constant
+                del self._protected[owner]
         del self.block.steps[steps:]
         count = len(self.values) - values
         for block in {home for home in self.homes[values:] if home is not self.block}:
@@ -237,7 +244,7 @@ class Trace:
         copy = array.copy("K")
         copy.flags.writeable = False
         self._copies[id(array)] = array, copy  # the array is kept, so that no other array gets its id
-        self.protect(copy, "is a constant")
+        self.protect(copy, CONSTANT)
         return copy
 
     def memory_of_constants(self) -> list[Any]:
@@ -253,8 +260,19 @@ class Trace:
         for owner in owners_of(value):
             self._protected.setdefault(id(owner), (owner, f"{reason}. {remedy}"))
 
+    def share(self, value: Any, reason: str) -> None:
+        """Protect the memory of a value, which may have several names from here on. Blocks must not write to it."""
+        self.protect(value, reason)
+        self.shared.update((id(owner), owner) for owner in owners_of(value))
+
+    def require_last(self, value: Any) -> None:
+        """Raise UnstageableError if a block has written to the memory of a value since."""
+        if self.outdated and any(id(owner) in self.outdated for owner in owners_of(value)):
+            self.refuse("a block writes to an array, and reads it by another name. Write to a copy, x.copy()")
+
     def require_writable(self, array: Any, statement: str) -> None:
         """Raise UnstageableError unless the memory of an array is the function's own."""
+        self.require_last(array)
         for owner in owners_of(array):
             if id(owner) in self._protected:
                 _, reason = self._protected[id(owner)]

@@ -189,7 +189,7 @@ class Staged(Wrapped, StagedValue):
         if type(self.inside) is ndarray and not copy:
             # The program expects the same array, and to see in one what it writes to the other.
             found.flags.writeable = False
-            self._trace.protect(self.inside, "has been looked at, as by numpy.asarray(x)")
+            self._trace.share(self.inside, "has been looked at, as by numpy.asarray(x)")
         return found
 
 
@@ -264,6 +264,7 @@ def kept(x: Any, trace: Trace) -> Any:
             trace.refuse("it computes with a value of another staged function")
         if trace.is_forgotten(x._place):
             trace.refuse("a value of a loop or of a branch is used outside of it")
+        trace.require_last(x.inside)
         return x
     if kind is float or kind is int:
         return x
@@ -308,7 +309,7 @@ def call(
     if not is_usual:
         operands = staged_in((*args, *kwargs.values()) if kwargs else args)
     trace = operands[0]._trace
-    if not is_usual or not trace.is_ready_for(operands):
+    if not is_usual or trace.outdated or not trace.is_ready_for(operands):
         trace.require_open()
         args = tuple([kept(arg, trace) for arg in args])
         kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
