@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, jvp, staged, zeros
+from shiftreset_ad.staging.native import machine
 
 WHOLE = ("scatter(", "replaced(", "zeros", "copy(")  # they take as long as the array
 
@@ -59,7 +60,7 @@ TABLES = [[1, 0, 3, 2, 1], [0, 1, 2, 3, 4], [-1, 1, 4, -5, 0]]
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_round_of_the_way_back_takes_no_time_for_whole_arrays(program, monkeypatch):
-    monkeypatch.setenv("SHIFTRESET_AD_NATIVE", "0")
+    monkeypatch.setattr(machine, "unfit", lambda: "it is switched off")
     f = grad(program)
     g = staged(f)
     for table in TABLES:
@@ -117,7 +118,7 @@ NEEDED = [kept_for_the_way_back, needed_after_it_is_replaced, with_a_view_of_the
 
 @pytest.mark.parametrize("program", NEEDED)
 def test_an_array_that_is_needed_stays_as_it_is(program, monkeypatch):
-    monkeypatch.setenv("SHIFTRESET_AD_NATIVE", "0")
+    monkeypatch.setattr(machine, "unfit", lambda: "it is switched off")
     modes = (program, grad(program), grad(grad(program)), lambda x, n: jvp(lambda x: program(x, n), (x,), (1.0,)))
     for f in modes:
         g = staged(f)

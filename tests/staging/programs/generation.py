@@ -86,7 +86,7 @@ class Writer(Simple):
             (6, self._assign),
             (3, self._augment),
             (1.5, self._assign_many),
-            (2, self._write_array),
+            (2 if scope.is_outermost else 4, self._write_array),
             (1, self._integer),
             (1, self._flag),
             (1, self._container),

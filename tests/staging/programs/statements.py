@@ -148,7 +148,10 @@ class Simple(Expressions):
         name = self.rng.choice(self.names.own)
         where = self.rng.choice(("0", "-1", self.index(), self.index(), ":", "1:"))
         operator = self.rng.choice(("=", "=", "+=", "*="))
-        self._add(f"{name}[{where}] {operator} {self.scalar(1)}")
+        if self.rng.random() < 0.15:
+            self._add(f"{name} {self.rng.choice(('+=', '*=', '-='))} {self.array(1)} * {self.scalar(0)}")
+        else:
+            self._add(f"{name}[{where}] {operator} {self.scalar(1)}")
 
     def _integer(self, scope: Scope) -> None:
         self._bind("integers", "k", self.integer(1))

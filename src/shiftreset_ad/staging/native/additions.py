@@ -53,10 +53,10 @@ class Additions:
         "scatters",
     )
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], is_for_native_code: bool = True) -> None:
-        """The steps by NumPy may write between a scatter and its sum, as they compute the values before.
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], is_whole: bool = True) -> None:
+        """If the program has `replaced`, and not the whole sum `is_whole`, elements that are -0.0 may stay -0.0.
 
-        If there is no native code, as it has no form for `replaced`, no other code has to agree on zeros' signs.
+        Then what is added must be numbers, as there may be writes between a scatter and its sum.
         """
         self._left = left
         self._any_zero = False
@@ -71,9 +71,9 @@ class Additions:
         self.scatters: set[int] = set()
         self.scatter_of: dict[int, int] = {}  # by the places of the sums
         steps = [*all_steps(left.steps)]
-        if is_for_native_code and any(step.writes for step in steps):  # one may come between a scatter and its sum
+        if is_whole and any(step.writes for step in steps):  # one may come between a scatter and its sum
             return
-        self._any_zero = not is_for_native_code and any(step.function is replaced for step in steps)
+        self._any_zero = not is_whole and any(step.function is replaced for step in steps)
         for step in steps:
             self._uses.update(left.places_in(own_arguments(step)))
             if not isinstance(step, Control):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
@@ -88,6 +88,8 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         work.product()
     elif function is scatter:
         work.scatter()
+    elif function is replaced:
+        work.replace()
     elif is_move(function):
         work.move()
     elif function is operator.pow:
@@ -320,6 +322,19 @@ class _Step:
             turn = Round(self.code, layout.shape, {"x": x, "y": at}, {"y": at})
             turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {turn.element('x').text}"), DOUBLE))
             turn.write()
+
+    def replace(self) -> None:
+        """A copy of an array, of which a part gets other elements."""
+        (item, array), index = self.args
+        self.copy(self.array(array), offsets_like(unstaged(array)), offsets_like(self.answer), True)
+        start, positions = part_at(self.code, self.out, self.answer, index)
+        if not positions.size:
+            return
+        first, layout = as_layout(positions, 8) or refuse("it writes to single positions")
+        x, part = self.any(item), self.to(self.code.new(f"getelementptr i8, ptr {start}, i64 {first}"), layout)
+        turn = Round(self.code, layout.shape, {"x": x}, {"y": part})
+        turn.store("y", turn.element("x"))
+        turn.write()
 
 
 def _box(mask: Any, source: Any, target: Any) -> tuple[Any, Any, bool]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.additions import Additions
 from shiftreset_ad.staging.native.control import ControlCode
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Value, described, form_of, is_table, refuse
@@ -21,6 +20,7 @@ from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.native.writing import require_one_block
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
+from shiftreset_ad.staging.python.in_place import additions_of
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -47,7 +47,7 @@ class Shared:
         self.functions: dict[Block, Function] = {}
         self.texts: list[str] = []
         self.slots = Slots(trace, left, outputs)
-        self.memory = ArrayBlocks(trace, left, outputs, Additions(trace, left, outputs))
+        self.memory = ArrayBlocks(trace, left, outputs, additions_of(trace, left, outputs))
         require_one_block(trace, left, self.memory, outputs)
         self.types = Types(trace, left)
         self.uses = Uses(trace, Roots(left, self.memory), outputs)

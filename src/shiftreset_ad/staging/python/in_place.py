@@ -16,7 +16,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.additions import Addition, Additions
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps
 from shiftreset_ad.staging.steps.functions import INFIX
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -60,7 +60,7 @@ class InPlace:
         self._carried: dict[int, _Carried] = {}  # by the places of parameters and answers
         self._walk(left.steps, trace.root, [])
         self._note(left.places_in(outputs), [(trace.root, AT_END)], None)
-        found = Additions(trace, left, outputs, is_for_native_code=False)
+        found = Additions(trace, left, outputs, is_whole=False)
         for place, step in self._makers.items():
             addition = found.found.get(place)
             x = addition.array if addition is not None else step.args[0][1] if step.function is replaced else None
@@ -154,6 +154,19 @@ class InPlace:
         if maker is None or not _is_array(value) or value.base is not None:
             return False
         return maker.function in MAKING or isinstance(maker.function, np.ufunc)
+
+
+def additions_of(trace: Trace, left: Eliminated, outputs: list[Any]) -> Additions:
+    """The additions that native code carries out in place.
+
+    In a program with `replaced`, they are those of the steps by NumPy. An element that is -0.0 stays -0.0 in
+    place, and becomes 0.0 in a whole sum.
+    """
+    if not any(step.function is replaced for step in all_steps(left.steps)):
+        return Additions(trace, left, outputs)
+    additions, in_place = Additions(trace, left, outputs, is_whole=False), InPlace(trace, left, outputs)
+    additions.found, additions.scatters = in_place.additions, in_place.scatters
+    return additions
 
 
 def _is_array(x: Any) -> bool:
