@@ -31,7 +31,7 @@ Planned = tuple[list[tuple[Any, list[Plan]]], set[int]]
 
 
 class Program:
-    """The steps of one recorded row, to be carried out for many. It has what a `Way` has, but for code.
+    """The steps of one recorded row, to be carried out for many. It has the attributes of a `Way`, but no code.
 
     `rule_of_its_own` is a function in it whose derivative is not that of its steps, if there is one: then rows that are
     numbers are not carried out.

@@ -109,7 +109,10 @@ class BatchedStep:
         return name_in_program(self._function)
 
     def plan(self, differ: set[int]) -> Plan:
-        """What carries the step out if the values at these places `differ` from row to row; its own may, from here."""
+        """What carries out the step if the values at the places `differ` are not the same for all rows.
+
+        The place of the step is added to these places if its own value may differ, too.
+        """
         arguments = [*self._args, *self._kwargs.values()]
         found = [place for x in arguments for place in _places_in(x) if place in differ]
         if not found:

@@ -52,7 +52,7 @@ def is_elementwise(function: Any) -> bool:
 
 
 def _of_first(function: Any) -> Way | None:
-    """The way of a function that takes a value of each row as its first argument, and no other ones."""
+    """The way of a function, if only its first argument differs from row to row; None if it has none."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ in ("reduce", "accumulate"):
         return lambda batch, *args, **kwargs: along(function, False, args, kwargs)

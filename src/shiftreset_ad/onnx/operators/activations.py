@@ -20,7 +20,7 @@ def relu(x: Any) -> Any:
 
 @operator("LeakyRelu", 6)
 def leaky_relu(x: Any, *, alpha: float = 0.01) -> Any:
-    """Of negative numbers, a share."""
+    """Positive numbers as they are, and negative numbers times `alpha`."""
     return nn.leaky_relu(x, alpha)
 
 
@@ -59,7 +59,7 @@ def sigmoid(x: Any) -> Any:
 
 @operator("HardSigmoid", 6)
 def hard_sigmoid(x: Any, *, alpha: float = 0.2, beta: float = 0.5) -> Any:
-    """A straight line between 0 and 1."""
+    """A straight line, cut off below 0 and above 1."""
     return nn.hard_tanh(alpha * x + beta, 0.0, 1.0)
 
 

@@ -28,7 +28,7 @@ def _largest(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _of_empty(x: Any, largest: bool) -> dict[str, Any]:
-    """What an empty array's smallest or largest element is, as an option of NumPy."""
+    """The option of NumPy that says what the smallest or largest element of an empty array is."""
     if 0 not in shape_of(x):
         return {}
     dtype = dtype_of(x)

@@ -12,7 +12,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
 def _padding(size: Any, kernel: Any, strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil: int = 0) -> Any:
-    """The padding before and after each axis, as pairs; and how much more a last window that is cut off needs."""
+    """The padding before and after each axis, as pairs; and how much more the last window needs if it is cut off."""
     pairs, more = [], []
     for i, (n, k) in enumerate(zip(size, kernel, strict=True)):
         stride, extent = strides[i], dilations[i] * (k - 1) + 1
