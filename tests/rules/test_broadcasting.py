@@ -35,6 +35,15 @@ def test_each_sum_is_that_of_numpy(given: tuple[int, ...], order: Any, dtype: An
         np.testing.assert_array_equal(found, np.sum(y_bar, axis=axes, keepdims=True).reshape(shape))
 
 
+@pytest.mark.parametrize("size", [3, MANY + 1])
+def test_an_operand_with_more_axes_gets_them_back(size: int) -> None:
+    """As the item of `a[:] = item`, where a write leaves out first axes of size 1."""
+    y_bar = np.arange(2.0 * size).reshape(2, size)
+    np.testing.assert_array_equal(unbroadcast(y_bar, (1, 1, 2, size)), y_bar[None, None])
+    np.testing.assert_array_equal(unbroadcast(y_bar, (1, 1, size)), y_bar.sum(0)[None, None])
+    np.testing.assert_array_equal(unbroadcast(y_bar, (1, 2, 1)), y_bar.sum(1)[None, :, None])
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_where_it_is(value: float) -> None:
     y_bar = np.ones((MANY, 4))

@@ -57,14 +57,20 @@ def is_complex(x: Any) -> bool:
 
 
 def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:
-    """Sum `y_bar` over the axes along which an operand of this `shape` was broadcast: the transpose of broadcasting."""
+    """Sum `y_bar` over the axes along which an operand of this `shape` was broadcast: the transpose of broadcasting.
+
+    If the operand has more axes, they have size 1: a write leaves them out.
+    """
     given = shape_of(y_bar)
     if given == shape:
         return y_bar
     added = len(given) - len(shape)
-    stretched = tuple(range(added))
-    if given[added:] != shape:
-        stretched += tuple([axis for axis in range(added, len(given)) if shape[axis - added] == 1 != given[axis]])
+    if given[added:] == shape:
+        stretched = tuple(range(added))
+    else:
+        stretched = tuple(
+            [axis for axis, size in enumerate(given) if axis < added or (shape[axis - added] == 1 and size != 1)]
+        )
     if type(y_bar) is ndarray and y_bar.size > MANY and (product := total_by_product(y_bar, stretched)) is not None:
         return product.reshape(shape)
     if len(stretched) == added:
@@ -78,6 +84,8 @@ def total_by_product(x: ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     NumPy's sum has a loop for each run of elements that lie together in memory, so with short runs it takes three to
     twenty times as long.
     """
+    if not axes:
+        return None
     first, last = axes[0], axes[-1] + 1
     if last - first != len(axes) or x.dtype.char not in "fd" or not x.flags.c_contiguous:
         return None
