@@ -49,8 +49,8 @@ class Geometry(NamedTuple):
 def geometry_of(flat: Flat) -> Geometry:
     """The geometry that is flat there."""
     ndim, *sizes = flat[:-2]
-    parts = [tuple(sizes[k * ndim : (k + 1) * ndim]) for k in range(5)]
-    return Geometry(*parts, *flat[-2:])
+    size, kernel, stride, padding, dilation = [tuple(sizes[k * ndim : (k + 1) * ndim]) for k in range(5)]
+    return Geometry(size, kernel, stride, padding, dilation, *flat[-2:])
 
 
 def sizes(name: str, argument: str, given: Any, ndim: int, least: int) -> Sizes:

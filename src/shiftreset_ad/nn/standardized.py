@@ -83,7 +83,8 @@ def _back(y_bar: Any, x: Any, weight: Any, mean: Any, var: Any, eps: float, libr
     if library == "torch":
         found = by_torch_on_memory(torch_kernels.standardized_back, y_bar, x, weight, mean, scale, eps)
         if found is not None:
-            return found
+            x_bar, of_weight, of_bias = found
+            return x_bar, of_weight, of_bias
     centred = x - _along(mean, x)
     of_bias, of_weight = np.sum(y_bar, axis=_over(x)), _sum_of_products(y_bar, centred) * scale
     centred *= _along(scale * (of_weight / -_count(x)), x)

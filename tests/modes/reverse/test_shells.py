@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, value, vjp
+from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, nn, value, vjp
 from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
@@ -250,6 +250,7 @@ MORE_CALLS: list[Callable[[Any], Any]] = [
     lambda m: np.lib.stride_tricks.sliding_window_view(m, 2, 0),
     lambda m: repeated(m, (4, 3, 3)),
     lambda m: hermitian_from(m, "L"),
+    nn.relu,
 ]
 
 
