@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from timing import best_of
 
-from shiftreset_ad import nn, value_and_grad
+from shiftreset_ad import nn, staged, value_and_grad
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "networks"))
 import deepspeech2
@@ -108,6 +108,22 @@ def of_trees(count: int) -> dict[str, Program]:
     }
 
 
+def of_staged_trees(count: int) -> dict[str, Program]:
+    """The programs of the tree LSTM on few trees, each of which is staged for itself."""
+    forest = trees.synthetic(count)
+    vectors = tree_lstm.vectors_of(forest)
+    p, _ = tree_lstm.initial()
+    q = of_torch(p)
+    in_torch = {word: torch.tensor(x) for word, x in vectors.items()}
+    steps = [value_and_grad(lambda p, tree=tree: tree_lstm.loss_of(p, vectors, [tree])) for tree in forest]
+    staged_steps = list(map(staged, steps))
+    return {
+        "PyTorch": stepping(q, lambda: theirs.tree_loss(q, in_torch, forest, trees.nodes)),
+        "ours": lambda: sum(float(step(p)[0]) for step in steps),
+        "ours, staged": lambda: sum(float(step(p)[0]) for step in staged_steps),
+    }
+
+
 def main() -> None:
     """Measure all networks, and print times and ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -127,6 +143,7 @@ def main() -> None:
         ),
         "DeepSpeech2, small, 4 sequences": lambda: of_speech(deepspeech2.SMALL, 4, 200),
         "tree LSTM, 20 trees": lambda: of_trees(20),
+        "tree LSTM, 3 trees": lambda: of_staged_trees(3),
     }
     table = Table("network", "program", "a step, ms", "ratio to PyTorch", title="loss and gradient")
     for name, case in cases.items():

@@ -106,7 +106,8 @@ def _part(gates: Any, place: int, count: int) -> Any:
 
 
 def _parts(gates: Any, count: int) -> list[Any]:
-    return [_part(gates, place, count) for place in range(count)]
+    size = shape_of(gates)[-1] // count
+    return [gates[..., start : start + size] for start in range(0, count * size, size)]
 
 
 def _composed(gates: Any, *cells: Any) -> tuple[Any, Any]:
@@ -185,7 +186,8 @@ def memory_cell(gates: Any, *cells: Any, update_last: bool = False) -> tuple[Any
     gates, cells = as_array(gates), tuple(map(as_array, cells))
     shape = shape_of(gates)
     size, rest = divmod(shape[-1], len(cells) + 3) if shape else (0, 1)
-    if rest or any(shape_of(cell) != (*shape[:-1], size) for cell in cells):
+    of_cells = (*shape[:-1], size)
+    if rest or not all([shape_of(cell) == of_cells for cell in cells]):
         raise ValueError(
             f"nn.memory_cell: gates has the shape {shape}, and the cells {[shape_of(cell) for cell in cells]}; give "
             f"gates of (..., {len(cells) + 3} hidden), and cells of (..., hidden)"

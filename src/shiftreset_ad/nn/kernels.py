@@ -1,4 +1,4 @@
-"""Which library's kernels compute convolutions of NumPy's arrays."""
+"""Which library's kernels compute convolutions, max pooling and batch normalization of NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _CHOSEN: ContextVar[str] = ContextVar("kernels", default="numpy")
 
 @contextmanager
 def kernels(library: str) -> Iterator[None]:
-    """Convolutions in this context are computed by the kernels of `library`: "numpy" (the default) or "torch".
+    """In this context the kernels of `library` compute on NumPy's arrays: "numpy" (the default) or "torch".
 
-    PyTorch computes on the memory of NumPy's arrays, and copies nothing. The derivatives of a convolution are computed
-    by the same kernels as the convolution. NumPy's are taken for arrays whose dtype PyTorch does not have. Raises
+    They compute convolutions, max pooling and batch normalization in training. PyTorch computes on the memory of
+    NumPy's arrays, and copies nothing. First derivatives are computed by the same kernels. NumPy's are taken for arrays whose dtype PyTorch does not have. Raises
     ValueError for any other name, and ImportError if PyTorch is not installed.
 
     >>> import numpy as np
