@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import complex128, float64
 
-from shiftreset_ad.numbers.number import plain_value
+from shiftreset_ad.numbers.number import is_double, plain_value
 from shiftreset_ad.rules.numpy.shapes import astype
 
 PYTHON = (float, int, complex)
@@ -44,5 +44,24 @@ def times(partial: Any) -> Callable[..., Any]:
             return partial(*values) * x_dot
         except ArithmeticError:
             return ieee(partial, *values) * x_dot
+
+    return product
+
+
+def share(partial: Any) -> Callable[..., Any]:
+    """`times`, for scalars that are numbers: it also spares the product by the 1 that the way back begins with.
+
+    Such a product would be an operation of the outer derivative. Only a float can stand for its product: an array, even
+    without dimensions, would be memory that the adjoint has together with the program, and an integer is no adjoint.
+    """
+    if not callable(partial):
+        return times(partial)
+
+    def product(y_bar: Any, *values: Any) -> Any:
+        try:
+            factor = partial(*values)
+            return factor if type(y_bar) is float and y_bar == 1.0 and is_double(factor) else factor * y_bar
+        except ArithmeticError:
+            return ieee(partial, *values) * y_bar
 
     return product

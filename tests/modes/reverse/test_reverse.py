@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import EscapedNumberError, NumR, grad, value, value_and_grad
+from shiftreset_ad import EscapedNumberError, NumR, grad, jvp, trace, value, value_and_grad
 
 X = np.array([1.5, -0.5, 2.0])
 
@@ -297,6 +297,53 @@ def test_types_of_nested_gradients() -> None:
     assert type(grad(f)(3.0)) is float
     assert type(seen[0]) is NumR
     assert type(value(seen[0])) is float
+
+
+def test_the_one_that_an_inner_way_back_begins_with_is_no_factor() -> None:
+    """Its product would be an operation of the outer derivative, with a way back of its own."""
+
+    def inner_slope(x: Any) -> Any:
+        return grad(lambda y: 3.0 + x * y)(2.0)
+
+    def outer_operations(f: Any) -> list[str]:
+        return [step.name for step in trace(grad(f), 5.0).steps if step.level == 1]
+
+    assert outer_operations(inner_slope) == ["*", "+"]  # of the inner program; its way back answers with x
+    assert grad(inner_slope)(5.0) == 1.0
+    assert grad(lambda x: inner_slope(x) * inner_slope(x))(5.0) == 10.0
+    assert outer_operations(lambda x: grad(lambda y: 2.0 * (x * y))(2.0)) == ["*", "*", "*"]  # the last is by 2
+
+
+def test_a_factor_that_is_an_integer_becomes_a_float_in_a_nested_gradient() -> None:
+    seen: list[Any] = []
+    grad(lambda x: seen.append(grad(lambda y: y * 2)(x)) or x)(3.0)
+    assert type(value(seen[0])) is float
+
+
+def test_a_nested_adjoint_has_no_memory_of_the_programs() -> None:
+    """The factor of y is the array b, without dimensions, to which the program writes later."""
+
+    def written_by_index(x: Any) -> Any:
+        b = np.copy(x)
+        slope = grad(lambda y: y * b)(2.0)
+        b[...] = 7.0 * x
+        return slope * 1.0
+
+    def written_in_place(x: Any) -> Any:
+        b = np.copy(x)
+        slope = grad(lambda y: y * b)(2.0)
+        b += 5.0 * x
+        return slope * 1.0
+
+    def slope_written_in_place(x: Any) -> Any:
+        b = np.copy(x)
+        slope = grad(lambda y: y * b)(2.0)
+        slope += 5.0 * x
+        return b * 1.0 + 0.0 * slope
+
+    for f in (written_by_index, written_in_place, slope_written_in_place):
+        assert grad(f)(np.array(3.0)) == 1.0
+        assert jvp(f, (np.array(3.0),), (np.array(1.0),)) == (3.0, 1.0)
 
 
 def test_a_leaked_number_as_the_result_is_an_error() -> None:

@@ -33,7 +33,7 @@ from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.number import DOUBLES, ZERO, Number, copied_part, is_double, plain_value
 from shiftreset_ad.numbers.operands import as_operand, is_inexact, with_parts_gathered
-from shiftreset_ad.numbers.partials import as_function, ieee, times
+from shiftreset_ad.numbers.partials import as_function, ieee, share
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
@@ -54,7 +54,7 @@ Pulls: TypeAlias = tuple[Pull, Pull, Pull, Pull, tuple[bool, ...]]
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
     """The operation for y = function(a, b), where at least one operand is a `NumR`."""
     partial_a, partial_b = as_function(partials[0]), as_function(partials[1])
-    times_a, times_b = times(partials[0]), times(partials[1])
+    share_of_a, share_of_b = share(partials[0]), share(partials[1])
     sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
 
     def pull_both(operation: Operation) -> None:
@@ -96,8 +96,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         y_bar = y.adjoint
         if y_bar is not ZERO:
             p, q, r = a.primal, b.primal, y.primal
-            a_bar = y_bar if sums_a else times_a(y_bar, r, p, q)
-            b_bar = y_bar if sums_b else times_b(y_bar, r, p, q)
+            a_bar = y_bar if sums_a else share_of_a(y_bar, r, p, q)
+            b_bar = y_bar if sums_b else share_of_b(y_bar, r, p, q)
             # ZERO + a_bar would be right, too, but goes the long way through the operators of a number.
             a.adjoint = a_bar if (before := a.adjoint) is ZERO else before + a_bar
             b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
@@ -106,14 +106,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         _, y, a, b = operation
         y_bar = y.adjoint
         if y_bar is not ZERO:
-            a_bar = y_bar if sums_a else times_a(y_bar, y.primal, a.primal, b)
+            a_bar = y_bar if sums_a else share_of_a(y_bar, y.primal, a.primal, b)
             a.adjoint = a_bar if (before := a.adjoint) is ZERO else before + a_bar
 
     def pull_b_nested(operation: Operation) -> None:
         _, y, a, b = operation
         y_bar = y.adjoint
         if y_bar is not ZERO:
-            b_bar = y_bar if sums_b else times_b(y_bar, y.primal, a, b.primal)
+            b_bar = y_bar if sums_b else share_of_b(y_bar, y.primal, a, b.primal)
             b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
 
     scalars: Any = ((pull_both, pull_both_nested), (pull_a, pull_a_nested), (pull_b, pull_b_nested))
@@ -195,7 +195,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
 def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any], Any]:
     """The operation for y = function(x) of a `NumR`."""
     partial_x = as_function(partials[0])
-    times_x = times(partials[0])
+    share_of_x = share(partials[0])
 
     def pull_scalar(operation: Operation) -> None:
         _, y, x = operation
@@ -211,7 +211,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         _, y, x = operation
         y_bar = y.adjoint
         if y_bar is not ZERO:
-            x.adjoint = x.adjoint + times_x(y_bar, y.primal, x.primal)
+            x_bar = share_of_x(y_bar, y.primal, x.primal)
+            x.adjoint = x_bar if (before := x.adjoint) is ZERO else before + x_bar
 
     pull_array, pull_large, reads = pull_of_unary(partials[0]), pull_of_large(*partials), values_read(partials, 1)
     FUNCTION_OF.update(dict.fromkeys((pull_scalar, pull_nested, pull_array, pull_large), function))
