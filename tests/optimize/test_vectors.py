@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, jacobian
-from shiftreset_ad.optimize import Box, Simplex, ravel
+from shiftreset_ad.optimize import Box, Simplex, fixed_point, minimax, minimize, ravel
+from shiftreset_ad.optimize.vectors import norm
 
 
 def test_there_and_back():
@@ -52,3 +53,27 @@ def test_projections_have_derivatives():
     )
     weights = Simplex()({"a": 0.2, "b": np.array([0.3, 0.9])})
     assert weights["a"] + np.sum(weights["b"]) == pytest.approx(1.0)
+
+
+def test_a_length_is_right_where_its_square_is_too_large_or_too_small():
+    for dtype, sizes in ((np.float64, (1e-310, 1e-200, 1.0, 1e200, 1.7e308)), (np.float32, (1e-40, 1e-30, 1e30))):
+        for size in sizes:
+            assert norm(np.array([0.6, -0.8], dtype) * dtype(size)) == pytest.approx(float(dtype(size)), rel=1e-5)
+    assert norm(np.zeros(3)) == norm(np.zeros(0)) == 0.0
+    assert np.isnan(norm(np.array([1.0, np.nan])))
+    assert norm(np.array([1.0, -np.inf])) == np.inf
+    rng = np.random.default_rng(0)
+    for vector in rng.normal(size=(100, 5)):
+        assert norm(vector) == np.sqrt(np.dot(vector, vector))  # the power of 2 changes no digit
+
+
+def test_a_solver_that_runs_away_says_so_without_a_warning():
+    result = minimax(lambda x, y: -x * x + y * y, 0.5, 0.5)
+    assert not result.converged
+    with pytest.raises(ArithmeticError, match="fixed_point"):
+        fixed_point(lambda x: 2.0 * x + 1.0, 0.0, method="iteration")
+
+
+def test_a_small_gradient_is_not_taken_for_zero():
+    result = minimize(lambda x: 1e-170 * x, 1.0, method="momentum", tolerance=0.0, rounds=3)
+    assert (result.converged, result.residual) == (False, 1e-170)

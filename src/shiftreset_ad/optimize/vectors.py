@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +92,11 @@ class Structure:
 
 
 def norm(vector: Primal) -> float:
-    """The length of a vector, as a plain number."""
+    """The length of a vector, as a plain number; a power of 2 keeps the squares from becoming infinite or zero."""
     found = plain(vector)
-    return float(np.sqrt(np.dot(found, found)))
+    largest = float(np.max(np.abs(found), initial=0.0))
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
+    scale = 2.0 ** (math.frexp(largest)[1] - 1)
+    scaled = found / scale
+    return scale * float(np.sqrt(np.dot(scaled, scaled)))
