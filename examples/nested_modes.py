@@ -6,9 +6,10 @@ lands as near to zero as it can: the outer gradient goes through a simulation in
 "fr" is forward mode outside and reverse mode inside, and so on. The answers are those that Siskind and Pearlmutter
 report for these programs, and all mixes must give them.
 
-All mixes give every digit of the saddle. The last three digits of the particle are rounding: they depend on the order
-of sums and on the formula for the derivative of 1 / x. The authors' Stalingrad distribution itself records the particle
-with other last digits, 0.20719187464861197, in `examples/automatic/particle.vlad`.
+All mixes give every digit of the saddle. The last three digits of the particle are rounding: without rounding, in 50
+digits, the published program gives 0.2071918746486109. In floats they depend on the order of sums and on the formulas
+of the derivatives: the authors' Stalingrad distribution itself records 0.20719187464861197, in
+`examples/automatic/particle.vlad`. `tests/test_particle.py` shows both.
 
     python examples/nested_modes.py
 """
