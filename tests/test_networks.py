@@ -225,17 +225,22 @@ def test_to_save_memory_changes_no_gradient(networks, name):
         np.testing.assert_allclose(of_saving[key], gradient[key], rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        "tree_lstm.py --steps 20 --batched",
-        "tree_lstm.py --steps 12",
-        "deepspeech2.py --small",
-        "squeezenet.py --steps 6",
-        "resnet50.py --steps 4 --data eight.bin",
-    ],
+COMMANDS = (
+    "tree_lstm.py --steps 20 --batched",
+    "tree_lstm.py --steps 12",
+    "deepspeech2.py --small",
+    "squeezenet.py --steps 6",
+    "resnet50.py --steps 4 --data eight.bin",
 )
+
+
+def test_every_network_is_run():
+    assert {command.split(".")[0] for command in COMMANDS} == set(NETWORKS)
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*MODULES, *NETWORKS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
 def test_programs(networks, command, tmp_path):
     program, *options = command.split()
     networks.images.write(tmp_path / "eight.bin", *networks.images.synthetic(8))  # one batch, again and again
