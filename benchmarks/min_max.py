@@ -3,13 +3,15 @@
 The program is the saddle point of Pearlmutter and Siskind (2008), section 5, with a term in which the players interact.
 The one player descends on what the other player reaches by ascent, and the gradient goes through this ascent. The loops
 have fixed numbers of steps, so that JAX can compile them. All libraries run the same loops on their own numbers, and
-must give the same point. It needs JAX, PyTorch and autograd; a library that is not installed is left out.
+must give the same point. The times are processor time, which other work on the machine hardly lengthens. It needs JAX,
+PyTorch and autograd; a library that is not installed is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from time import process_time
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -132,7 +134,7 @@ def measure(title: str, make_payoff: Callable[[Library], Callable[..., Any]], st
         answers[name] = np.array([np.asarray(number) for number in programs[name]()])
     for name, answer in answers.items():
         np.testing.assert_allclose(answer, answers["shiftreset_ad"], rtol=1e-10, err_msg=name)
-    times = best_of(ROUNDS, programs)
+    times = best_of(ROUNDS, programs, process_time)
     print(title)
     for name, seconds in times.items():
         print(f"  {name:22} {1e3 * seconds:10.3f} ms   {seconds / times['shiftreset_ad']:8.3g} times ours")
