@@ -10,10 +10,11 @@ import time
 import numpy as np
 import pytest
 
+import shiftreset_ad as sr
 from benchmarks.gradbench import results, session
 from benchmarks.gradbench.check import cases, check, difference
 from benchmarks.gradbench.checkout import Checkout
-from benchmarks.gradbench.evals import EVALS, descent, det, ht, particle, saddle
+from benchmarks.gradbench.evals import EVALS, ba, descent, det, ht, particle, saddle
 from benchmarks.gradbench.function import Function
 from benchmarks.gradbench.session import Command, Evaluation
 from benchmarks.gradbench.tool import respond, serve, timed
@@ -66,6 +67,40 @@ def test_determinants_of_any_size_whose_minors_are_expanded_one_at_a_time(monkey
     for function, message_input, expected in cases("det"):
         assert check("det", function, message_input, expected) == ""
     assert det.determinant(np.array([[3.0]])) == 3.0
+
+
+def test_bundle_adjustment_has_the_same_matrix_by_its_pattern():
+    """`ba` compresses its Jacobian by hand, and `sparse_jacobian` of the plain objective finds the same entries."""
+    sparse = pytest.importorskip("scipy.sparse")
+    message_input = next(case for function, case, _ in cases("ba") if function == "jacobian" and case["p"] > 10)
+    cameras, points, weights, features, observed = ba.read(message_input)
+
+    def errors(cameras, points, weights):
+        return np.concatenate(ba.objective(cameras.T, points.T, weights, features, observed))
+
+    found = sr.sparse_jacobian(errors, argnums=(0, 1, 2))(cameras.T.copy(), points.T.copy(), weights)
+    ends, columns, values = ba.jacobian(cameras, points, weights, features, observed)
+    np.testing.assert_allclose(
+        found.toarray(), sparse.csr_array((values, columns, ends), shape=found.shape).toarray(), rtol=1e-12, atol=1e-13
+    )
+    assert found.nnz < found.shape[0] * found.shape[1] / 4
+
+
+def test_hand_tracking_has_the_same_matrix_by_its_pattern():
+    """Its Jacobian lacks the zeros of the places, and stacks what is left of them in two columns."""
+    pytest.importorskip("scipy.sparse")
+    message_input = next(case for function, case, _ in cases("ht") if function == "jacobian" and case["us"])
+    theta, us, *rest = ht.read(message_input)
+
+    def errors(theta, us):
+        return ht.errors(theta, us, *rest).ravel()
+
+    found = sr.sparse_jacobian(errors, argnums=(0, 1))(theta, us).toarray()
+    of_places = found[:, len(theta) :].reshape(len(us), 3, len(us), 2)
+    own = np.concatenate([of_places[i, :, i] for i in range(len(us))])
+    expected = ht.jacobian(theta, us, *rest)
+    np.testing.assert_allclose(np.concatenate([own, found[:, : len(theta)]], axis=1), expected, rtol=1e-12, atol=1e-13)
+    assert np.count_nonzero(of_places) == np.count_nonzero(own)
 
 
 def test_mirrored_hands_have_the_derivatives_of_finite_differences():

@@ -258,37 +258,34 @@ def test_references_of_ray_are_shards(engine, expected):
     assert Sum(loss, list(map(engine.put, SHARDS)), engine)(PARAMS) == expected[0]
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_mpi(ranks, expected):
+def by_mpi(ranks, *arguments):
+    """What `by_mpi.py` has done on so many ranks."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     if which("mpiexec") is None:
         pytest.skip("there is no mpiexec")
-    program = (
-        "from mpi4py.futures import MPIPoolExecutor\n"
-        "from shiftreset_ad.executors import Sum\n"
-        "from tests.executors.programs import *\n"
-        "if __name__ == '__main__':\n"
-        "    with MPIPoolExecutor() as executor:\n"
-        "        total = Sum(loss, SHARDS, executor)\n"
-        "        value, gradient = total.value_and_grad(PARAMS)\n"
-        "        print(repr(float(value)), *map(repr, gradient['w'].tolist()))\n"
-        "        try:\n"
-        "            Sum(fails_at_five, [Rows(n, x) for n, x in enumerate(SHARDS)], executor)(PARAMS)\n"
-        "        except KeyError as error:\n"
-        "            print(error.__notes__[0])\n"
-    )
-    script = Path(os.environ.get("TMPDIR", "/tmp")) / f"sum_by_mpi_{os.getpid()}_{ranks}.py"
-    script.write_text(program)
-    try:
-        done = subprocess.run(
-            ["mpiexec", "--oversubscribe", "--allow-run-as-root", "-n", str(ranks), sys.executable, "-m",
-             "mpi4py.futures", str(script)],
-            capture_output=True, text=True, timeout=120, check=False,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join([ROOT, f"{ROOT}/src"])},
-        )  # fmt: skip
-    finally:
-        script.unlink()
+    program = ["-m", "mpi4py.futures", str(Path(__file__).with_name("by_mpi.py")), *arguments]
+    return subprocess.run(
+        ["mpiexec", "--oversubscribe", "--allow-run-as-root", "-n", str(ranks), sys.executable, *program],
+        capture_output=True, text=True, timeout=120, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([ROOT, f"{ROOT}/src"])},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_mpi(ranks, expected):
+    done = by_mpi(ranks)
     assert done.returncode == 0, done.stderr
-    numbers, note = done.stdout.splitlines()
+    numbers, of_error, of_shard, of_limit, goes_on = done.stdout.splitlines()
     assert list(map(float, numbers.split())) == [expected[0], *expected[1]["w"]]
-    assert note.startswith("in shard 5 of 8")
+    assert of_error.startswith("in shard 5 of 8")
+    assert "shard 2 of 3, the function or the parameters cannot be sent" in of_shard
+    assert of_limit == "executors: the sum took more than timeout=0.5 seconds"
+    assert goes_on == "True"
+
+
+def test_a_rank_of_mpi_that_is_killed_ends_the_job(tmp_path):
+    """MPI has no other ranks to go on with, so the job ends with an error; a checkpoint is what is left."""
+    done = by_mpi(3, str(tmp_path))
+    assert (tmp_path / "died").exists()
+    assert done.returncode != 0
+    assert done.stdout == ""
