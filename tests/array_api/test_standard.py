@@ -349,3 +349,17 @@ def test_arrays_of_cupy_are_known_by_their_class():
     finally:
         foreign.MET.discard(kind)
         foreign._others.discard(other)
+
+
+@pytest.mark.parametrize(("count", "size"), [(3, 4), (12, 4), (12, 400)], ids=["few", "many", "many large"])
+def test_contributions_to_slices_add_up(count, size, library):
+    """By writing to parts of zeros, or by positions: slices that overlap, with new axes, and in one dimension less."""
+    x = np.linspace(0.1, 1.0, size + count)
+
+    def f(x):
+        parts = sum(np.sin(x[i : i + size]) * (i + 1.0) for i in range(count))
+        return np.sum(parts) + np.sum(x[None, :size, None] ** 2) + np.sum(x[-1] * x[1:])
+
+    found = sr.value_and_grad(f)(library.array(x))
+    for ours, expected in zip(found, sr.value_and_grad(f)(x), strict=True):
+        np.testing.assert_allclose(library.plain(ours), expected, rtol=1e-10)

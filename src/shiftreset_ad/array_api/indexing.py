@@ -18,7 +18,8 @@ from shiftreset_ad.array_api.standard import Standard, adopted, entered
 from shiftreset_ad.rules.indexing import scatter
 
 INTEGERS = (int, np.integer)
-FEW = 8  # contributions that are added one by one, where that is possible
+# Contributions to slices are added one by one if there are few, or if they have so many elements each in the mean.
+FEW, LARGE = 8, 256
 
 
 @entered(operator.getitem)
@@ -151,7 +152,8 @@ def sums_at_parts(values: list[Any], indices: list[Any], shape: tuple[int, ...],
     """`rules.indexing.scatter`."""
     contributions = in_dtype(dtype, *values)
     parts = list(map(_parts_of, indices))
-    basic = [basic_index(places, shape) for places in parts] if len(parts) <= FEW else [None]
+    is_short = len(parts) <= FEW or sum(x.size for x in contributions) > LARGE * len(parts)
+    basic = [basic_index(places, shape) for places in parts] if is_short else [None]
     if all(index is not None for index in basic):
         total = _added_in_place(contributions, basic, shape, dtype)
         if total is not None:
