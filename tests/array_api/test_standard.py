@@ -363,3 +363,16 @@ def test_contributions_to_slices_add_up(count, size, library):
     found = sr.value_and_grad(f)(library.array(x))
     for ours, expected in zip(found, sr.value_and_grad(f)(x), strict=True):
         np.testing.assert_allclose(library.plain(ours), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32])
+def test_small_integers_as_positions_in_a_large_array(dtype, library):
+    x = np.linspace(0.0, 1.0, 600).reshape(2, 300)
+    index = np.array([100, -100, 0, 100]).astype(dtype) if dtype is not np.uint8 else np.array([200, 0], dtype)
+    wrapped = standard(library.array(x))
+    for places in (index, library.array(index)):
+        np.testing.assert_array_equal(wrapped[:, places].to_numpy(), x[:, index])
+        np.testing.assert_array_equal(wrapped[1, places].to_numpy(), x[1, index])
+        np.testing.assert_array_equal(np.take(wrapped, places, axis=1).to_numpy(), np.take(x, index, axis=1))
+        found = sr.grad(lambda x, places=places: np.sum(x[:, places] ** 2))(library.array(x))
+        np.testing.assert_allclose(library.plain(found), sr.grad(lambda x: np.sum(x[:, index] ** 2))(x), rtol=1e-12)

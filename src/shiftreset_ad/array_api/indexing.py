@@ -127,8 +127,9 @@ def places_among(parts: list[Any], sizes: tuple[int, ...]) -> Any:
 def _not_negative(places: Any, size: int) -> Any:
     """Positions counted from the beginning. What lies on a device is not compared with the bounds."""
     if isinstance(places, Standard):
+        places = places.astype(np.dtype(np.int64))  # where there is room for the size
         return np.where(np.less(places, 0), places + size, places)
-    places = np.asarray(places)
+    places = np.asarray(places).astype(np.int64)
     if places.size and not (-size <= places.min() and places.max() < size):
         raise IndexError(f"an index is out of bounds for an axis of size {size}")
     return np.where(places < 0, places + size, places)
@@ -137,7 +138,7 @@ def _not_negative(places: Any, size: int) -> Any:
 def taken(x: Standard, places: Any, axis: int) -> Standard:
     """`numpy.take(x, places, axis)`, for an array of places, which may be negative: a plain one, or a `Standard`."""
     chosen = _not_negative(places, x.shape[axis])
-    rows = chosen.reshape(-1).astype(np.int64)
+    rows = chosen.reshape(-1)
     along = x.apply("take", rows.array if isinstance(rows, Standard) else x.converted(rows).array, axis=axis)
     return along.apply("reshape", (*x.shape[:axis], *chosen.shape, *x.shape[axis + 1 :]))
 
