@@ -187,7 +187,7 @@ def memory_cell(gates: Any, *cells: Any, update_last: bool = False) -> tuple[Any
     shape = shape_of(gates)
     size, rest = divmod(shape[-1], len(cells) + 3) if shape else (0, 1)
     of_cells = (*shape[:-1], size)
-    if rest or not all([shape_of(cell) == of_cells for cell in cells]):
+    if rest or not all(shape_of(cell) == of_cells for cell in cells):
         raise ValueError(
             f"nn.memory_cell: gates has the shape {shape}, and the cells {[shape_of(cell) for cell in cells]}; give "
             f"gates of (..., {len(cells) + 3} hidden), and cells of (..., hidden)"

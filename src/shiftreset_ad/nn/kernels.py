@@ -14,8 +14,8 @@ def kernels(library: str) -> Iterator[None]:
     """In this context the kernels of `library` compute on NumPy's arrays: "numpy" (the default) or "torch".
 
     They compute convolutions, max pooling and batch normalization in training. PyTorch computes on the memory of
-    NumPy's arrays, and copies nothing. First derivatives are computed by the same kernels. NumPy's are taken for arrays whose dtype PyTorch does not have. Raises
-    ValueError for any other name, and ImportError if PyTorch is not installed.
+    NumPy's arrays, and copies nothing. First derivatives are computed by the same kernels. NumPy's are taken for arrays
+    whose dtype PyTorch does not have. Raises ValueError for any other name, and ImportError where PyTorch is missing.
 
     >>> import numpy as np
     >>> from shiftreset_ad import nn

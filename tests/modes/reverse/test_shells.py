@@ -18,6 +18,7 @@ from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
 from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules import STRUCTURED
+from shiftreset_ad.rules.indexing import replaced
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.rules.table import functions_of
@@ -251,6 +252,7 @@ MORE_CALLS: list[Callable[[Any], Any]] = [
     lambda m: repeated(m, (4, 3, 3)),
     lambda m: hermitian_from(m, "L"),
     nn.relu,
+    lambda m: replaced([m[0], m], 1),
 ]
 
 
