@@ -24,6 +24,8 @@ from shiftreset_ad.rules.table import Partial
 
 LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
 
+MANY = 4096  # elements; of a smaller array it takes as long to find out that it is new
+
 Pull: TypeAlias = Callable[[Operation], None]
 
 
@@ -103,52 +105,73 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
     return pull_both, pull_a, pull_b
 
 
-def pull_of_large(*partials: Partial) -> Pull:
-    """The way back through y = f(x), or y = f(a, b), of large arrays. An operand is None if it has no derivative."""
-    count = len(partials)
+def pull_of_large(partials: tuple[Partial, ...], place: int) -> Pull:
+    """The way back through y = f(x), or y = f(a, b), of large arrays, to the operand at this place alone."""
+    partial, place_of_x, place_of_y = partials[place], 2 + place, 2 + len(partials)
+    constant = None if callable(partial) else partial or 0.0
 
     def pull(operation: Operation) -> None:
-        y, operands, values = operation[1], operation[2 : 2 + count], operation[2 + count :]
+        y, x, values = operation[1], operation[place_of_x], operation[place_of_y:]
         y_bar = y.adjoint
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
-        last = count - 1 if operands[-1] is not None else 0
-        for place, (x, partial) in enumerate(zip(operands, partials, strict=True)):
-            if x is None:
-                continue
-            is_spare = place == last and type(y_bar) is ndarray and y.owns
-            if not callable(partial):
-                accumulate_multiple(x, partial or 0.0, y_bar, is_spare)
-                y.owns = False  # y_bar may be the adjoint of x as well
-            elif accumulate_product(x, partial, values, y_bar, is_spare):
-                y.owns = False  # y_bar is an operand of an outer operation
+        is_spare = type(y_bar) is ndarray and y.owns
+        if constant is None:
+            accumulate_product(x, factor_of(partial, values), y_bar, is_spare, values)
+        else:
+            accumulate_multiple(x, constant, y_bar, is_spare)
 
     return pull
 
 
-def accumulate_product(
-    x: Accumulator, partial: Callable[..., Any], values: tuple[Any, ...], y_bar: Cotangent, is_spare: bool
-) -> bool:
-    """Add the product of a partial derivative, at these values, and `y_bar` to the adjoint of `x`.
+def pull_of_large_both(partial_a: Partial, partial_b: Partial) -> Pull:
+    """The way back through y = f(a, b) of large arrays, to both operands."""
+    constant_a, constant_b = (None if callable(p) else p or 0.0 for p in (partial_a, partial_b))
 
-    `is_spare`: nothing else needs the array `y_bar`. The answer is whether an outer operation may need it now.
-    """
+    def pull(operation: Operation) -> None:
+        y, a, b, values = operation[1], operation[2], operation[3], operation[4:]
+        y_bar = y.adjoint
+        if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
+            return
+        if constant_a is None:
+            factor = factor_of(partial_a, values)
+            accumulate_product(a, factor, y_bar, False, values)
+            is_needed = issubclass(type(factor), Number)  # y_bar is an operand of an outer operation
+        else:
+            accumulate_multiple(a, constant_a, y_bar, False)
+            is_needed = True  # y_bar may be the adjoint of a as well
+        is_spare = not is_needed and type(y_bar) is ndarray and y.owns
+        if constant_b is None:
+            accumulate_product(b, factor_of(partial_b, values), y_bar, is_spare, values)
+        else:
+            accumulate_multiple(b, constant_b, y_bar, is_spare)
+
+    return pull
+
+
+def factor_of(partial: Any, values: tuple[Any, ...]) -> Any:
+    """The partial derivative at the values of the answer and the operands."""
     try:
-        factor = partial(*values)
+        return partial(*values)
     except ArithmeticError:
-        factor = ieee(partial, *values)
-    if type(factor) is not ndarray or type(y_bar) is not ndarray or y_bar.size <= LARGE:
-        accumulate(x, factor * y_bar, True)
-        return issubclass(type(factor), Number)
-    is_alike = factor.dtype is y_bar.dtype
-    if is_spare and (is_alike or factor.dtype.kind != "c"):
-        product = multiply(factor, y_bar, y_bar)
-    elif is_alike and factor.shape == y_bar.shape and factor.base is None and not any(factor is x for x in values):
-        product = multiply(factor, y_bar, factor)  # it is a new array, as it is none of the values
-    else:
-        product = factor * y_bar
-    accumulate(x, product, True)
-    return False
+        return ieee(partial, *values)
+
+
+def accumulate_product(x: Accumulator, factor: Any, y_bar: Cotangent, is_spare: bool, values: tuple[Any, ...]) -> None:
+    """Add `factor * y_bar` to the adjoint of `x`. `is_spare`: nothing else needs the array `y_bar`.
+
+    The partial derivative `factor` is a new array, unless it is one of the `values` that it was computed from.
+    """
+    if type(factor) is ndarray and type(y_bar) is ndarray and y_bar.size > LARGE:
+        is_alike = factor.dtype is y_bar.dtype
+        if is_spare and (is_alike or factor.dtype.kind != "c"):
+            accumulate(x, multiply(factor, y_bar, y_bar), True)
+            return
+        is_new = is_alike and factor.size > MANY and factor.base is None and id(factor) not in map(id, values)
+        if is_new and factor.shape == y_bar.shape:
+            accumulate(x, multiply(factor, y_bar, factor), True)
+            return
+    accumulate(x, factor * y_bar, True)
 
 
 def accumulate_multiple(x: Accumulator, factor: float, y_bar: Cotangent, is_spare: bool) -> None:
@@ -159,7 +182,7 @@ def accumulate_multiple(x: Accumulator, factor: float, y_bar: Cotangent, is_spar
         accumulate(x, factor * y_bar, True)
     elif (shape := shape_of(x.primal)) != y_bar.shape:
         accumulate(x, factor * unbroadcast(y_bar, shape), True)
-    elif is_spare and y_bar.dtype.kind in "fc":
+    elif is_spare and y_bar.size > LARGE and y_bar.dtype.kind in "fc":
         accumulate(x, multiply(factor, y_bar, y_bar), True)
     else:
         accumulate(x, factor * y_bar, True)

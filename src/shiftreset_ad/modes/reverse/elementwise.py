@@ -24,7 +24,7 @@ from shiftreset_ad.boundary.notes import FUNCTION_OF
 from shiftreset_ad.control import GreenletError, Operation, here
 from shiftreset_ad.modes.reverse import sparing
 from shiftreset_ad.modes.reverse.adjoints import accumulate_at, summed
-from shiftreset_ad.modes.reverse.arrays import Pull, pull_of_large, pull_of_unary, pulls_of_binary
+from shiftreset_ad.modes.reverse.arrays import Pull, pull_of_large, pull_of_large_both, pull_of_unary, pulls_of_binary
 from shiftreset_ad.modes.reverse.choices import pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import TINY, frozen
 from shiftreset_ad.modes.reverse.memory import waiting, window
@@ -117,8 +117,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             b.adjoint = b_bar if (before := b.adjoint) is ZERO else before + b_bar
 
     scalars: Any = ((pull_both, pull_both_nested), (pull_a, pull_a_nested), (pull_b, pull_b_nested))
-    small, large = pulls_of_binary(*partials), pull_of_large(*partials)
-    pulls = [(*of_scalars, of_small, large) for of_scalars, of_small in zip(scalars, small, strict=True)]
+    large = (pull_of_large_both(*partials), pull_of_large(partials, 0), pull_of_large(partials, 1))
+    pulls = [(*of_scalars, *rest) for of_scalars, *rest in zip(scalars, pulls_of_binary(*partials), large, strict=True)]
     if function in CHOICES:
         pulls = pulls_of_choice(*partials)
     FUNCTION_OF.update(dict.fromkeys(itertools.chain(*pulls), function))
@@ -214,7 +214,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             x_bar = share_of_x(y_bar, y.primal, x.primal)
             x.adjoint = x_bar if (before := x.adjoint) is ZERO else before + x_bar
 
-    pull_array, pull_large, reads = pull_of_unary(partials[0]), pull_of_large(*partials), values_read(partials, 1)
+    pull_array, pull_large, reads = pull_of_unary(partials[0]), pull_of_large(partials, 0), values_read(partials, 1)
     FUNCTION_OF.update(dict.fromkeys((pull_scalar, pull_nested, pull_array, pull_large), function))
 
     def operate(x: Any) -> Any:
