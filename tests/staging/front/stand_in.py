@@ -5,6 +5,7 @@ the values of Python if it hands over the right blocks with the right states.
 """
 
 import operator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -107,12 +108,30 @@ for _name in ("__abs__", "__getitem__"):
 NUMBERS = (bool, int, float, np.generic, np.ndarray)
 
 
+class NoVersions:
+    """The versions of arrays in programs that write to no symbol."""
+
+    @contextmanager
+    def kept(self):
+        yield lambda: None
+
+    def begin(self, x, origin):
+        pass
+
+    def require_last(self, values):
+        pass
+
+    def require_no_common_memory(self, arrays):
+        pass
+
+
 class StandIn:
     """It keeps what was handed over: the names of the blocks and the lengths of the states."""
 
     error = GivenUpError
 
     def __init__(self):
+        self.versions = NoVersions()
         self.blocks = [object()]
         self.questions = 0
         self.handed_over = []
@@ -134,6 +153,9 @@ class StandIn:
 
     def truth(self, x):
         return Symbol(self, bool(x.seen())) if type(x) is Symbol else bool(x)
+
+    def mark(self):
+        return None
 
     def items(self, items):
         if type(items) is Symbol or type(items) is np.ndarray:

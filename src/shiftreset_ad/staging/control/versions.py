@@ -97,6 +97,12 @@ class Versions:
             self._refuse(f"{origin.name!r} is written to, and then bound to another array")
         return False
 
+    def require_no_common_memory(self, arrays: list[Any]) -> None:
+        """Refuse that blocks write to an array by several names, or through a view beside it."""
+        owners = [id(owner) for x in arrays for owner in _memory(x)[1]]
+        if len(set(owners)) < len(owners):
+            self._refuse("a block writes to an array by two names")
+
     def require_last(self, values: list[Any]) -> None:
         """Refuse that a block hands on an older version, by another name."""
         for leaf in trees.flatten(values)[0]:

@@ -157,6 +157,7 @@ class Arrays:
 
     def copies(self, names: Sequence[str]) -> list[Any]:
         """The values of variables for blocks to begin with."""
+        self._versions.require_no_common_memory([self._handles[name] for name in self.names])
         return [self._versions.copy(self._frame[name]) if name in self.names else self._frame[name] for name in names]
 
     def begin(self) -> dict[str, Origin]:
