@@ -262,3 +262,21 @@ def test_rounding_in_single_precision_is_no_lacking_entry(seed):
         assert sparse_jacobian(f, colouring(pattern, by))(x).dtype == np.float32
         with pytest.raises(ValueError, match="the pattern lacks an entry"):
             sparse_jacobian(f, colouring(short.tocsr(), by))(x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[:0],
+        lambda x: np.zeros_like(x) * np.sum(x[:0]),
+        lambda x: np.sum(np.reshape(x[:0], (0, 3)) ** 2, axis=0),
+        lambda x: np.concatenate([x[:0] * 2.0, np.zeros(2)]),
+    ],
+)
+def test_a_pattern_without_entries(f):
+    for x in (X, X[:0]):
+        found = sparse_jacobian(f)(x)
+        assert found.shape == (np.size(f(x)), np.size(x))
+        assert found.nnz == 0
+        assert sparse_hessian(lambda x: np.sum(f(x)))(x).toarray().tolist() == np.zeros((x.size, x.size)).tolist()
+        assert sparse_jacobian(f, sparsity(f)(x))(x).nnz == 0

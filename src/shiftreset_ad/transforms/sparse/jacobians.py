@@ -140,7 +140,7 @@ def _products(linear: Linear, seeds: Products, numbers: list[Any], answers: list
         ]
         derivatives = at_once(linear, directions)
         found = [
-            np.zeros((len(rows), count([y]))) if part is None else np.reshape(part, (len(rows), -1))
+            np.zeros((len(rows), count([y]))) if part is None else np.reshape(part, (len(rows), count([y])))
             for y, part in zip(answers, derivatives, strict=True)
         ]
         parts.append(found[0] if len(found) == 1 else np.concatenate(found, axis=1))
