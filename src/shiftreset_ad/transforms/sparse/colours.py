@@ -8,7 +8,7 @@ The algorithms are those of Gebremedhin, Manne and Pothen 2005, "What color is y
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -186,7 +186,7 @@ def _symmetric(matrix: Any) -> Colouring:
     indices, ends = matrix.indices.tolist(), matrix.indptr.tolist()
     near = [[j for j in indices[ends[i] : ends[i + 1]] if j != i] for i in range(matrix.shape[0])]
     orders = range(len(near)), np.argsort([-len(neighbours) for neighbours in near], kind="stable").tolist()
-    found = min((_star(near, order) for order in orders), key=max, default=[])
+    found = min((_star(near, order) for order in orders), key=partial(max, default=-1))
     colours = np.array(found, np.int64)
     empty = np.diff(matrix.indptr) == 0
     colours[empty] = -1
