@@ -264,7 +264,7 @@ def test_random_programs():
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(8))
 def test_many_random_programs(share):
-    assert patterns.examine(1000 + 100 * share, 100)[1] == []
+    assert patterns.examine(250 + 30 * share, 30)[1] == []
 
 
 def test_a_pattern_without_an_entry_is_found(monkeypatch):
