@@ -280,3 +280,16 @@ def test_a_pattern_without_entries(f):
         assert found.nnz == 0
         assert sparse_hessian(lambda x: np.sum(f(x)))(x).toarray().tolist() == np.zeros((x.size, x.size)).tolist()
         assert sparse_jacobian(f, sparsity(f)(x))(x).nnz == 0
+
+
+def test_a_pattern_without_entries_of_a_program_with_a_rule_of_its_own():
+    @sr.custom_jvp
+    def shifted(x):
+        return x[::-1] * 2.0
+
+    shifted.defjvp(
+        lambda primals, tangents: (shifted(*primals), np.stack([tangents[0][3 - i] for i in range(4)]) * 2.0)
+    )
+    for f in (lambda x: shifted(np.floor(x[:4])), lambda x: np.fft.fft(np.zeros(2) * np.floor(x[0])).real):
+        assert sparse_jacobian(f)(X).nnz == 0
+    assert sparse_hessian(lambda x: np.sum(shifted(x[:4])))(X).nnz == 0

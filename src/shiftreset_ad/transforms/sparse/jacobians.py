@@ -131,8 +131,10 @@ def _products(linear: Linear, seeds: Products, numbers: list[Any], answers: list
     """
     ends = np.cumsum([count([x]) for x in numbers])[:-1]
     at_most = max(1, AT_MOST // max(1, seeds.shape[1]))
-    parts = []
-    for start in range(0, max(1, len(seeds)), at_most):
+    wanted, parts = len(seeds), []
+    if not wanted:  # the function runs for the shape of its value, and no function is asked for a stack of no rows
+        seeds = np.zeros((1, seeds.shape[1]))
+    for start in range(0, len(seeds), at_most):
         rows = seeds[start : start + at_most]
         directions = [
             part.reshape(len(rows), *shape_of(x)).astype(dtype_of(x), copy=False)
@@ -144,7 +146,7 @@ def _products(linear: Linear, seeds: Products, numbers: list[Any], answers: list
             for y, part in zip(answers, derivatives, strict=True)
         ]
         parts.append(found[0] if len(found) == 1 else np.concatenate(found, axis=1))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return (parts[0] if len(parts) == 1 else np.concatenate(parts))[:wanted]
 
 
 def _matrix(name: str, colours: Colouring, by_columns: Products | None, by_rows: Products | None, check: bool) -> Any:
