@@ -9,7 +9,9 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from torch.overrides import TorchFunctionMode
+import pytest
+
+TorchFunctionMode: Any = pytest.importorskip("torch.overrides", reason="PyTorch is not installed").TorchFunctionMode
 
 READS = {
     *("__dlpack__", "__array__", "numpy", "tolist", "item", "cpu"),

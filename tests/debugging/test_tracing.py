@@ -56,10 +56,10 @@ def test_numbers_of_operands_and_answers_say_what_is_used_where(found):
 def test_levels_and_ways_back_of_inner_derivatives():
     steps = trace(grad(nested), 3.0)
     assert steps.answer == 54.0
-    assert [step.level for step in steps] == [1, 2, 1, 2, 1, 1, 1, 1, 1]
-    assert [step.during for step in steps] == [None, None, None, None, 3, 3, 1, 1, None]
-    assert sorted(step.resumed for step in steps) == list(range(9))
-    assert [step.index for step in steps.way_back] == [3, 1, 8, 7, 6, 5, 4, 2, 0]
+    assert [step.level for step in steps] == [1, 2, 1, 2, 1, 1, 1]
+    assert [step.during for step in steps] == [None, None, None, None, 1, 1, None]
+    assert sorted(step.resumed for step in steps) == list(range(7))
+    assert [step.index for step in steps.way_back] == [3, 1, 6, 5, 4, 2, 0]
 
 
 def test_values_are_kept_as_they_were():
@@ -108,7 +108,7 @@ def test_the_table_in_text(found):
     ]
     assert repr(found) == "<a trace of 3 operations, of which 3 were resumed; print it>"
     steps = trace(grad(nested), 3.0)
-    assert "*, on the way back of 3" in str(steps)
+    assert "*, on the way back of 1" in str(steps)
     assert "numpy.max, in numpy.ptp" in str(trace(grad(np.ptp), np.array([1.0, 2.0])))
 
 
@@ -168,10 +168,10 @@ def test_the_picture_of_nested_derivatives():
     steps = trace(grad(nested), 3.0)
     svg = steps.there_and_back_again.svg()
     assert "*, level 2" in texts(svg)
-    assert "7: 18" in texts(svg)  # on a way back, without the line of the operation that is gone back through
-    assert [step.resumed for step in steps] == [8, 1, 7, 0, 6, 5, 4, 3, 2]
-    assert svg.count(f'stroke="{drawings.THERE}"') == 8
-    assert svg.count(f'stroke="{drawings.BACK}"') == 4  # none where another derivative comes between
+    assert "5: 18" in texts(svg)  # on a way back, without the line of the operation that is gone back through
+    assert [step.resumed for step in steps] == [6, 1, 5, 0, 4, 3, 2]
+    assert svg.count(f'stroke="{drawings.THERE}"') == 6
+    assert svg.count(f'stroke="{drawings.BACK}"') == 2  # none where another derivative comes between
 
 
 def test_pictures_of_no_operations():

@@ -5,8 +5,6 @@ With a folder as its argument, a rank is killed instead, which ends the whole jo
 
 import sys
 
-from mpi4py.futures import MPIPoolExecutor
-
 from shiftreset_ad.executors import Sum
 from tests.executors.programs import (
     PARAMS,
@@ -21,6 +19,8 @@ from tests.executors.programs import (
 
 
 def main() -> None:
+    from mpi4py.futures import MPIPoolExecutor  # here, as the module is read where there is no MPI, too
+
     rows = [Rows(number, data, *sys.argv[1:]) for number, data in enumerate(SHARDS)]
     with MPIPoolExecutor() as executor:
         if sys.argv[1:]:

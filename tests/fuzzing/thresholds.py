@@ -12,7 +12,11 @@ LEAST = {
     **{f"modes.reverse.{module}.SMALL": 1 for module in ("shells", "elementwise", "answers")},
     "transforms.directions.AT_MOST": 8,  # a few at once, and a rest
     "numbers.writing.MANY": 0,
-    "modes.reverse.elementwise.LARGE": 0,
+    "modes.reverse.kept.TINY": 0,
+    "modes.reverse.elementwise.TINY": 0,
+    "modes.reverse.arrays.LARGE": 0,
+    "modes.reverse.arrays.MANY": 0,
+    "rules.broadcasting.MANY": 0,
     "rules.numpy.shapes.SMALL": 0,
     "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,
@@ -24,12 +28,10 @@ LEAST = {
 @contextmanager
 def thresholds_at_least() -> Iterator[None]:
     """Have each size above which the library does something else be the least that there is."""
-    before = {}
-    for path, least in LEAST.items():
-        module, name = _found(path)
-        before[path] = getattr(module, name)
-        setattr(module, name, least)
+    before = {path: getattr(*_found(path)) for path in LEAST}
     try:
+        for path, least in LEAST.items():
+            setattr(*_found(path), least)
         yield
     finally:
         for path, size in before.items():

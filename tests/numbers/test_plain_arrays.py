@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shiftreset_ad.numbers.plain_arrays import SMALL, same
+from shiftreset_ad.numbers.plain_arrays import SMALL, is_read_only, same
 
 
 @pytest.mark.parametrize("size", [1, 6, SMALL, SMALL + 2])
@@ -45,3 +45,11 @@ def test_an_array_without_numbers(size, dtype):
     assert same(array, copy)
     array[size // 2] = (1.0, 2) if isinstance(dtype, list) else b"xyz" if dtype in ("S3", "V3") else "1999"
     assert not same(array, copy)
+
+
+def test_an_array_that_numpy_would_warn_about_can_be_written_to():
+    """Nobody is warned, as nothing is written."""
+    repeated, _ = np.broadcast_arrays(np.ones((1, 600)), np.ones((2, 1)))
+    assert not is_read_only(repeated)
+    repeated.flags.writeable = False
+    assert not is_read_only(repeated)  # its base can be

@@ -178,9 +178,6 @@ def test_a_part_says_where_it_belongs():
     assert At(0, 1.5) == (0, 1.5)
 
 
-CASES = {operator.getitem: test_indices, scatter: test_scatter_is_the_transpose_of_reading}
-
-
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 @pytest.mark.parametrize(
@@ -240,3 +237,10 @@ def test_another_part(data, shape, generator):
     part = np.zeros(shape)[index].shape
     item = generator.uniform(-1.0, 1.0, tuple(data.draw(st.sampled_from((1, n))) for n in part))
     check(lambda a, b: replaced([b, a], index), generator.uniform(-1.0, 1.0, shape), item, generator=generator)
+
+
+CASES = {
+    operator.getitem: test_indices,
+    scatter: test_scatter_is_the_transpose_of_reading,
+    replaced: test_another_part,
+}

@@ -18,7 +18,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import COMPOSITE, ELEMENTWISE, STRUCTURED
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
-from shiftreset_ad.rules.indexing import scatter
+from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.choosing import clipped
 from shiftreset_ad.rules.numpy.elementwise import sign_of_complex
 from shiftreset_ad.rules.numpy.products import contract
@@ -255,6 +255,11 @@ def test_adding_into_parts():
     check_taylor(f, *drawn(np.random.default_rng(0), (2,), (2,)), generator=np.random.default_rng(1))
 
 
+def test_another_part():
+    generator = np.random.default_rng(0)
+    check_product(lambda a, b: replaced([b, a], (..., 1)), *drawn(generator, (2, 3), (2,)), generator=generator)
+
+
 def test_arrays_of_numbers():
     generator = np.random.default_rng(0)
     check_taylor(
@@ -276,7 +281,7 @@ CASES = {
     **dict.fromkeys((*test_elementwise.CASES, *test_shapes.CASES, *test_reductions.CASES, *test_complex.COMPLEX)),
     **dict.fromkeys((np.matmul, np.dot, np.inner, np.outer, np.tensordot, np.trace, np.einsum, contract)),
     **dict.fromkeys(functions_of(*test_products.STACKED)),
-    **dict.fromkeys((operator.getitem, scatter)),
+    **dict.fromkeys((operator.getitem, scatter, replaced)),
     sign_of_complex: "by np.sign",
     clipped: "by np.clip",
 }

@@ -87,7 +87,7 @@ def count_captured(f: Callable[..., Any], *args: Any) -> int:
 
     >>> from shiftreset_ad import grad
     >>> count_captured(grad(lambda x: (x * x) * x), 3.0)
-    8
+    6
     """
     tag = Tag()
     operations = 0

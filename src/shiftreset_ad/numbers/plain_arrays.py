@@ -11,13 +11,14 @@ from shiftreset_ad.rules.stand_ins import is_staged
 
 UNSIGNED: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 WITHOUT_BITS = "fcT"  # extended precision, which has unused bits, complex numbers, and strings of any length
+WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
 SMALL = 4096  # elements; so few are compared as bytes, without an array of answers
 
 
 def is_read_only(array: Any) -> bool:
     """Whether nobody can write to the memory of an array, not even through an array of which it is a view."""
     while isinstance(array, ndarray):
-        if array.flags.writeable:
+        if array.flags.num & WRITEABLE:
             return False
         array = array.base
     return array is None or isinstance(array, bytes)

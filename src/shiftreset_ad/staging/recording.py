@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import line_text
+from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.native import machine
@@ -24,7 +25,7 @@ from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, WRITEABLE, Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 

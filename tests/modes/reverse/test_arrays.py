@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import shiftreset_ad.scipy.special  # noqa: F401 (its functions have rules in th
 from shiftreset_ad import grad, hvp, jvp, vjp
 from shiftreset_ad.modes.reverse import arrays
 from shiftreset_ad.modes.reverse.arrays import LARGE
+from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.partials import ieee
 from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.table import ELEMENTWISE
@@ -107,3 +109,12 @@ def test_a_constant_factor_multiplies_what_is_left_of_a_sum(monkeypatch: pytest.
     gradient = grad(lambda row: np.sum((X - row) * COLUMN))(ROW)
     np.testing.assert_allclose(gradient, np.full(3, -np.sum(COLUMN)))
     assert sizes[-1] == ROW.size
+
+
+def test_a_partial_derivative_that_is_a_view_of_a_value_is_not_overwritten() -> None:
+    value, y_bar = np.full(arrays.MANY + 1, 2.0), np.full(arrays.MANY + 1, 3.0)
+    x: Any = SimpleNamespace(primal=value, adjoint=ZERO, owns=False)
+    arrays.accumulate_product(x, value.real, y_bar, False, (value,))
+    np.testing.assert_array_equal(x.adjoint, 6.0)
+    np.testing.assert_array_equal(value, 2.0)
+    np.testing.assert_array_equal(y_bar, 3.0)

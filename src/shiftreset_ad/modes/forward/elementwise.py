@@ -72,13 +72,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         else:
             return attended(y, tag)
         kind = type(y)
-        if kind in DOUBLES and (type(y_dot) in DOUBLES or is_stack_of_doubles(y_dot)):
+        x_dot = b_dot if a_dot is None else a_dot
+        if kind in DOUBLES and (type(y_dot) in DOUBLES or (y_dot is not x_dot and is_stack_of_doubles(y_dot))):
             answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
             answer.primal, answer.tangent, answer.tag = y, y_dot, tag
         elif kind is not ndarray and is_double(y) and is_double(y_dot):
             answer = NumF(y, y_dot, tag)
         else:
-            answer = number(y, y_dot, tag, b_dot if a_dot is None else a_dot)
+            answer = number(y, y_dot, tag, x_dot)  # an element `x[..., 0]` shares its tangent with the array
         if tag.capture is not nothing_to_capture:
             tag.capture(None, answer)  # looks at it, or raises, as the call is over
         return answer

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.staging.steps.blocks import operands_of
-from shiftreset_ad.staging.steps.trace import WRITEABLE, Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import staged_in
 
 MOST_KEPT = 10_000  # values

@@ -28,7 +28,6 @@ LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
-WRITEABLE = 0x400  # a bit of `flags.num`; of some arrays, NumPy warns if it is asked for `flags.writeable`
 CONSTANT = "is a constant"  # why an array must not be written to
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
