@@ -1,11 +1,12 @@
 """Every function of the coverage table, for all rows of a batch, against a loop over the rows."""
 
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hvp, jvp, staged, vmap
+from shiftreset_ad import StagingWarning, grad, hvp, jvp, staged, vmap
 from shiftreset_ad.boundary import trees
 from tests.docs import coverage as coverage_command
 
@@ -97,6 +98,13 @@ def test_of_rows_products_with_the_hessian_are_those_of_a_loop(name):
     require_equal(of_all, expected, 1e-7)
 
 
+# SciPy draws random numbers for its logarithm, and looks at the flags of the arrays that it interpolates in
+NOT_STAGED = {
+    "shiftreset_ad.scipy.linalg.logm": "it uses random numbers",
+    "shiftreset_ad.scipy.interpolate.RegularGridInterpolator": "x.flags is not staged",
+}
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_rows_of_rows_and_staged_rows_are_those_of_a_loop(name):
     example = EXAMPLES[name]
@@ -105,7 +113,9 @@ def test_rows_of_rows_and_staged_rows_are_those_of_a_loop(name):
     expected = one_by_one(f, rows)
     pairs = [np.stack([x, x[::-1]]) for x in rows]
     require_equal(vmap(vmap(f))(*pairs), np.stack([expected, expected[::-1]]))
-    require_equal(vmap(staged(f))(*rows), expected)
     of_staged = staged(vmap(f))
-    for _ in range(2):
-        require_equal(of_staged(*rows), expected)
+    reason = NOT_STAGED.get(name)
+    with nullcontext() if reason is None else pytest.warns(StagingWarning, match=reason):
+        require_equal(vmap(staged(f))(*rows), expected)
+        for _ in range(2):
+            require_equal(of_staged(*rows), expected)

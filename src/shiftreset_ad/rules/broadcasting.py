@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Any
 
@@ -15,8 +14,6 @@ from shiftreset_ad.rules.stand_ins import StagedValue
 ADD: Any = np.add.reduce
 COUNT: Any = sys.modules["numpy._core.multiarray"].count_nonzero  # what `np.count_nonzero` of a plain array calls
 FLOAT64 = np.dtype(float64)
-MANY = 2000  # elements; to add up fewer takes no longer by NumPy's sum
-SHORT = 128  # elements; of longer runs the same holds
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -66,38 +63,11 @@ def unbroadcast(y_bar: Cotangent, shape: tuple[int, ...]) -> Cotangent:
         return y_bar
     added = len(given) - len(shape)
     if given[added:] == shape:
-        stretched = tuple(range(added))
-    else:
-        stretched = tuple(
-            [axis for axis, size in enumerate(given) if axis < added or (shape[axis - added] == 1 and size != 1)]
-        )
-    if type(y_bar) is ndarray and y_bar.size > MANY and (product := total_by_product(y_bar, stretched)) is not None:
-        return product.reshape(shape)
-    if len(stretched) == added:
-        return total(y_bar, stretched)
+        return total(y_bar, tuple(range(added)))
+    stretched = tuple(
+        [axis for axis, size in enumerate(given) if axis < added or (shape[axis - added] == 1 and size != 1)]
+    )
     return reshaped(total(y_bar, stretched, keepdims=True), shape)
-
-
-def total_by_product(x: ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
-    """The sum along axes as a product with ones; None where NumPy's sum takes no longer, or is more exact.
-
-    NumPy's sum has a loop for each run of elements that lie together in memory, so with short runs it takes three to
-    twenty times as long.
-    """
-    if not axes:
-        return None
-    first, last = axes[0], axes[-1] + 1
-    if last - first != len(axes) or x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return None
-    shape = x.shape
-    before, count, after = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
-    if before != 1 and after != 1:
-        return np.matmul(np.ones(count, x.dtype), x.reshape(before, count, after))
-    if 1 != after <= SHORT:
-        return np.ones(count, x.dtype) @ x.reshape(count, after)
-    if before != 1 and count <= SHORT:  # of a longer row, NumPy adds halves, which is more exact
-        return x.reshape(before, count) @ np.ones(count, x.dtype)
-    return None
 
 
 def total(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> Any:

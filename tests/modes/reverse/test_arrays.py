@@ -114,7 +114,7 @@ def test_a_constant_factor_multiplies_what_is_left_of_a_sum(monkeypatch: pytest.
 def test_a_partial_derivative_that_is_a_view_of_a_value_is_not_overwritten() -> None:
     value, y_bar = np.full(arrays.MANY + 1, 2.0), np.full(arrays.MANY + 1, 3.0)
     x: Any = SimpleNamespace(primal=value, adjoint=ZERO, owns=False)
-    arrays.accumulate_product(x, value.real, y_bar, False, (value,))
+    arrays.accumulate_product(x, value[:], y_bar, False, (value,))
     np.testing.assert_array_equal(x.adjoint, 6.0)
     np.testing.assert_array_equal(value, 2.0)
     np.testing.assert_array_equal(y_bar, 3.0)
