@@ -162,6 +162,7 @@ def test_a_record_has_no_elements_of_arrays():
     assert not any(step.args and type(step.args[0]) is np.ndarray for step in left.steps)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
 def test_the_shape_of_an_argument_may_change_before_the_text_is_written():
     f, x = staged(lambda x: x.T * 2.0), np.arange(6.0).reshape(2, 3)
     f(x)
