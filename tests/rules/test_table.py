@@ -38,7 +38,9 @@ def test_every_case_has_a_rule():
 
 def test_no_function_has_two_rules():
     tables = [set(table) for table in (ELEMENTWISE, STRUCTURED, COMPOSITE, CONSTANT)]
-    assert len(set.union(*tables)) == sum(map(len, tables))
+    fused = STRUCTURED.keys() & COMPOSITE.keys()  # they have a composition, too, for what their rule does not take
+    assert all(name_of(function).startswith("shiftreset_ad.nn.") for function in fused)
+    assert len(set.union(*tables)) == sum(map(len, tables)) - len(fused)
 
 
 UFUNCS = sorted({f for f in vars(np).values() if isinstance(f, np.ufunc)}, key=lambda f: f.__name__)
