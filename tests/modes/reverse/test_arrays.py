@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,7 @@ from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.partials import ieee
 from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.table import ELEMENTWISE
+from tests.peaks import peak_of
 
 ROWS, COLUMNS = 2 * LARGE, 3
 X, ROW = np.linspace(0.2, 0.9, ROWS * COLUMNS).reshape(ROWS, COLUMNS), np.array([0.3, 0.5, 0.7])
@@ -81,12 +81,7 @@ def test_a_partial_derivative_is_a_new_array_or_one_of_its_values(function: Call
 
 def allocated(program: Callable[[], Any]) -> float:
     """The peak of memory, in arrays like `X`."""
-    program()
-    tracemalloc.start()
-    program()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / X.nbytes
+    return peak_of(program) / X.nbytes
 
 
 def test_a_new_partial_derivative_is_overwritten_by_its_product() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,20 +10,16 @@ import pytest
 
 from shiftreset_ad import custom_vjp, grad, hvp, value, vjp
 from shiftreset_ad.modes.reverse.shells import SMALL
+from tests.peaks import peak_of
 
 LARGE = 4 * SMALL
 X = np.linspace(0.5, 1.5, LARGE)
 W = np.linspace(-1.0, 1.0, LARGE)
 
 
-def peak_of(program: Callable[[], Any]) -> float:
+def allocated(program: Callable[[], Any]) -> float:
     """The peak of memory, in arrays like `X`."""
-    program()
-    tracemalloc.start()
-    program()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / X.nbytes
+    return peak_of(program) / X.nbytes
 
 
 def smoothed(x: Any) -> Any:
@@ -35,7 +30,7 @@ def smoothed(x: Any) -> Any:
 
 
 def test_writes_to_memory_that_no_operation_reads_keep_nothing() -> None:
-    assert peak_of(lambda: grad(smoothed)(X)) < 12.0
+    assert allocated(lambda: grad(smoothed)(X)) < 12.0
 
 
 def test_writes_after_an_operation_that_reads_the_memory_keep_their_elements() -> None:
@@ -47,7 +42,7 @@ def test_writes_after_an_operation_that_reads_the_memory_keep_their_elements() -
             y *= 0.9
         return total
 
-    assert peak_of(lambda: grad(squares)(X)) > 50.0
+    assert allocated(lambda: grad(squares)(X)) > 50.0
     factor = sum(0.81**k for k in range(50))
     np.testing.assert_allclose(grad(squares)(X), 2.0 * factor * X, rtol=1e-12)
 
