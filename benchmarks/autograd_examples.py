@@ -130,7 +130,7 @@ def difference(ours: list[float], theirs: list[float]) -> float:
 
 def main() -> None:
     """Run the examples, and print a row for each one."""
-    from rich.console import Console  # the tests of this module do without
+    from rich.live import Live  # the tests of this module do without
     from rich.table import Table
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -138,7 +138,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     table = Table("example", "shiftreset_ad", "autograd", "numbers", "difference")
-    with TemporaryDirectory() as work:
+    table.columns[0].no_wrap = True
+    with TemporaryDirectory() as work, Live(table):  # a run that is stopped leaves the rows that it has
         ours, theirs = Path(work) / "ours", Path(work) / "theirs"
         copy(options.folder, ours, True)
         copy(options.folder, theirs, False)
@@ -147,8 +148,6 @@ def main() -> None:
             a, b = run(ours, name), run(theirs, name)
             count = str(min(len(a.numbers), len(b.numbers)))
             table.add_row(name, a.end, b.end, count, f"{difference(a.numbers, b.numbers):.1e}")
-    table.columns[0].no_wrap = True
-    Console().print(table)
 
 
 if __name__ == "__main__":

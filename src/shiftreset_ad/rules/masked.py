@@ -53,6 +53,9 @@ class Masked:
             product = selected(self.mask, product)
         return Masked(product, self.mask)
 
+    def __neg__(self) -> Masked:
+        return Masked(-self.values, self.mask)
+
 
 def is_finite(factor: Any, product: Any) -> bool:
     """Whether it is known that a factor is finite, so that its products with zeros are zeros.

@@ -31,7 +31,7 @@ Pull: TypeAlias = Callable[[Operation], None]
 
 def pull_of_unary(partial: Partial) -> Pull:
     """The way back through y = f(x) of a small array."""
-    function, sums = as_function(partial), partial == 1.0
+    function, sums, negates = as_function(partial), partial == 1.0, partial == -1.0
 
     def pull(operation: Operation) -> None:
         _, y, x, r, p = operation
@@ -40,6 +40,9 @@ def pull_of_unary(partial: Partial) -> Pull:
             return
         if sums:
             accumulate(x, y_bar)
+            return
+        if negates:
+            accumulate(x, -y_bar, True)
             return
         try:
             factor = function(r, p)
@@ -53,7 +56,7 @@ def pull_of_unary(partial: Partial) -> Pull:
 def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull, Pull]:
     """The ways back through y = f(a, b) of small arrays, to both operands, to `a` alone, and to `b` alone."""
     function_a, function_b = as_function(partial_a), as_function(partial_b)
-    sums_a, sums_b = partial_a == 1.0, partial_b == 1.0
+    sums_a, sums_b, negates_b = partial_a == 1.0, partial_b == 1.0, partial_b == -1.0
 
     def pull_both(operation: Operation) -> None:
         _, y, a, b, r, p, q = operation
@@ -61,8 +64,8 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
         try:
-            factor_a = 1.0 if sums_a else function_a(r, p, q)
-            factor_b = 1.0 if sums_b else function_b(r, p, q)
+            factor_a = None if sums_a else function_a(r, p, q)
+            factor_b = None if sums_b or negates_b else function_b(r, p, q)
         except ArithmeticError:
             factor_a, factor_b = ieee(function_a, r, p, q), ieee(function_b, r, p, q)
         if sums_a:
@@ -72,7 +75,7 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
         if sums_b:
             accumulate(b, y_bar)
         else:
-            accumulate(b, factor_b * y_bar, True)
+            accumulate(b, -y_bar if negates_b else factor_b * y_bar, True)
 
     def pull_a(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
@@ -95,6 +98,9 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
             return
         if sums_b:
             accumulate(b, y_bar)
+            return
+        if negates_b:
+            accumulate(b, -y_bar, True)
             return
         try:
             factor = function_b(r, p, q)
