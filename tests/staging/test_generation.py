@@ -160,6 +160,28 @@ def test_products_with_ones():
     check(lambda x: (x[::2] * 1.0).ravel("K"), (V,))
 
 
+def test_arrays_reshaped_to_their_own_shape():
+    assert count(check(lambda x: x.reshape(2, 3) + np.reshape(x, (2, 3), order="C"), (M,))) == 1
+    assert count(check(lambda x: np.reshape(x, (-1, 3), order="F") * 2.0, (M,))) == 1
+    assert count(check(lambda x: x.reshape(3, 2) * 2.0, (M,))) == 2
+    for x in (M[:, ::-1], np.asfortranarray(M), SPECIAL[::2].reshape(1, 3), M.astype(np.float32)):
+        check(lambda x: [x.reshape(x.shape).sum(0), np.reshape(x, x.shape, order="F").ravel("K")], (x,))
+    take, _, _ = steps_of(lambda x: (x.reshape(2, 3), (x * 2.0).reshape(2, 3)), M)
+    answers = take([M])
+    assert answers[0] is not M
+    assert np.shares_memory(answers[0], M)
+    assert answers[1].base is not None
+
+
+def test_copies_of_what_nothing_else_needs():
+    assert count(check(lambda x: np.copy(x * 2.0), (V,))) == 1
+    assert count(check(lambda x: np.positive(x * 2.0), (V,))) == 1
+    assert count(check(lambda x: +(x * 2.0), (2.5,))) == 2
+    assert count(check(lambda x: [+(y := x * 2.0), np.sin(y)], (V,))) == 3
+    take, _, _ = steps_of(lambda x: +x, V)
+    assert not np.shares_memory(take([V])[0], V)
+
+
 def test_each_array_of_the_user_is_its_own():
     def f(x):
         y = x * 2.0

@@ -185,7 +185,7 @@ def accumulate_multiple(x: Accumulator, factor: float, y_bar: Cotangent, is_spar
     if factor == 1.0:
         accumulate(x, y_bar, is_spare)
     elif type(y_bar) is not ndarray:
-        accumulate(x, factor * y_bar, True)
+        accumulate(x, -y_bar if factor == -1.0 else factor * y_bar, True)
     elif (shape := shape_of(x.primal)) != y_bar.shape:
         accumulate(x, factor * unbroadcast(y_bar, shape), True)
     elif is_spare and y_bar.size > LARGE and y_bar.dtype.kind in "fc":

@@ -1,4 +1,4 @@
-"""Elimination leaves out steps: repeated ones, products with ones, and those that nothing depends on."""
+"""Elimination leaves out steps: repeated ones, idle ones, such as products with ones, and those that nothing needs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from numpy import ndarray
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
-from shiftreset_ad.staging.steps.functions import may_raise
+from shiftreset_ad.staging.steps.functions import may_raise, method
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 NOT_RAISING = {"ignore", "warn"}
+PRODUCTS = {operator.mul, np.multiply}
+RESHAPES = {np.reshape, method("reshape")}
+COPIES = {np.copy, np.positive, operator.pos}
 
 
 def places_in(x: Any) -> Iterator[int]:
@@ -96,8 +99,8 @@ class Eliminated:
             key = self._key_of(step)
             if key in known:
                 self.stand_ins[step.place] = known[key]
-            elif (factor := self._idle(step, trace)) is not None:
-                self.stand_ins[step.place] = self.place(factor)
+            elif (same := self._idle(step, trace)) is not None:
+                self.stand_ins[step.place] = self.place(same)
             else:
                 known[key] = step.place
                 left.append(step)
@@ -174,10 +177,15 @@ class Eliminated:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
     def _idle(self, step: Step, trace: Trace) -> Staged | None:
-        """The other factor in a real product with ones, if the product has the type and layout of this factor."""
-        if step.function not in (operator.mul, np.multiply) or step.kwargs or step.is_question:
+        """The operand that is the answer, with its type and layout: of a real product with ones, or of a reshape."""
+        if step.is_question or step.open_ended:
             return None
         answer = trace.values[step.place]
+        if step.function in RESHAPES:
+            x = step.args[0] if step.args else None
+            return x if type(x) is Staged and like(x.inside) == like(answer) else None
+        if step.function not in PRODUCTS or step.kwargs:
+            return None
         for x, other in (step.args, step.args[::-1]):
             if type(other) is not Staged or (type(x) is float and x != 1.0) or any(True for _ in self.places_in(x)):
                 continue
@@ -231,7 +239,7 @@ def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Cont
 
 def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     """The places of copies of arrays that nothing else uses; for each, the place of the array that was copied."""
-    copies = [step for step in trace.steps if step.function is np.copy and len(step.args) == 1 and not step.kwargs]
+    copies = [step for step in trace.steps if step.function in COPIES and len(step.args) == 1 and not step.kwargs]
     if not copies:
         return {}
     uses = Counter(x._place for step in all_steps(trace.steps) for x in operands_of(step))
