@@ -69,6 +69,10 @@ class StagedValue:
         """Whether a loop or a branch is being recorded."""
         raise NotImplementedError
 
+    def again(self) -> Any:
+        """The same value, for a run that computes again, to save memory, what an earlier run has computed."""
+        raise NotImplementedError
+
     def own(self, derivative: Any) -> Any:
         """A derivative of this value as the user gets it: of the same kind, and the user may keep it. None is zero."""
         raise NotImplementedError

@@ -31,9 +31,9 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
-from shiftreset_ad.staging.steps.functions import Attribute, Method, method, name_in_program
+from shiftreset_ad.staging.steps.functions import Attribute, Method, again, method, name_in_program, read_only
 from shiftreset_ad.staging.steps.trace import Step
-from shiftreset_ad.staging.steps.values import is_staged, read_only, unstaged
+from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 MOST_MOVES = 64  # of single elements
@@ -41,7 +41,7 @@ JOINS = {np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
 MOVES = {
     *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
     *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
-    *(np.atleast_1d, np.atleast_2d, repeated, read_only, *JOINS),
+    *(np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
 }
 METHODS = {"reshape", "transpose", "swapaxes", "squeeze", "ravel", "copy", "flatten", "diagonal", "repeat", "take"}
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean

@@ -13,7 +13,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
-from shiftreset_ad.staging.steps.functions import may_raise, method
+from shiftreset_ad.staging.steps.functions import again, may_raise, method
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
@@ -92,6 +92,9 @@ class Eliminated:
                 left.append(_mapped(control, lambda inner: self._without_repetition(inner, dict(known))))
                 continue
             if step.place in self.stand_ins:
+                continue
+            if step.function is again:
+                left.append(step)
                 continue
             if self._owners and not step.is_question and self._is_the_users(trace.values[step.place]):
                 left.append(step)

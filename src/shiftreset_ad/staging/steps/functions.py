@@ -260,3 +260,15 @@ def written_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
         if name == "copy" and function is getattr(np, "nan_to_num", None) and not arg:
             return name
     return None
+
+
+def read_only(x: Any) -> Any:
+    """A view of an array that cannot be written to."""
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
+def again(x: Any) -> Any:
+    """The same array. What is computed from it is not taken for what an earlier run has computed."""
+    return x.view()

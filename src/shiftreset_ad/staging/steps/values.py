@@ -33,12 +33,14 @@ from shiftreset_ad.staging.steps.functions import (
     WITHOUT_VALUES,
     WRITING,
     Into,
+    again,
     has_function,
     is_open_ended,
     is_operator,
     method,
     name_in_program,
     raised,
+    read_only,
     written_by,
 )
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
@@ -51,6 +53,7 @@ SCALARS = (float, int, complex, np.generic)
 KNOWN_WHOLE = (str, bytes, NoneType, np.dtype, type)  # the program knows such an answer, which no step computes with
 CONSTANTS = (*SCALARS, *KNOWN_WHOLE, AnyNumber, EllipsisType, type(np._NoValue), range)
 KEPT = (*CONSTANTS, np.ufunc)
+LARGE = 1000  # elements; to keep a smaller array takes less time than to compute it again
 
 
 class Staged(Wrapped, StagedValue):
@@ -148,6 +151,10 @@ class Staged(Wrapped, StagedValue):
         """A view of an array that cannot be written to."""
         return call(read_only, (self,))
 
+    def again(self) -> Any:
+        is_large = type(self.inside) is ndarray and self.inside.size > LARGE
+        return call(again, (self,), open_ended=False) if is_large else self
+
     def of_type_of(self, x: Any) -> Any:
         """The value converted to the type of x, for the user to keep: the derivative of a constant, for example."""
         kind = type(x)
@@ -201,13 +208,6 @@ def in_the_order_of_c(x: Any) -> Any:
     """A copy in the order of C. A copy without a stated order can be left out where nothing else uses `x`."""
     plain = unstaged(x)
     return np.copy(x) if type(plain) is ndarray and plain.flags.c_contiguous else np.copy(x, order="C")
-
-
-def read_only(x: Any) -> Any:
-    """A view of an array that cannot be written to."""
-    view = x.view()
-    view.flags.writeable = False
-    return view
 
 
 def as_it_is(x: Any) -> Any:

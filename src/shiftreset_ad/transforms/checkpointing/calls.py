@@ -31,6 +31,7 @@ from shiftreset_ad.numbers.number import ZERO, Number, levels_of, newest, one_le
 from shiftreset_ad.numbers.plain_arrays import note_read_only, read_only
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag, seeing
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.transforms.custom.transposition import NoValue
 
 
@@ -144,6 +145,11 @@ def below(leaves: Sequence[Any], tag: Tag) -> list[Any]:
     return [one_level_below(leaf, tag) for leaf in leaves]
 
 
+def to_run_again(leaves: Sequence[Any]) -> list[Any]:
+    """The leaves for a run on the way back: what it computes from staged values is not taken from the first run."""
+    return [leaf.again() if is_staged(leaf) else leaf for leaf in leaves]
+
+
 def levels(leaves: Sequence[Any]) -> set[Tag]:
     """The tags of all levels of the numbers among these leaves."""
     return {number.tag for leaf in leaves for number in levels_of(leaf)}
@@ -229,18 +235,23 @@ def outlined(result: Any) -> tuple[Any, list[Any]]:
 
 
 def _outlined(leaf: Any) -> Any:
+    if is_staged(leaf):
+        return shape_of(leaf), dtype_of(leaf)
     if trees.is_number(leaf) or isinstance(leaf, np.ndarray | np.generic):
         return shape_of(leaf), dtype_of(leaf)
     return leaf if isinstance(leaf, int | str | bytes) else type(leaf)
 
 
 def agree(first: Sequence[Any], again: Sequence[Any]) -> bool:
-    """Whether two runs gave the same values, up to rounding: the second run may add up in another order."""
+    """Whether two runs gave the same values, up to rounding: the second run may add up in another order.
+
+    Of staged values this is not asked: staging has its own comparison, and the answer would be one for each call.
+    """
     return all(map(_close, first, map(plain_value, again)))
 
 
 def _close(a: Any, b: Any) -> bool:
-    if type(a) is NoValue:
+    if type(a) is NoValue or is_staged(a) or is_staged(b):
         return True
     tolerance = float(np.sqrt(np.finfo(dtype_of(a)).eps))
     size = np.max(np.abs(a), initial=0.0, where=np.isfinite(a))

@@ -33,6 +33,7 @@ from shiftreset_ad.transforms.checkpointing.calls import (
     outlined,
     pull,
     recorded,
+    to_run_again,
     unrecorded,
 )
 
@@ -86,7 +87,7 @@ def checkpointed(
 
     def pullback(inputs: list[Any], y_bars: list[Any], first: list[Any]) -> list[Any]:
         def pulled_back(leaves: list[Any]) -> list[Any]:
-            tag = ReverseTag()
+            tag, leaves = ReverseTag(), to_run_again(leaves)
             xs = {i: NumR(leaves[i], ZERO, tag) for i in operands.places}
             again, pending = recorded(operator, region, leaves[: len(inputs)], xs, tag)
             answers = trees.Parts(again).numbers

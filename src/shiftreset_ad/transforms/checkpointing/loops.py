@@ -40,6 +40,7 @@ from shiftreset_ad.transforms.checkpointing.calls import (
     pull,
     recorded,
     require_known_levels,
+    to_run_again,
     unrecorded,
     watch_of,
 )
@@ -266,7 +267,7 @@ class Reversal:
                 case Take():
                     self._stored.append(self._state)
                 case Restore():
-                    self._state = self._stored[-1]
+                    self._state = to_run_again(self._stored[-1])
                 case Advance(start, stop):
                     self._state = self._advanced(self._start + start, self._start + stop)
                 case Free():
