@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
+from operator import is_
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.staging.front.recursion import recursion
@@ -49,7 +51,7 @@ _originals: WeakKeyDictionary[Callable[..., Any], FunctionType] = WeakKeyDiction
 def rewritten(f: Any) -> Any:
     """A function in its rewritten form; the function itself if it is not Python's, or cannot be rewritten.
 
-    A derivative becomes the derivative of the rewritten function.
+    A derivative becomes the derivative of the rewritten function, and a function with rules has rewritten rules.
     """
     return _with(f, _form_of)
 
@@ -121,6 +123,14 @@ def _with(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) -> Any:
     if isinstance(f, Derived):
         function = _with(f.__wrapped__, form_of)
         return f if function is f.__wrapped__ else f.of(function)
+    if isinstance(f, Composite):
+        held = f.held()
+        forms = {name: _with(part, form_of) for name, part in held.items()}
+        if all(map(is_, held.values(), forms.values())):
+            return f
+        composite = f.copied()
+        composite.made_of(forms)
+        return composite
     call = kind.__dict__.get("__call__")
     if type(call) is FunctionType and is_of_the_user(kind.__module__):
         return MethodType(form_of(call), f)

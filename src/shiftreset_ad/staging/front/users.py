@@ -33,8 +33,10 @@ def may_act(f: Any) -> bool:
         module = getattr(f, "__module__", None) or "builtins"
     else:
         module = type(f).__module__
-    if isinstance(f, FunctionType | MethodType) and is_of_the_user(module, f.__code__.co_filename):
-        return False
+    if isinstance(f, FunctionType | MethodType):
+        code = getattr(f, "__code__", None)  # a method of a function with rules has none
+        if is_of_the_user(module, code and code.co_filename):
+            return False
     if module.partition(".")[0] not in COMPUTING:
         return not (sys.modules.get(module) is not None and is_of_the_user(module))
     return f.__name__ in ACTING_METHODS if is_method else isinstance(f, Hashable) and f in ACTING
