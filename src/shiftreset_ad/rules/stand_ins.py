@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import numpy as np
+
 
 class _Recorder(threading.local):
     """What the thread has that records a function: the hook that makes a staged value of an array, and a note.
@@ -76,6 +78,11 @@ class StagedValue:
     def own(self, derivative: Any) -> Any:
         """A derivative of this value as the user gets it: of the same kind, and the user may keep it. None is zero."""
         raise NotImplementedError
+
+
+def may_hold(condition: Any) -> bool:
+    """Whether a condition may hold for an element. In a loop or a branch that is being recorded, it may hold."""
+    return (is_staged(condition) and condition.is_in_block) or bool(np.any(condition))
 
 
 def is_staged(x: Any) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of
+from shiftreset_ad.rules.indexing import read
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.plain import as_array, plain
+from shiftreset_ad.rules.stand_ins import may_hold
 from shiftreset_ad.rules.table import composite
 
 
@@ -40,21 +42,22 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     after = np.searchsorted(knots, at, side="right")  # how many knots are at x or before x
     knot = np.clip(after - 1, 0, last)
     widths = xp[1:] - xp[:-1]
-    if not np.all(widths):  # no x lies between double knots
+    if may_hold(widths == 0):  # no x lies between double knots
         widths = np.where(widths == 0, 1.0, widths)
     slopes = np.concatenate([np.zeros(1), (fp[1:] - fp[:-1]) / widths, np.zeros(1)])
-    slope = slopes[after]
-    on_knot = knots[knot] == at
-    if np.any(on_knot):
+    slope = read(slopes, after)
+    nearest = read(knots, knot)
+    on_knot = nearest == at
+    if may_hold(on_knot):
         before = np.searchsorted(knots, at, side="left")
         single = after - before == 1  # at a double knot, where the value jumps, NumPy takes the later knot
-        share = np.where(on_knot & single, 0.5, 0.0)
-        share = np.where(on_knot & (knot == 0) & (left is not None), 0.0, share)
-        share = np.where(on_knot & (knot == last) & (right is not None), 1.0, share)
-        slope = share * slopes[before] + (1.0 - share) * slope
-    if np.any(np.isinf(at)):  # the slope is 0 there, but 0 times infinity is NaN
-        x = np.where(np.isinf(at), knots[knot], x)
-    y = fp[knot] + slope * (x - xp[knot])
+        share = np.where(single, 0.5, 0.0)
+        share = np.where((knot == 0) & (left is not None), 0.0, share)
+        share = np.where((knot == last) & (right is not None), 1.0, share)
+        slope = np.where(on_knot, share * read(slopes, before) + (1.0 - share) * slope, slope)
+    if may_hold(np.isinf(at)):  # the slope is 0 there, but 0 times infinity is NaN
+        x = np.where(np.isinf(at), nearest, x)
+    y = read(fp, knot) + slope * (x - read(xp, knot))
     if left is not None:
         y = np.where(at < knots[0], left, y)
     if right is not None:

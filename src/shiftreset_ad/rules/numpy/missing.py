@@ -13,13 +13,14 @@ from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.numpy.reductions import NOT_GIVEN, given, reduced_axes
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.numpy.statistics import degrees
+from shiftreset_ad.rules.stand_ins import may_hold
 from shiftreset_ad.rules.table import composite
 
 
 def filled(a: Any, neutral: float) -> Any:
     """`a` with `neutral` in place of each NaN."""
     missing = np.isnan(a)
-    return np.where(missing, neutral, a) if np.any(missing) else a
+    return np.where(missing, neutral, a) if may_hold(missing) else a
 
 
 def require_inexact(dtype: Any) -> None:
@@ -54,7 +55,9 @@ def _nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 def valid_of(a: Any, where: Any) -> Any:
     """The mask of the elements that count; True if all elements count."""
     missing = np.isnan(a)
-    return ~missing if where is True and np.any(missing) else where if not np.any(missing) else ~missing & where
+    if not may_hold(missing):
+        return where
+    return ~missing if where is True else ~missing & where
 
 
 @composite(np.nanmean)
