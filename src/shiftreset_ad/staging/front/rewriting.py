@@ -38,6 +38,7 @@ from shiftreset_ad.staging.front.refusals import (
 )
 from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite, Site
 from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_of
+from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -84,7 +85,8 @@ class Rewriter(ast.NodeTransformer):
             node.body = self.visit(node.body)
         else:
             note_liveness(node.body, self._shared)
-            node.body = self._block(node.body)
+            versions = WritesAsVersions(own_names(node), self._code.constant(self._code.running))
+            node.body = [versions.visit(statement) for statement in self._block(node.body)]
         return node
 
     # Statements

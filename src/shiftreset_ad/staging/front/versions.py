@@ -1,7 +1,8 @@
 """Writes in place, in blocks that are written down: a variable gets a new version of its array.
 
-In the code of a block, `x[i] = v` becomes `x = item_written(x, i, v)` where `x` is a staged array. A site has the
-variables whose arrays its blocks write to in its state, beside those that the blocks bind.
+While a block is written down, `x[i] = v` is `x = item_written(v, x, i)` where `x` is a staged array: in the code of the
+block, and in that of the functions that it calls. A site has the variables whose arrays its blocks write to in its
+state, beside those that the blocks bind.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.names import SCOPES, write_in_place
 from shiftreset_ad.staging.front.session import Session, current
 
+DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
 OPERATORS = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -35,7 +37,7 @@ OPERATORS = {
 
 
 class WritesAsVersions(ast.NodeTransformer):
-    """Statements that write to arrays of these variables make new versions of the arrays."""
+    """Statements that write to arrays of these variables make new versions of the arrays, once."""
 
     def __init__(self, names: set[str], running: ast.expr) -> None:
         """`running` stands for the module with the functions below."""
@@ -44,6 +46,9 @@ class WritesAsVersions(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         return node if isinstance(node, SCOPES) else super().visit(node)
+
+    def visit_If(self, node: ast.If) -> Any:
+        return node if hasattr(node, DECIDES) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         return self._written(node)
@@ -67,6 +72,7 @@ class WritesAsVersions(ast.NodeTransformer):
             )
         version = ast.Assign([ast.Name(x, ast.Store())], new)
         found: ast.stmt = place(ast.If(self._call("is_array", load(x)), [version], [node]), node)
+        setattr(found, DECIDES, True)
         return found
 
     def _operator(self, operator: ast.operator) -> ast.expr:
@@ -89,7 +95,7 @@ class WritesAsVersions(ast.NodeTransformer):
 def is_array(x: Any) -> bool:
     """Whether a write to `x` makes a new version: in a block that is written down, and for a staged array."""
     session = current()
-    if session is None or not session.control.is_staged_array(x):
+    if session is None or not session.active or not session.control.is_staged_array(x):
         return False
     session.control.versions.announce(x)
     return True
