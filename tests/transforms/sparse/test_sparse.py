@@ -225,29 +225,6 @@ def test_the_functions_can_be_pickled():
         assert pickle.loads(pickle.dumps(made))(X).shape == made(X).shape
 
 
-# With SciPy
-
-
-def test_solvers_of_scipy_take_them():
-    optimize = pytest.importorskip("scipy.optimize")
-
-    def residuals(x):
-        return np.concatenate([10.0 * (x[1:] - x[:-1] ** 2), 1.0 - x[:-1]])
-
-    start = np.full(7, 1.2)
-    found = optimize.least_squares(residuals, start, jac=sparse_jacobian(residuals, sparsity(residuals)(start)))
-    np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
-
-    def rosenbrock(x):
-        return np.sum(residuals(x) ** 2)
-
-    found = optimize.minimize(
-        rosenbrock, start, method="trust-constr", jac=grad(rosenbrock), hess=sparse_hessian(rosenbrock)
-    )
-    np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
-    assert sr.sparsity is sparsity
-
-
 @pytest.mark.parametrize("seed", [3, 5, 8])
 def test_rounding_in_single_precision_is_no_lacking_entry(seed):
     x = np.random.default_rng(seed).uniform(0.1, 2.0, 2000).astype(np.float32)

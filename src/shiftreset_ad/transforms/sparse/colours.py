@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from shiftreset_ad.transforms.sparse.checks import Cells, cells_of
 from shiftreset_ad.transforms.sparse.pictures import drawn
 
 Colours: TypeAlias = NDArray[np.int64]  # -1 is no colour
@@ -57,6 +58,22 @@ class Colouring:
 
     _seeds_of_columns = cached_property(lambda self: _seeds(self.columns, self.of_columns))
     _seeds_of_rows = cached_property(lambda self: _seeds(self.rows, self.of_rows))
+
+    def cells(self, of: Of) -> Cells:
+        """Which elements of these products are zero, and which are a sum of several entries."""
+        return self._cells_of_columns if of == "columns" else self._cells_of_rows
+
+    @cached_property
+    def _cells_of_columns(self) -> Cells:
+        i, j = _positions(self.pattern)
+        of_entry = np.where(self.columns[j] >= 0, self.columns[j] * self.pattern.shape[0] + i, -1)
+        return cells_of(of_entry, self.of_columns * self.pattern.shape[0])
+
+    @cached_property
+    def _cells_of_rows(self) -> Cells:
+        i, j = _positions(self.pattern)
+        of_entry = np.where(self.rows[i] >= 0, self.rows[i] * self.pattern.shape[1] + j, -1)
+        return cells_of(of_entry, self.of_rows * self.pattern.shape[1])
 
     def entries(self, by_columns: Any, by_rows: Any) -> Any:
         """The matrix with these products: `(colours, m)` of the tangents, and `(colours, n)` of the cotangents.
@@ -209,10 +226,15 @@ def _star(near: list[list[int]], order: Iterable[int]) -> list[int]:
     return colours
 
 
+def _positions(pattern: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row and the column of each entry, in order."""
+    return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+
+
 def _places(pattern: Any, columns: Colours, rows: Colours, by: By, of_columns: int) -> NDArray[np.int64]:
     """For each entry, in order, where its value is among all products."""
     m, n = pattern.shape
-    i, j = np.repeat(np.arange(m), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
+    i, j = _positions(pattern)
     by_column = columns[j] * m + i
     if by != "symmetric":
         places = np.where(rows[i] >= 0, of_columns * m + rows[i] * n + j, by_column)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments
@@ -19,12 +18,9 @@ from shiftreset_ad.rules.annotations import Argnums
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.transforms.directions import AT_MOST, Linear, at_once, count
 from shiftreset_ad.transforms.gradient import derivatives_at, grad
-from shiftreset_ad.transforms.sparse.colours import Colouring, colouring
+from shiftreset_ad.transforms.sparse.checks import Products, unexplained
+from shiftreset_ad.transforms.sparse.colours import Colouring, Of, as_pattern, colouring
 from shiftreset_ad.transforms.sparse.patterns import pattern_of, require_plain
-
-CHECKED = 1e-6  # the relative error of a product in double precision, above which the pattern lacks an entry
-ROUNDINGS = 1000.0  # of the precision of the product, if these are more: in single precision
-Products = NDArray[np.float64]
 
 
 def sparse_jacobian(
@@ -42,7 +38,7 @@ def sparse_jacobian(
     array([[3., 2., 0.],
            [0., 4., 3.]])
     """
-    return Derived(_jacobian, named("sparse_jacobian", f), f, argnums, _coloured(pattern, False), check)
+    return Derived(_jacobian, named("sparse_jacobian", f), f, argnums, _coloured(pattern), check)
 
 
 def sparse_hessian(
@@ -50,20 +46,33 @@ def sparse_hessian(
 ) -> Callable[..., Any]:
     """The function that returns the Hessian of a scalar `f` as a `scipy.sparse.csr_array`, `(n, n)`.
 
-    `pattern` is that of the Hessian, `sparsity(grad(f))`, or a `colouring` of it by "symmetric". Products are forward
-    over reverse, one for each colour. Arguments and errors are those of `sparse_jacobian`, and of `grad`.
+    `pattern` is that of the Hessian, `sparsity(grad(f))`, or a `colouring` of it by "symmetric" or "columns". Products
+    are forward over reverse, one for each colour. Arguments and errors are those of `sparse_jacobian`, and of `grad`. A
+    rule of your own may make a second derivative that is not symmetric: by "symmetric" it is an error, if it is
+    checked, and without a pattern it takes a colouring by columns.
 
     >>> sparse_hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])).toarray()
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return Derived(_hessian, named("sparse_hessian", f), f, argnums, _coloured(pattern, True), check)
+    name = named("sparse_hessian", f)
+    return Derived(_hessian, name, f, argnums, _coloured_as_symmetric(name, pattern), check)
 
 
-def _coloured(pattern: Any, symmetric: bool) -> Colouring | None:
-    if pattern is None or isinstance(pattern, Colouring):
+def _coloured(pattern: Any) -> Colouring | None:
+    return pattern if pattern is None or isinstance(pattern, Colouring) else colouring(pattern)
+
+
+def _coloured_as_symmetric(name: str, pattern: Any) -> Colouring | None:
+    if isinstance(pattern, Colouring):
+        if pattern.of_rows:
+            raise ValueError(f'{name}: the colouring is by {pattern.by}; use colouring(pattern, "symmetric")')
         return pattern
-    return colouring(pattern, "symmetric" if symmetric else None)
+    if pattern is None:
+        return None
+    matrix = as_pattern(pattern)
+    square = matrix.shape[0] == matrix.shape[1]
+    return colouring(matrix + matrix.T if square else matrix, "symmetric")  # what is on one side may be on both
 
 
 @trimming
@@ -101,7 +110,7 @@ def _hessian(
 ) -> Any:
     """The Hessian of a function, as a sparse array."""
     arguments = _real_arguments(name, argnums, args)
-    xs, check = arguments.numbers, check and colours is not None
+    xs, pattern = arguments.numbers, None
     if colours is None:
         pattern = pattern_of(name, grad(f, argnums), arguments, False, kwargs)
         colours = colouring(pattern.multiply(pattern.T), "symmetric")  # zero on one side is zero on the other
@@ -113,8 +122,18 @@ def _hessian(
     def along(x_dots: list[Any]) -> list[Any]:
         return push_numbers(gradient, xs, x_dots)[1]
 
-    products = _products(along, colours.seeds("columns", check), xs, xs)
-    return _matrix(name, colours, products, None, check)
+    def products(colours: Colouring, check: bool) -> Products:
+        return _products(along, colours.seeds("columns", check), xs, xs)
+
+    if pattern is None:
+        return _matrix(name, colours, products(colours, check), None, check)
+    found = products(colours, True)
+    matrix = colours.entries(found, None)
+    is_finite = np.all(np.isfinite(found[-1]))  # what is not a number would hide entries
+    if is_finite and unexplained(matrix, found, colours.direction("columns"), colours.cells("columns"), 0.0) is None:
+        return matrix
+    colours = colouring(pattern, "columns")  # a rule of the user's makes a matrix that is not symmetric, or roundings
+    return _matrix(name, colours, products(colours, False), None, False)
 
 
 def _real_arguments(name: str, argnums: Argnums, args: Any) -> Arguments:
@@ -153,9 +172,9 @@ def _matrix(name: str, colours: Colouring, by_columns: Products | None, by_rows:
     """The matrix with these products; with `check`, the last of them is that of the direction of the check."""
     matrix = colours.entries(by_columns, by_rows)
     if check and by_columns is not None:
-        _require_pattern(name, matrix, colours.direction("columns"), by_columns[-1])
+        _require_pattern(name, colours, matrix, by_columns, "columns")
     elif check and by_rows is not None:
-        _require_pattern(name, matrix.T, colours.direction("rows"), by_rows[-1])
+        _require_pattern(name, colours, matrix.T, by_rows, "rows")
     return matrix
 
 
@@ -180,15 +199,16 @@ def _require_size(name: str, colours: Colouring, axis: int, size: int) -> None:
         )
 
 
-def _require_pattern(name: str, matrix: Any, direction: Products, product: Products) -> None:
-    """Raise ValueError if the product of the matrix with a direction, which is positive, is another one."""
-    apart = np.abs(matrix @ direction - product)
-    checked = max(CHECKED, ROUNDINGS * float(np.finfo(product.dtype).eps))
-    if not np.any(apart > checked * np.abs(product)):  # the usual case, for speed
+def _require_pattern(name: str, colours: Colouring, matrix: Any, products: Products, of: Of) -> None:
+    """Raise ValueError if these products, of which the last is that of the direction, are not those of the matrix."""
+    line = unexplained(matrix, products, colours.direction(of), colours.cells(of))
+    if line is None:
         return
-    if np.any(wrong := apart > checked * (np.abs(matrix) @ direction + np.abs(product))):
-        raise ValueError(
-            f"{name}: the pattern lacks an entry: element {np.flatnonzero(wrong)[0]} of a product with the matrix is "
-            "not that of the derivative. Find the pattern by sparsity, at a point where the function takes the same "
-            "branches"
-        )
+    what, remedy = "", ""
+    if colours.by == "symmetric":
+        what = ", or the matrix is not symmetric"
+        remedy = '; for a matrix that is not symmetric, give colouring(pattern, "columns")'
+    raise ValueError(
+        f"{name}: the pattern lacks an entry{what}: element {line} of a product with the matrix is not that of the "
+        f"derivative. Find the pattern by sparsity, at a point where the function takes the same branches{remedy}"
+    )
