@@ -26,6 +26,7 @@ from shiftreset_ad import (
     vmap,
     while_loop,
 )
+from tests.peaks import peak_of
 
 RNG = np.random.default_rng(0)
 X, W, V = RNG.normal(size=(5, 3)), RNG.normal(size=3), RNG.normal(size=(5, 3))
@@ -520,3 +521,21 @@ def test_rows_must_return_the_same_structure(is_recorded):
         warnings.simplefilter("ignore", sr.StagingWarning)
         with pytest.raises(ValueError, match="Return the same structure for all"):
             vmap(f)(np.array([1.0, -1.0]))
+
+
+def test_values_that_no_later_step_needs_are_freed():
+    def f(x):
+        for _ in range(30):
+            x = np.tanh(x)
+        return x
+
+    def g(x):  # as often as the steps, with one value that is needed to the end
+        first = np.tanh(x)
+        for _ in range(28):
+            x = np.tanh(x)
+        return x * first
+
+    x = np.ones((20, 5000))
+    for program in (vmap(f), vmap(g)):
+        np.testing.assert_array_equal(program(x), program.__wrapped__(x))
+        assert peak_of(lambda program=program: program(x)) < 5 * x.nbytes

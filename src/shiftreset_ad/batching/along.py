@@ -28,6 +28,8 @@ ALONG_LAST = {
     *functions_of("fft.hfft", "fft.ihfft", "expand_dims"),
 }
 
+PLAIN = (bool, int, float)
+
 
 def along(function: Callable[..., Any], is_last: bool, args: Any, kwargs: Any) -> Any:
     """The answer of a function to its first argument, for all rows; `is_last` says which axis it takes by itself."""
@@ -69,6 +71,8 @@ def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, An
         return None
     options = {**dict(zip(names[1:], args[1:], strict=False)), **kwargs}
     options = {name: option for name, option in options.items() if option is not np._NoValue and name != "out"}
+    if all(option is None or type(option) in PLAIN or name == "axis" for name, option in options.items()):
+        return options  # the usual case, for speed
     return options if all(np.ndim(option) == 0 or name == "axis" for name, option in options.items()) else None
 
 

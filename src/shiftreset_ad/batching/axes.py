@@ -39,7 +39,7 @@ class Batch:
 
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> None:
         self.leaves, self.spec = trees.flatten((args, kwargs))
-        axes = _axes_of_arguments(name, in_axes, args, kwargs)
+        axes = _axes_of_arguments(name, in_axes, args, self.spec)
         sizes: dict[int, int] = {}
         for i, (leaf, axis) in enumerate(zip(self.leaves, axes, strict=True)):
             if axis is not None:
@@ -106,24 +106,26 @@ def _example(x: Any, k: int) -> Any:
     return np.zeros(x.shape, x.dtype)[()]
 
 
-def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], spec: optree.PyTreeSpec) -> list[int | None]:
     """The axis of each leaf. As in JAX, arguments given by name have their rows along the first axis."""
-    if isinstance(in_axes, list | tuple):
-        if len(in_axes) != len(args):
-            raise ValueError(
-                f"{name}: in_axes has {len(in_axes)} entries, and the function got {len(args)} positional arguments. "
-                "Give one entry for each"
-            )
-        in_axes = tuple(in_axes)
-    found = broadcast_axes(name, "in_axes", in_axes, args)
-    return found + [0] * len(trees.flatten(kwargs)[0])
+    of_args, of_kwargs = spec.children()
+    named: list[int | None] = [0] * of_kwargs.num_leaves
+    if not isinstance(in_axes, list | tuple):
+        return broadcast_axes(name, "in_axes", in_axes, args, of_args) + named
+    if len(in_axes) != len(args):
+        raise ValueError(
+            f"{name}: in_axes has {len(in_axes)} entries, and the function got {len(args)} positional arguments. "
+            "Give one entry for each"
+        )
+    found = [broadcast_axes(name, "in_axes", *each) for each in zip(in_axes, args, of_args.children(), strict=True)]
+    return [axis for each in (*found, named) for axis in each]
 
 
-def broadcast_axes(name: str, argument: str, axes: Any, tree: Any) -> list[int | None]:
+def broadcast_axes(name: str, argument: str, axes: Any, tree: Any, spec: optree.PyTreeSpec) -> list[int | None]:
     """The axis of each leaf of a structure, of an integer, None, or a structure of these."""
-    leaves, _ = trees.flatten(tree)
+    count = spec.num_leaves
     if axes is None or isinstance(axes, int | np.integer):
-        return [_checked(name, argument, axes)] * len(leaves)
+        return [_checked(name, argument, axes)] * count
     try:
         found = optree.broadcast_prefix(axes, tree, none_is_leaf=True, namespace=trees.NAMESPACE)
     except ValueError as error:
@@ -131,7 +133,7 @@ def broadcast_axes(name: str, argument: str, axes: Any, tree: Any) -> list[int |
             f"{name}: {argument} must be an integer, None, or a structure of these that begins as that of the values "
             f"does: {error}"
         ) from None
-    if len(found) != len(leaves):  # None is a leaf there, and none in a structure of values
+    if len(found) != count:  # None is a leaf there, and none in a structure of values
         kept = [leaf is not None for leaf in optree.tree_leaves(tree, none_is_leaf=True, namespace=trees.NAMESPACE)]
         found = [axis for axis, is_value in zip(found, kept, strict=True) if is_value]
     return [_checked(name, argument, axis) for axis in found]
@@ -198,7 +200,7 @@ class Answers:
             order = np.argsort(chosen)
             leaves = [Rows(leaf.rows[order]) if type(leaf) is Rows else leaf for leaf in leaves]
         values = trees.unflatten(self._spec, [leaf.rows if type(leaf) is Rows else leaf for leaf in leaves])
-        axes = broadcast_axes(self._name, "out_axes", out_axes, values)
+        axes = broadcast_axes(self._name, "out_axes", out_axes, values, self._spec)
         placed = [self._placed(leaf, axis, len(chosen)) for leaf, axis in zip(leaves, axes, strict=True)]
         return trees.unflatten(self._spec, placed)
 

@@ -21,10 +21,10 @@ from shiftreset_ad.rules.table import functions_of
 @entered(operator.getitem)
 def _getitem(batch: Rows, x: Any, index: Any) -> Any:
     if type(x) is Rows:
+        if not rows_in(index):
+            return LINEAR[operator.getitem](batch, x, index)
         place = _place(batch, index)
-        if place is None:
-            return None
-        return LINEAR[operator.getitem](batch, x, index) if not rows_in(index) else read(x.rows, place)
+        return None if place is None else read(x.rows, place)
     parts = index if type(index) is tuple else (index,)
     if not all(map(_is_position, parts)):
         return None

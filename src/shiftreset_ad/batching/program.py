@@ -8,6 +8,7 @@ whose answer the recorded run has used, such as a branch: the program holds for 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -26,8 +27,9 @@ from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 from shiftreset_ad.staging.ways import Lines
 
-# The plans of the steps, those with the same reactions to floating-point errors together, and the places that differ
-Planned = tuple[list[tuple[Any, list[Plan]]], set[int]]
+# The plans of the steps, each with the places whose values are not needed after it; those with the same reactions to
+# floating-point errors are together. Then the places that differ
+Planned = tuple[list[tuple[Any, list[tuple[Plan, list[int]]]]], set[int]]
 
 
 class Program:
@@ -38,7 +40,7 @@ class Program:
     """
 
     __slots__ = (
-        *("_constants", "_outputs", "_plans", "_steps", "answers", "has_control", "ir", "length", "lines"),
+        *("_constants", "_count", "_outputs", "_plans", "_steps", "answers", "has_control", "ir", "length", "lines"),
         *("rule_of_its_own", "sites", "spec"),
     )
 
@@ -64,6 +66,7 @@ class Program:
         self._steps = [BatchedStep(step, trace.values[step.place], place, has_writes) for step in left.steps]
         self._plans: dict[tuple[bool, ...], Planned] = {}
         self._outputs = [with_places(x, place) for x in outputs]
+        self._count = 1 + max([step.place for step in self._steps] + list(self._constants), default=0)
         self.rule_of_its_own = trace.rule_of_its_own
         self.length = len(self._steps)
         self.spec = spec
@@ -103,15 +106,17 @@ class Program:
         if self.rule_of_its_own is not None and any(isinstance(x, Number) for x in values):
             raise NoDerivativeError(self.rule_of_its_own)
         plans, differ = self._planned(tuple([type(x) is Rows for x in inputs]))
-        values += [None] * (1 + max([step.place for step in self._steps] + list(self._constants), default=0))
+        given = {id(x) for x in values}
+        values += [None] * self._count
         for place, constant in self._constants.items():
             values[place] = constant
         for errors, together in plans:
             with nullcontext() if errors is None else np.errstate(**errors):
-                for plan in together:
+                for plan, done in together:
                     plan(values, count)
+                    for place in done:  # its memory serves a later step
+                        values[place] = None
         answers: list[Any] = []
-        given = {id(x) for x in values[: len(inputs)]}
         for x in self._outputs:
             answer = _own(values[x.place] if type(x) is Place else x, given)
             answers.append(Rows(answer) if type(x) is Place and x.place in differ else answer)
@@ -122,14 +127,23 @@ class Program:
         known = self._plans.get(differing)
         if known is None:
             differ = {place for place, differs in enumerate(differing) if differs}
-            known = self._plans[differing] = (
-                [
-                    (errors, [step.plan(differ) for step in steps])
-                    for errors, steps in itertools.groupby(self._steps, lambda step: step.errors)
-                ],
-                differ,
-            )
+            plans = [
+                (step.errors, (step.plan(differ), done))
+                for step, done in zip(self._steps, self._last_uses(len(differing)), strict=True)
+            ]
+            together = itertools.groupby(plans, operator.itemgetter(0))
+            known = self._plans[differing] = [(errors, [plan for _, plan in each]) for errors, each in together], differ
         return known
+
+    def _last_uses(self, inputs: int) -> list[list[int]]:
+        """For each step the places of the values of steps that nothing uses after it."""
+        used = {x.place for x in self._outputs if type(x) is Place} | set(range(inputs)) | set(self._constants)
+        done: list[list[int]] = []
+        for step in reversed(self._steps):
+            last = {*step.uses, step.place} - used
+            used |= last
+            done.append(sorted(last))
+        return done[::-1]
 
 
 def _own(answer: Any, given: set[int]) -> Any:

@@ -108,13 +108,17 @@ class BatchedStep:
         """The name of the function, as the user knows it."""
         return name_in_program(self._function)
 
+    @property
+    def uses(self) -> list[int]:
+        """The places of the values that the step uses."""
+        return [place for x in (*self._args, *self._kwargs.values()) for place in _places_in(x)]
+
     def plan(self, differ: set[int]) -> Plan:
         """What carries out the step if the values at the places `differ` are not the same for all rows.
 
         The place of the step is added to these places if its own value may differ, too.
         """
-        arguments = [*self._args, *self._kwargs.values()]
-        found = [place for x in arguments for place in _places_in(x) if place in differ]
+        found = [place for place in self.uses if place in differ]
         if not found:
             return self._once(differ)
         is_only_first = type(self._args[0]) is Place and found == [self._args[0].place]
@@ -129,9 +133,10 @@ class BatchedStep:
         if is_copied:
             differ.add(place)
 
+        filled = self._filler(differ)
+
         def run(values: Values, count: int) -> None:
-            args = [_filled(x, values, differ) for x in self._args]
-            kwargs = {name: _filled(x, values, differ) for name, x in self._kwargs.items()}
+            args, kwargs = filled(values)
             self._require_derivative(args, kwargs)
             answer = function(*args, **kwargs)
             if self._is_question:
@@ -141,6 +146,22 @@ class BatchedStep:
                 values[place] = _copies(answer, count) if is_copied else answer
 
         return run
+
+    def _filler(self, differ: set[int]) -> Callable[[Values], tuple[list[Any], dict[str, Any]]]:
+        """What gives the arguments of a run, with the values at their places; arguments without places stay."""
+        args, kwargs = self._args, self._kwargs
+        changing = [i for i, x in enumerate(args) if _places_in(x)]
+        changing_kwargs = [name for name, x in kwargs.items() if _places_in(x)]
+
+        def filled(values: Values) -> tuple[list[Any], dict[str, Any]]:
+            given, named = args.copy(), kwargs.copy()
+            for i in changing:
+                given[i] = _filled(args[i], values, differ)
+            for name in changing_kwargs:
+                named[name] = _filled(kwargs[name], values, differ)
+            return given, named
+
+        return filled
 
     def _is_array(self) -> bool:
         return len(self._example) == 1 and self._example[0][2] is ndarray
@@ -173,10 +194,10 @@ class BatchedStep:
 
     def _by_way(self, differ: set[int], first: int, way: Way | None) -> Plan:
         """The plan of any function. The value at the place `first` differs from row to row."""
+        filled = self._filler(differ)
 
         def run(values: Values, count: int) -> None:
-            args = [_filled(x, values, differ) for x in self._args]
-            kwargs = {name: _filled(x, values, differ) for name, x in self._kwargs.items()}
+            args, kwargs = filled(values)
             self._require_derivative(args, kwargs)
             if self._writes:
                 write(count, self._function, args, kwargs)

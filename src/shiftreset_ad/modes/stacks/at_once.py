@@ -124,10 +124,15 @@ def _transpose(stack: Stack, a: Any, axes: Any = None) -> Any:
     return np.transpose(a.rows, (0, *(axis + 1 for axis in order)))
 
 
-@at_once(np.broadcast_to, repeated)
+@at_once(np.broadcast_to)
 def _broadcast_to(stack: Stack, array: Any, shape: Any) -> Any:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     return np.broadcast_to(stack.lined_up(array, len(sizes)), shape_of(array.rows)[:1] + sizes)
+
+
+@at_once(repeated)
+def _repeated(stack: Stack, x: Any, shape: tuple[int, ...]) -> Any:
+    return repeated(stack.lined_up(x, len(shape)), (*shape_of(x.rows)[:1], *shape))
 
 
 @at_once(astype)

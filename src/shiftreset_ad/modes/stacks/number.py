@@ -150,13 +150,16 @@ def fitted_rows(rows: Any, ndim: int) -> Any:
     return np.reshape(rows, shape[:1] + shape[1 + surplus :]) if surplus > 0 else lined_up_rows(rows, ndim)
 
 
+SLICES = (slice, type(None), type(Ellipsis))
+
+
 def after_rows(index: Any) -> tuple[Any, ...] | None:
     """An index of one value as an index of all rows; None if a slice parts its arrays: NumPy then moves axes.
 
     `True` and `False` count as arrays: they are masks without dimensions.
     """
     parts = index if isinstance(index, tuple) else (index,)
-    sliced = [isinstance(part, slice | type(None) | type(Ellipsis)) for part in parts]
+    sliced = [isinstance(part, SLICES) for part in parts]
     inner = sliced[sliced.index(False) : len(sliced) - sliced[::-1].index(False)] if False in sliced else []
     if any(inner) and not all(isinstance(part, BASIC) and not isinstance(part, bool) for part in parts):
         return None
