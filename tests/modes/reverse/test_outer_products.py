@@ -1,11 +1,12 @@
 """Outer products that are contributions to one matrix are kept, and summed by one product of matrices."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad, vjp
+from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad, vjp, zeros
 from shiftreset_ad.modes.reverse import unsettled
 from shiftreset_ad.modes.reverse.unsettled import TOGETHER, Held
 from shiftreset_ad.numbers.number import ZERO
@@ -75,6 +76,52 @@ def _written_anew(w):
     total = total + by_matrices(u)
     u = np.concatenate([(u[0] + u[3])[None], u[1:]])
     return total + by_matrices(u) * np.sum(u[0])
+
+
+def into_one_buffer(w, s):
+    """A vector that each round writes anew."""
+    x, total = zeros(60), 0.0
+    for k in range(3):
+        x[:] = np.sin(s * (k + 1.0) + np.arange(60.0))
+        total = total + np.sum(np.tanh(w @ x) ** 2)
+    return total
+
+
+def grown_in_place(w, s):
+    """A constant vector that each round multiplies in place."""
+    x, total = np.sin(np.arange(60.0)), 0.0
+    for _ in range(3):
+        x *= 1.5
+        total = total + np.sum(np.tanh(w @ x) ** 2) * s
+    return total
+
+
+def answers_written_to(w, s):
+    """The answers of the products are written to, and what they were before has a part in the gradient."""
+    y = w @ np.sin(np.arange(60.0)) * s
+    y *= 2.0
+    y[3:] = y[:-3] * s
+    x = y[:60]
+    total = np.sum(np.tanh(w @ x) ** 2)
+    x[:30] = np.cos(x[30:])
+    return total + np.sum(np.tanh(w @ x) ** 2)
+
+
+@pytest.mark.parametrize("f", [into_one_buffer, grown_in_place, answers_written_to])
+def test_of_vectors_that_are_written_to(f):
+    """The way back undoes the writes before it sums the products."""
+    steps = 1e-6 * V
+    for argnums in (0, (0, 1)):
+        found = grad(f, argnums)(W, 0.3)
+        of_w = found if argnums == 0 else found[0]
+        difference = f(W + steps, 0.3) - f(W - steps, 0.3)
+        np.testing.assert_allclose(np.sum(of_w * V), difference / 2e-6, rtol=1e-6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # staging may say that it does not record the program
+            step = staged(grad(f, argnums))
+            for _ in range(3):
+                of_w = step(W, 0.3)
+            np.testing.assert_allclose(of_w if argnums == 0 else of_w[0], found if argnums == 0 else found[0])
 
 
 def test_in_every_operator():

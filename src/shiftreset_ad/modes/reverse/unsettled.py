@@ -88,8 +88,11 @@ class Held:
         self.masks.append(mask)
 
     def add_outer(self, left: Any, right: Any) -> None:
-        """Keep the outer product of two plain vectors; so many are kept that one product of matrices is worth it."""
-        self.factors.append((left, right))
+        """Keep the outer product of two plain vectors; so many are kept that one product of matrices is worth it.
+
+        Of copies, as the way back undoes writes to the vectors before it sums the products.
+        """
+        self.factors.append((left.copy(), right.copy()))
         if len(self.factors) == TOGETHER:
             product = self._products()
             self.whole = product if self.whole is ZERO else self.whole + product
