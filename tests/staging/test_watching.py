@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
+from shiftreset_ad.staging import forms
 from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps import unwatched
 
@@ -91,3 +92,56 @@ def test_what_is_the_users_own_is_watched_though_it_is_code_of_the_library(seen)
     found = staged(nn.softplus)
     assert found(1.0) == found(1.0) == nn.softplus(1.0)
     assert found.report().startswith("staged(softplus) runs in steps")
+
+
+def while_large(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+@ONLY_IF_CHEAP
+def test_rewriting_a_function_is_not_watched(seen):
+    f = staged(lambda x: grad(while_large)(x))
+    assert f(5.0) == f(5.0) == 0.125
+    assert f.report().count("while x > 1.0") == 1
+    assert seen["while_large"] >= 2
+    assert not seen["CompiledWith.compiled"]  # neither of the function nor of its blocks
+    assert not seen["Rewriter.function"]
+
+
+@pytest.fixture
+def recordings(monkeypatch):
+    """The answers of all recordings."""
+    found, recorded = [], forms.recorded
+
+    def noted(*args):
+        found.append(recorded(*args))
+        return found[-1]
+
+    monkeypatch.setattr(forms, "recorded", noted)
+    return found
+
+
+def test_what_an_operator_asks_on_its_way_back_is_not_recorded_twice(recordings):
+    def f(x):
+        return np.sum(np.linalg.slogdet(x)[1])
+
+    x = np.eye(3) + 0.1
+    derivative = staged(lambda x: grad(f)(x))
+    np.testing.assert_array_equal(derivative(x), grad(f)(x))
+    assert recordings[0][0].answers
+    assert len(recordings) == 1
+
+
+@pytest.mark.parametrize("derivative", [grad, lambda f: lambda x: grad(f)(x), lambda f: f])
+def test_what_the_program_asks_is_recorded_in_the_rewritten_form(recordings, derivative):
+    def f(x):
+        return while_large(np.sum(np.linalg.slogdet(x * (np.eye(3) + 0.1))[1]))
+
+    found = staged(derivative(f))
+    np.testing.assert_array_equal(found(9.0), derivative(f)(9.0))
+    assert len(recordings) == 2
+    np.testing.assert_allclose(found(30.0), derivative(f)(30.0))
+    np.testing.assert_allclose(found(300.0), derivative(f)(300.0))
+    assert len(recordings) == 2

@@ -11,7 +11,6 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -88,16 +87,18 @@ class Worker(Body):
         super().__init__(prompt, _serve)
         driver: Any = self.parent
         start = driver.depth if type(driver) is Worker else SHALLOW if driver.parent is not None else 0
-        self.depth = start + sum(1 for _ in islice(_callers(sys._getframe()), SHALLOW - start))
+        self.depth = _depth(start)
         self.may_wait = self.depth < SHALLOW and _is_plain()
         self.switch()
 
 
-def _callers(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those that have called it, in this greenlet."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+def _depth(start: int) -> int:
+    """`start`, and the number of the frames of the caller and of its callers in this greenlet; at most SHALLOW."""
+    frame: FrameType | None = sys._getframe(1)
+    depth = start
+    while frame is not None and depth < SHALLOW:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _serve() -> Any:

@@ -18,6 +18,7 @@ from greenlet import getcurrent as here
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
+_OF_OPERATORS = tuple(os.path.join(PACKAGE, *path) for path in (("transforms", ""), ("boundary", "tracebacks.py")))
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {PACKAGE, "<frozen "}
@@ -43,6 +44,14 @@ def is_of_a_library(code: CodeType) -> bool:
 def is_the_users(frame: FrameType) -> bool:
     """Whether a frame is the user's: not this library's, and not one of another library that the user has called."""
     return not is_ours(frame.f_code) and frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES
+
+
+def is_of_an_operator(innermost: FrameType) -> bool:
+    """Whether the program has called an operator, such as `grad(f)`, and only this library has run since."""
+    called, frame = innermost, innermost.f_back
+    while frame is not None and is_ours(frame.f_code):
+        called, frame = frame, frame.f_back
+    return frame is not None and called.f_code.co_filename.startswith(_OF_OPERATORS)
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:

@@ -1,7 +1,8 @@
 """A function is recorded as it is, and in its rewritten form if it asks for values: then control is written down.
 
 A branch or a loop that cannot be written down asks, and the recording starts again. If the rewritten form cannot be
-recorded at all, the record of the function as it is remains.
+recorded at all, the record of the function as it is remains. What an operator such as `grad` asks for itself, on
+the way back for example, it asks in both forms.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def recorded_in_a_form(
     found = recorded(f, call, expected, surroundings)
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)
-    if not (is_long if as_it_is is None else as_it_is.answers) or surroundings.opaque is not None:
+    asks = as_it_is is not None and as_it_is.is_asked and as_it_is.answers
+    if not (is_long if as_it_is is None else asks) or surroundings.opaque is not None:
         return found
     if rewritten(f) is f:
         return found

@@ -34,7 +34,7 @@ class Way:
     """
 
     __slots__ = (
-        *("_native", "_texts", "answers", "given", "has_control", "is_checked", "lines", "not_written"),
+        *("_native", "_texts", "answers", "given", "has_control", "is_asked", "is_checked", "lines", "not_written"),
         *("sites", "source", "spec", "take"),
     )
 
@@ -63,6 +63,7 @@ class Way:
         self.spec = spec
         self.given = given
         self.has_control = trace.has_control
+        self.is_asked = trace.is_asked
         self.lines = lines
         self.is_checked = False
         self.not_written: list[str] = []  # why branches and loops ask, and are not written down

@@ -27,7 +27,7 @@ from shiftreset_ad.modes.reverse.kept import verify
 from shiftreset_ad.modes.reverse.memory import PLACES, waiting
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag
 from shiftreset_ad.modes.reverse.shells import Shell
-from shiftreset_ad.modes.reverse.writing import is_write, redo, written_number
+from shiftreset_ad.modes.reverse.writing import redo, writes_among, written_number
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent
@@ -71,7 +71,7 @@ class Recording:
                 verify((verify, number, copy))
         tag.copies.clear()
         tag.protected.clear()
-        self._writes = list(filter(is_write, self._pending))
+        self._writes = writes_among(self._pending)
         self._memories = [(x, x.adjoint) for x in {id(x): x for x in map(written_number, self._writes)}.values()]
         value, aux = value_and_aux(operator, result, has_aux)
         trees.require_known(value, operator)

@@ -101,9 +101,9 @@ def redo(operation: Operation) -> None:
         put(x.primal, index, new)
 
 
-def is_write(operation: Operation) -> bool:
-    """Whether this operation wrote in place, or made room for a write."""
-    return operation[0] is undo or operation[0] is move_back
+def writes_among(operations: list[Operation]) -> list[Operation]:
+    """The operations that wrote in place, or made room for a write."""
+    return [operation for operation in operations if operation[0] is undo or operation[0] is move_back]
 
 
 def written_number(operation: Operation) -> NumR:

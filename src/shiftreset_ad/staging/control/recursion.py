@@ -13,7 +13,7 @@ from typing import Any
 
 from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
 from shiftreset_ad.modes.reverse.number import NumR, ReverseTag, capture
-from shiftreset_ad.modes.reverse.writing import is_write
+from shiftreset_ad.modes.reverse.writing import writes_among
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.activations import Again, CallWay, Function
@@ -187,7 +187,7 @@ def _in_reverse(
         with collecting(tag) as pending:
             found = function(xs, again_here)
             found = [handed_on(y, tag) if is_number else y for y, is_number in zip(found, leaves, strict=True)]
-        if any(map(is_write, pending)):
+        if writes_among(pending):
             way.trace.refuse("a function that calls itself writes to an array that is being differentiated")
         part.xs, part.outs, part.pending = _of(xs, enters), _of(found, leaves), pending
         return list(map(below, found))

@@ -20,7 +20,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate, settle
 from shiftreset_ad.modes.reverse.memory import PLACES
 from shiftreset_ad.modes.reverse.number import NumR, capture
 from shiftreset_ad.modes.reverse.unsettled import Held
-from shiftreset_ad.modes.reverse.writing import is_write
+from shiftreset_ad.modes.reverse.writing import writes_among
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.kinds import Kind, staged_inside
@@ -148,7 +148,7 @@ def in_reverse(
             with collecting(tag) as pending:
                 outs = body(xs)
                 outs = [handed_on(out, tag) if is_number else out for out, is_number in zip(outs, active, strict=True)]
-            if any(map(is_write, pending)):
+            if writes_among(pending):
                 way.trace.refuse("a loop or a branch writes to an array that is being differentiated")
             part.xs = [x for x, is_number in zip(xs, active, strict=False) if is_number]
             part.outs = [out for out, is_number in zip(outs, active, strict=True) if is_number]

@@ -19,6 +19,7 @@ from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump, 
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
 from shiftreset_ad.staging.front.source import CompiledWith, parameters
 from shiftreset_ad.staging.front.versions import WritesAsVersions
+from shiftreset_ad.staging.steps.unwatched import unwatched
 
 Cells: TypeAlias = Mapping[str, CellType]
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -87,6 +88,7 @@ class CodeBlock:
             code, self._code.globals, self._code.name, None, tuple([cells[name] for name in code.co_freevars])
         )
 
+    @unwatched
     def _compile(self, names: list[str]) -> CodeType:
         part = deepcopy(self._part)
         body: list[ast.stmt]

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from shiftreset_ad.staging.front.refusals import ENTERS
 from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.steps.unwatched import watching
 
 NEVER = None, None
 
@@ -22,9 +23,10 @@ NEVER = None, None
 def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], NoReturn]) -> Iterator[None]:
     """Refuse when other code of the user's is entered inside the block, and not that of `control`.
 
-    A debugger's trace function goes on.
+    A debugger's trace function goes on. Where the watch pauses, this pauses, too.
     """
     outer: Any = sys.gettrace()
+    may_pause = outer is not None and outer is watching.by
     of_control = type(control).__module__
 
     known: dict[int, tuple[CodeType, Any]] = {}  # what may be entered, by its id: to hash a piece of code takes time
@@ -40,10 +42,14 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], No
             known[id(code)] = code, frame.f_globals
         return None if outer is None else outer(frame, event, arg)
 
+    if may_pause:
+        watching.by = entered
     sys.settrace(entered)
     try:
         yield
     finally:
+        if may_pause:
+            watching.by = outer
         sys.settrace(outer)
 
 

@@ -24,6 +24,7 @@ from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written, slice_of
+from shiftreset_ad.staging.steps.unwatched import unwatched
 
 __all__ = [
     "Item",
@@ -185,11 +186,17 @@ def _code_of(f: FunctionType) -> CodeType | str:
         return f.__code__
     key = id(f.__code__), id(f.__globals__)
     if key not in _codes:
-        found: CodeType | str
-        try:
-            found = rewritten_code(f, this)
-            _original_codes[id(found)] = found, f.__code__
-        except RefusedError as error:
-            found = f"{error}"  # the error itself would keep the variables of its callers
-        _codes[key] = f.__code__, f.__globals__, found  # the first two are kept, so that no others get their ids
+        # The first two are kept, so that no others get their ids.
+        _codes[key] = f.__code__, f.__globals__, _rewritten_code(f)
     return _codes[key][2]
+
+
+@unwatched
+def _rewritten_code(f: FunctionType) -> CodeType | str:
+    """The code of a function, rewritten, or why it cannot be rewritten."""
+    try:
+        found = rewritten_code(f, sys.modules[__name__])
+    except RefusedError as error:
+        return f"{error}"  # the error itself would keep the variables of its callers
+    _original_codes[id(found)] = found, f.__code__
+    return found

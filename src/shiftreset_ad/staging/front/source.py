@@ -26,7 +26,24 @@ FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FEATURES = reduce(or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names])
 MOST_FILES = 64  # whose trees are kept
 
-_trees: dict[str, tuple[list[str], ast.Module]] = {}
+
+class Tree:
+    """The syntax tree of a file: its functions by their first lines, and the names that the module imports."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        tree = ast.parse("".join(lines))
+        self.imported = tuple(sorted(_imported_by(tree)))
+        self._functions: dict[int, list[tuple[FunctionNode, str | None, bool]]] = {}
+        for found in _functions_in(tree, None, False):
+            self._functions.setdefault(_first_line(found[0]), []).append(found)
+
+    def functions_at(self, code: CodeType) -> list[tuple[FunctionNode, str | None, bool]]:
+        """The functions that begin in the line of this code, and have its name."""
+        return [found for found in self._functions.get(code.co_firstlineno, ()) if _name_of(found[0]) == code.co_name]
+
+
+_trees: dict[str, Tree] = {}
 
 
 @dataclass(frozen=True)
@@ -71,34 +88,31 @@ def source_of(function: FunctionType) -> Source:
     """The source of a function. Raises RefusedError if it is not known for certain."""
     code = function.__code__
     tree = _tree_of(function)
-    imported = tuple(sorted(_imported_by(tree)))
-    for node, of_class, is_nested in _functions_in(tree, None, False):
-        if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>") or not _may_be(node, code):
-            continue
+    for node, of_class, is_nested in tree.functions_at(code):
         place = CompiledWith(
-            code.co_filename, of_class, is_nested, code.co_freevars, imported, code.co_flags & FEATURES
+            code.co_filename, of_class, is_nested, code.co_freevars, tree.imported, code.co_flags & FEATURES
         )
-        if place.compiled(deepcopy(node)) == code:
+        if place.compiled(node) == code:
             return Source(with_whole_names(deepcopy(node), of_class), place)
     raise RefusedError(
         f"the source of {function.__qualname__} in {code.co_filename} is not there, or is not what was compiled"
     )
 
 
-def _tree_of(function: FunctionType) -> ast.Module:
+def _tree_of(function: FunctionType) -> Tree:
     filename = function.__code__.co_filename
     linecache.checkcache(filename)
     lines = linecache.getlines(filename, function.__globals__)
     known = _trees.get(filename)
-    if known is not None and known[0] == lines:
-        return known[1]
+    if known is not None and known.lines == lines:
+        return known
     try:
-        tree = ast.parse("".join(lines))
+        tree = Tree(lines)
     except (SyntaxError, ValueError) as error:
         raise RefusedError(f"the source of {function.__qualname__} in {filename} cannot be read: {error}") from None
     if len(_trees) == MOST_FILES:
         _trees.pop(next(iter(_trees)))
-    _trees[filename] = lines, tree
+    _trees[filename] = tree
     return tree
 
 
@@ -123,12 +137,14 @@ def _imported_by(tree: ast.Module) -> set[str]:
     return names - {"*"}
 
 
-def _may_be(node: FunctionNode, code: CodeType) -> bool:
-    """Whether a function in the tree begins in the line of this code, and has its name."""
-    if isinstance(node, ast.Lambda):
-        return node.lineno == code.co_firstlineno
-    first = min([node.lineno, *[decorator.lineno for decorator in node.decorator_list]])
-    return node.name == code.co_name and first == code.co_firstlineno
+def _first_line(node: FunctionNode) -> int:
+    """The line in which the code of a function begins: that of its first decorator."""
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min([node.lineno, *[decorator.lineno for decorator in decorators]])
+
+
+def _name_of(node: FunctionNode) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
 def parameters(names: list[str]) -> ast.arguments:

@@ -71,12 +71,15 @@ class Additions:
         self.scatters: set[int] = set()
         self.scatter_of: dict[int, int] = {}  # by the places of the sums
         steps = [*all_steps(left.steps)]
+        if not any(step.function is scatter for step in steps):
+            return
         if is_whole and any(step.writes for step in steps):  # one may come between a scatter and its sum
             return
         self._any_zero = not is_whole and any(step.function is replaced for step in steps)
         for step in steps:
-            self._uses.update(left.places_in(own_arguments(step)))
-            if not isinstance(step, Control):
+            is_plain = type(step) is Step
+            self._uses.update(left.operands(step) if is_plain else left.places_in(own_arguments(step)))
+            if is_plain or not isinstance(step, Control):
                 self._makers[step.place] = step
                 continue
             if isinstance(step, Call):

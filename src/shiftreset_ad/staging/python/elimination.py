@@ -15,7 +15,7 @@ from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
 from shiftreset_ad.staging.steps.functions import again, may_raise, method
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
-from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
+from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in, unstaged
 
 NOT_RAISING = {"ignore", "warn"}
 PRODUCTS = {operator.mul, np.multiply}
@@ -65,6 +65,8 @@ class Eliminated:
         """The places that a step needs, beside those that the steps in its blocks need."""
         fixed, stand_ins = self.fixed, self.stand_ins
         found = [stand_ins.get(x._place, x._place) for x in operands_of(step) if x._place not in fixed]
+        if type(step) is Step:
+            return found
         if isinstance(step, Visit | Gather):
             found.append(step.rounds.place)
         if isinstance(step, Call) and not step.is_new:
@@ -284,13 +286,19 @@ def constants_in(left: Eliminated) -> Iterator[ndarray[Any, Any]]:
         yield from _constants_in(own_arguments(step), left.fixed)
 
 
-def _constants_in(x: Any, fixed: set[int]) -> Iterator[ndarray[Any, Any]]:
+def _constants_in(x: Any, fixed: set[int]) -> list[ndarray[Any, Any]]:
+    found: list[ndarray[Any, Any]] = []
+    _collect_constants(x, fixed, found)
+    return found
+
+
+def _collect_constants(x: Any, fixed: set[int], found: list[ndarray[Any, Any]]) -> None:
     if type(x) is Staged:
         if x._place not in fixed:
             return
         x = x.inside
     if isinstance(x, ndarray):
-        yield x
-    elif isinstance(x, list | tuple):
+        found.append(x)
+    elif isinstance(x, SEQUENCES):
         for part in x:
-            yield from _constants_in(part, fixed)
+            _collect_constants(part, fixed, found)

@@ -58,6 +58,8 @@ class InPlace:
         self._makers: dict[int, Step] = {}
         self._numbers: dict[int, int] = {}  # of the makers, in their blocks
         self._carried: dict[int, _Carried] = {}  # by the places of parameters and answers
+        if not any(step.function is replaced or step.function is scatter for step in all_steps(left.steps)):
+            return
         self._walk(left.steps, trace.root, [])
         self._note(left.places_in(outputs), [(trace.root, AT_END)], None)
         found = Additions(trace, left, outputs, is_whole=False)

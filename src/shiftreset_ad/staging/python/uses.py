@@ -65,8 +65,11 @@ class Uses:
                         self._keep_in_frame(place, step.rounds)
                     else:  # each round answers the same value
                         self._use_place(place, chain, step)
+            elif type(step) is Step:
+                self._use(operands_of(step), chain, step)
+                continue
             else:
-                self._use(operands_of(step) if type(step) is Step else step.args, chain, step)
+                self._use(step.args, chain, step)
             if isinstance(step, Visit | Gather):
                 self._use_place(step.rounds.place, chain, step)
             if isinstance(step, Call) and not step.is_new:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from dis import get_instructions
 from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
@@ -19,9 +18,9 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.calls import Calls
-from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, is_key, is_made_by_python
+from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, disassembled, is_key, is_made_by_python
 from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads
-from shiftreset_ad.staging.seen.stack import NOTHING, FrameStack, Instruction, Unknown, may_be_staged
+from shiftreset_ad.staging.seen.stack import NOTHING, OF_STAGED, FrameStack, Instruction, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 
 OF_PATTERNS = 1 << 5 | 1 << 6  # the flags of classes that `match` takes for sequences, and for mappings
@@ -62,7 +61,7 @@ def hidden_in(code: CodeType) -> frozenset[str]:
     if not HIDES_CELLS or not code.co_cellvars:
         return frozenset()
     if id(code) not in _hidden:
-        cleared = (step.argval for step in get_instructions(code) if step.opname == "LOAD_FAST_AND_CLEAR")
+        cleared = (step.argval for step in disassembled(code) if step.opname == "LOAD_FAST_AND_CLEAR")
         _hidden[id(code)] = code, frozenset(cleared).intersection(code.co_cellvars)
     return _hidden[id(code)][1]
 
@@ -230,7 +229,7 @@ class Instructions:
 
     def _store_attribute(self, watched: Watched, instruction: Instruction) -> None:
         x = watched.stack.top(1)[0]
-        if is_made_by_python(type(x)) and not issubclass(type(x), Number | Wrapped):
+        if is_made_by_python(type(x)) and not issubclass(type(x), OF_STAGED):
             self._reads.whole_class(type(x))
 
     def _store_item(self, watched: Watched, instruction: Instruction) -> None:

@@ -82,6 +82,12 @@ def makings_of(function: FunctionType) -> tuple[Any, ...]:
     return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
+@lru_cache(256)
+def disassembled(code: CodeType) -> list[dis.Instruction]:
+    """The instructions of a piece of code."""
+    return list(dis.get_instructions(code))
+
+
 @lru_cache(1024)
 def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of outside variables, and of attributes, in a piece of code and in the functions that it makes.
@@ -89,7 +95,7 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     A variable may not exist. Strings count as attributes, because of `getattr(module, "name")` and `globals()["name"]`.
     """
     variables, attributes = set[str](), {constant for constant in code.co_consts if isinstance(constant, str)}
-    for instruction in dis.get_instructions(code):
+    for instruction in disassembled(code):
         operation, name = instruction.opname, instruction.argval
         if isinstance(name, CodeType):
             inner_variables, inner_attributes = names_in(name)

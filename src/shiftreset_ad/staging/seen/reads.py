@@ -27,6 +27,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
     CACHE,
@@ -341,6 +342,8 @@ class Reads:
         kind = type(x)
         if kind in PLAIN or kind is Staged or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:
             return
+        if issubclass(kind, Number) and not self.is_outside(x):
+            return  # a number of a derivative in the run: each of its operations is recorded
         met.add(id(x))
         if kind is Unknown:
             for part in x.of:

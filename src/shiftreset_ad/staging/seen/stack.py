@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.staging.seen.parts import disassembled
 
 
 class Unknown:
@@ -27,13 +28,15 @@ class Unknown:
         self.may_be_staged = is_made_of_staged or any(map(may_be_staged, self.of))
 
 
+OF_STAGED = (Wrapped, Number)
 NOTHING: Any = object()  # the empty place beside a function that is called
+JUMPS = {*dis.hasjrel, *dis.hasjabs}
 IS_BELOW = sys.version_info < (3, 13)  # whether the place is below the function
 
 
 def may_be_staged(x: Any) -> bool:
     """Whether a value on the stack may be a staged one, or may have one in it."""
-    return x.may_be_staged if type(x) is Unknown else issubclass(type(x), Wrapped | Number)
+    return x.may_be_staged if type(x) is Unknown else issubclass(type(x), OF_STAGED)
 
 
 class Instruction(NamedTuple):
@@ -62,7 +65,7 @@ class ErrorRange(NamedTuple):
 def instructions_of(code: CodeType) -> dict[int, Instruction]:
     """The instructions by their places. One with a prefix has the place of the prefix, too."""
     found: dict[int, Instruction] = {}
-    instructions = list(dis.get_instructions(code))
+    instructions = disassembled(code)
     prefixes: list[int] = []
     for i, x in enumerate(instructions):
         if x.opname == "EXTENDED_ARG":
@@ -70,7 +73,8 @@ def instructions_of(code: CodeType) -> dict[int, Instruction]:
             continue
         following = instructions[i + 1].offset if i + 1 < len(instructions) else -1
         known = x.opname, x.arg or 0, x.argval, x.argrepr, following
-        found[x.offset] = Instruction(*known, gives(x), *(effect(x, jump) for jump in (False, True)))
+        longer = effect(x, False)
+        found[x.offset] = Instruction(*known, gives(x), longer, effect(x, True) if x.opcode in JUMPS else longer)
         found.update(dict.fromkeys(prefixes, found[x.offset]))
         prefixes.clear()
     return found
@@ -183,31 +187,41 @@ class FrameStack:
         return False
 
     def _carry_out(self, instruction: Instruction, following: Instruction, jumped: bool) -> None:
-        name, arg, values = instruction.name, instruction.arg, self._values
-        if name == "FOR_ITER" and jumped and following.name != "END_FOR":
-            del values[-1:]
-        elif name == "FOR_ITER":
-            values.append(Unknown(self.top(1), True))
-        elif name == "COPY":
+        name, values, pushed = instruction.name, self._values, self._pushed
+        if name in MOVING:
+            self._move(instruction, is_over=jumped and following.name != "END_FOR")
+            return
+        net = instruction.longer_by_jump if jumped else instruction.longer
+        count = instruction.gives if pushed is None else len(pushed)
+        if name == "SEND":  # in Python 3.11, what sends the last value is gone afterwards
+            count += net
+        taken = self.top(count - net) if count > net else []
+        if taken:
+            del values[-len(taken) :]
+        if pushed is None:
+            pushed = [Unknown(taken) for _ in range(count)]
+        values += pushed
+        if returned := self._returned:
+            for value in pushed:
+                if type(value) is Unknown:
+                    value.of += returned
+                    value.may_be_staged |= any(map(may_be_staged, returned))
+        if name in EXTENDS and type(container := self.top(instruction.arg)[0]) is Unknown:
+            container.of += taken
+
+    def _move(self, instruction: Instruction, is_over: bool) -> None:
+        """Carry out an instruction that copies values, or swaps them, or gives the next item of an iterator."""
+        arg, values = instruction.arg, self._values
+        if instruction.name == "COPY":
             values.append(self.top(arg)[0])
-        elif name == "SWAP":
+        elif instruction.name == "SWAP":
             swapped = self.top(arg)
             swapped[0], swapped[-1] = swapped[-1], swapped[0]
             values[-arg:] = swapped
+        elif is_over:
+            del values[-1:]
         else:
-            pushed, net = self._pushed, instruction.longer_by_jump if jumped else instruction.longer
-            count = instruction.gives if pushed is None else len(pushed)
-            if name == "SEND":  # in Python 3.11, what sends the last value is gone afterwards
-                count += net
-            taken = self.top(max(0, count - net))
-            del values[max(0, len(values) - len(taken)) :]
-            values += [Unknown(taken) for _ in range(count)] if pushed is None else pushed
-            for value in values[len(values) - count :]:
-                if type(value) is Unknown:
-                    value.of += self._returned
-                    value.may_be_staged |= any(map(may_be_staged, self._returned))
-            if name in EXTENDS and type(container := self.top(arg)[0]) is Unknown:
-                container.of += taken
+            values.append(Unknown(self.top(1), True))
 
 
 # Instructions that may come between an argument and its call.
@@ -238,6 +252,7 @@ NONE = (
     "IMPORT_STAR",
 )
 NONE_AT_ALL = {"NOP", "RESUME", "MAKE_CELL", "COPY_FREE_VARS", "KW_NAMES", "PRECALL", "SETUP_ANNOTATIONS"}
+MOVING = {"COPY", "SWAP", "FOR_ITER"}
 EXTENDS = {"LIST_APPEND", "LIST_EXTEND", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_UPDATE", "DICT_MERGE"}
 # Instructions that give more than one value, or leave some of their operands where they are.
 SEVERAL = {

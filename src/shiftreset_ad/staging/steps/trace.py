@@ -20,6 +20,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary.notes import call_site
 from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.control.frames import is_of_an_operator
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 
 TOO_MANY = "it has more than"
@@ -124,6 +125,7 @@ class Trace:
         self.homes: list[Block] = []
         self.inputs = 0
         self.has_control = False
+        self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
         self._count = 0
         self._forgotten = Block(None)
         self.is_open = True
@@ -227,6 +229,7 @@ class Trace:
         """Record a question: from here on, the program knows the answer `found`."""
         step = self.add(question, args, kwargs, None)
         step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
+        self.is_asked = self.is_asked or not is_of_an_operator(sys._getframe(2))
         site: Any = call_site(question, sys._getframe(2))
         step.site = line_text(site[1:])
         return step
