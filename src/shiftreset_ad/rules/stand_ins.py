@@ -10,12 +10,15 @@ import numpy as np
 
 
 class _Recorder(threading.local):
-    """What the thread has that records a function: the hook that makes a staged value of an array, and a note.
+    """What the thread has that records a function: hooks, and a note.
 
-    `rule_of_its_own` is the first function that was called whose derivative is not that of its steps.
+    `adopt` makes a staged value of an array. `unwatched` is given a way back and its operations, and gives the way back
+    without the watch over the user's code, if it reaches none. `rule_of_its_own` is the first function that was called
+    whose derivative is not that of its steps.
     """
 
     adopt: Callable[[Any], Any] | None = None
+    unwatched: Callable[[Callable[[Any], None], list[Any]], Callable[[Any], None]] | None = None
     rule_of_its_own: str | None = None
 
     def note(self, function: str) -> None:

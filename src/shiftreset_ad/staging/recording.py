@@ -21,6 +21,8 @@ from shiftreset_ad.staging.python.answers import seen_in
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input, is_structure, nodes_of, require_fields
+from shiftreset_ad.staging.seen.parts import OURS
+from shiftreset_ad.staging.seen.quiet import unwatched_if_quiet
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
@@ -62,6 +64,7 @@ def recorded(
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
+    recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
     try:
         with watch.on(), around(trace, reads.use):
             returned = f(*args, **kwargs)
@@ -89,7 +92,7 @@ def recorded(
     except Exception as error:
         return None, None, trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
-        recorder.adopt = None
+        recorder.adopt = recorder.unwatched = None
         trace.close()
 
 

@@ -91,7 +91,7 @@ def there_and_back(
     value, aux = departed(answer, aux, tag)
     if type(answer) is NumR and answer.tag is tag:
         answer.adjoint = answer.adjoint + 1.0
-        going_back(tag, partial(backward, pending))  # 4
+        going_back(tag, pending, partial(backward, pending))  # 4
     return value, list(map(finished, xs)), aux
 
 

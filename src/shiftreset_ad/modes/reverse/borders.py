@@ -17,6 +17,7 @@ from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, copied_part, put
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.rules.stand_ins import recorder
 
 
 def arrived(numbers: list[Primal], tag: Tag) -> list[NumR]:
@@ -47,14 +48,17 @@ def last_value(x: NumR) -> Primal:
     return +x.primal if has_been_written(x) else x.primal
 
 
-def going_back(tag: Tag, go_back: Callable[[Any], None]) -> None:
-    """Go back without warnings, and give `go_back` the watcher of `debug()`, or None.
+def going_back(tag: Tag, pending: list[Operation], go_back: Callable[[Any], None]) -> None:
+    """Go back through these operations without warnings, and give `go_back` the watcher of `debug()`, or None.
 
     Then put the last elements back into the plain arrays that the program has from `value`.
     """
     last = [(root.primal, copied_part(root.primal, ...)) for root in tag.shown.values() if has_been_written(root)]
+    watch = watcher.get()
+    if recorder.unwatched is not None and watch is None and not tag.is_read_later:
+        go_back = recorder.unwatched(go_back, pending)
     try:
-        without_warnings(go_back, watcher.get())
+        without_warnings(go_back, watch)
     finally:
         tag.is_undone = bool(tag.written)
         for array, elements in last:

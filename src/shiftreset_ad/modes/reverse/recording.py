@@ -117,7 +117,7 @@ class Recording:
                     accumulate(y, y_bar)
             # `forget` runs at once, so that a way back holds no more adjoints than `grad`.
             pending = self._pending.copy()
-            going_back(self._tag, lambda watch: backward(pending, watch, forget))
+            going_back(self._tag, pending, lambda watch: backward(pending, watch, forget))
             x_bars = [finished(x) for x in self._xs]
         except BaseException:
             self._clear(self._pending)

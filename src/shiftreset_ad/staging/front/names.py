@@ -16,9 +16,10 @@ LOOPS = (ast.While, ast.For)
 
 def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """The nodes that are carried out in the scope of these nodes: not those in the bodies of functions and classes."""
-    for node in nodes:
-        yield node
-        yield from in_scope(_parts_in_scope(node))
+    waiting = [*nodes][::-1]
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += _parts_in_scope(node)[::-1]
 
 
 def _parts_in_scope(node: ast.AST) -> list[ast.AST]:
@@ -28,7 +29,19 @@ def _parts_in_scope(node: ast.AST) -> list[ast.AST]:
         arguments = node.args
         defaults = [*arguments.defaults, *[default for default in arguments.kw_defaults if default is not None]]
         return [*defaults, *([] if isinstance(node, ast.Lambda) else node.decorator_list)]
-    return list(ast.iter_child_nodes(node))
+    return children_of(node)
+
+
+def children_of(node: ast.AST) -> list[ast.AST]:
+    """What `ast.iter_child_nodes` gives, in half the time."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        part = getattr(node, name, None)
+        if isinstance(part, ast.AST):
+            found.append(part)
+        elif type(part) is list:
+            found += [child for child in part if isinstance(child, ast.AST)]
+    return found
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:

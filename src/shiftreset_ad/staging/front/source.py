@@ -10,6 +10,7 @@ import __future__
 
 import ast
 import linecache
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -18,12 +19,13 @@ from operator import or_
 from types import CodeType, FunctionType
 from typing import TypeAlias
 
-from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, in_scope
+from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, children_of, in_scope
 from shiftreset_ad.staging.front.private import with_whole_names
 from shiftreset_ad.staging.front.refusals import RefusedError
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FEATURES = reduce(or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names])
+NEEDS_TYPE_PARAMS = sys.version_info >= (3, 12)
 MOST_FILES = 64  # whose trees are kept
 
 
@@ -65,9 +67,10 @@ class CompiledWith:
             inner = ast.FunctionDef("around", parameters(names), [inner], [])
         if self.of_class is not None:  # outside, as the name of the class must stay what it is
             inner = ast.ClassDef(self.of_class, [], [], [inner], [])
-        for wrapper in ast.walk(inner):
-            if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
-                vars(wrapper).setdefault("type_params", [])  # which CPython 3.12 requires
+        if NEEDS_TYPE_PARAMS:
+            for wrapper in ast.walk(inner):
+                if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
+                    vars(wrapper).setdefault("type_params", [])
         imports = [ast.copy_location(ast.Import([ast.alias(name)]), node) for name in self.imported]
         tree = ast.fix_missing_locations(ast.Module([*imports, ast.copy_location(inner, node)], []))
         code: CodeType = compile(tree, self.filename, "exec", self.flags, dont_inherit=True)
@@ -120,7 +123,7 @@ def _functions_in(
     node: ast.AST, of_class: str | None, is_nested: bool
 ) -> Iterator[tuple[FunctionNode, str | None, bool]]:
     """The functions in a tree, each with the class that it is in, and whether it is in another function."""
-    for child in ast.iter_child_nodes(node):
+    for child in children_of(node):
         if isinstance(child, FUNCTIONS):
             yield child, of_class, is_nested
             yield from _functions_in(child, of_class, True)

@@ -42,7 +42,7 @@ def detach(trace: Trace, steps: Sequence[Step], outputs: list[Any], constants: S
         value = values[place]
         if type(value) is ndarray:
             shared.setdefault(id(owners_of(value)[0]), []).append(place)
-        elif isinstance(value, ndarray | tuple | list):
+        elif owners_of(value):  # a structure with arrays, or an array of another class
             return False
     if not kept.isdisjoint(shared):
         return False
