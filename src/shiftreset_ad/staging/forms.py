@@ -2,7 +2,8 @@
 
 A branch or a loop that cannot be written down asks, and the recording starts again. If the rewritten form cannot be
 recorded at all, the record of the function as it is remains. What an operator such as `grad` asks for itself, on
-the way back for example, it asks in both forms.
+the way back for example, it asks in both forms. A long run that asks is likely to go round a loop: so the rewritten
+form is tried before such a run is recorded to its end.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import TOO_MANY, Trace
 from shiftreset_ad.staging.ways import Way
 
+PATIENCE = 2_000  # steps of a run that has asked, before the rewritten form is tried
+
 
 def recorded_in_a_form(
     f: Callable[..., Any], call: StagedCall, expected: Any, surroundings: Surroundings
@@ -32,14 +35,29 @@ def recorded_in_a_form(
 
     The rewritten form has paths that the run as it is has not taken. What it reads there is guarded, too.
     """
-    found = recorded(f, call, expected, surroundings)
+    found = recorded(f, call, expected, surroundings, patience=PATIENCE)
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)
     asks = as_it_is is not None and as_it_is.is_asked and as_it_is.answers
-    if not (is_long if as_it_is is None else asks) or surroundings.opaque is not None:
+    if not (is_long if as_it_is is None else asks):
         return found
-    if rewritten(f) is f:
-        return found
+    if surroundings.opaque is None and rewritten(f) is not f:
+        written = _recorded_rewritten(f, call, expected, surroundings, as_it_is, of_reads)
+        if written is not None:
+            return written
+    is_early = reason is not None and reason.startswith(f"{TOO_MANY} {PATIENCE} ")
+    return recorded(f, call, expected, surroundings) if is_early else found
+
+
+def _recorded_rewritten(
+    f: Callable[..., Any],
+    call: StagedCall,
+    expected: Any,
+    surroundings: Surroundings,
+    as_it_is: Way | None,
+    of_reads: Guards | None,
+) -> tuple[Way, Guards, None] | None:
+    """The way of the rewritten form, and guards on what it and the run of the function `as_it_is` read."""
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
     recursive: dict[CodeType, Any] = {}
@@ -59,4 +77,4 @@ def recorded_in_a_form(
                 guards.add(of_reads)
             return way, guards, None
         if (len(refusals), len(recursive)) == known:
-            return found
+            return None

@@ -45,13 +45,15 @@ def recorded(
     original: Callable[[Any], Any] = lambda x: x,
     around: Callable[[Trace, Callable[[Any], None]], AbstractContextManager[Any]] = lambda trace, read: nullcontext(),
     make: Callable[..., Any] = Way,
+    patience: int = LONGEST_NATIVE,
 ) -> tuple[Any, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
-    trace, which is given a function that notes what the context itself reads. `make` makes the way of the steps.
+    trace, which is given a function that notes what the context itself reads. `make` makes the way of the steps. A run
+    that asks, and has more steps than there is `patience`, ends.
     """
-    trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE), Reads(surroundings, original)
+    trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE, patience), Reads(surroundings, original)
     watch = Watch(reads, surroundings.users, trace)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 

@@ -198,7 +198,7 @@ def to_integers(x):
         (in_a_view_at_a_value, (X, 1), "a view that native code copies"),
         (by_a_mask, (X,), "has no native form"),
         (by_copyto, (X,), r"numpy\.copyto writes, and has no native form"),
-        (to_integers, (X,), "int"),
+        (to_integers, (X,), "astype"),
     ],
 )
 def test_the_rest_is_refused_and_answered_by_the_steps(f, args, reason):

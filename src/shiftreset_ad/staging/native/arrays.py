@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
+from shiftreset_ad.staging.native.extremes import SEARCHES, are_equal, search
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
 from shiftreset_ad.staging.native.llvm import (
@@ -31,19 +33,35 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
+from shiftreset_ad.staging.native.positions import Positions, add, are_in_order, gather, has_arrays, positions
+from shiftreset_ad.staging.native.products import contract, multiply, outer
+from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
 from shiftreset_ad.staging.steps.functions import Attribute, Method, again, method, name_in_program, read_only
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 MOST_MOVES = 64  # of single elements
-JOINS = {np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
+JOINS = {assemble, np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
 MOVES = {
     *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
     *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
     *(np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
 }
-METHODS = {"reshape", "transpose", "swapaxes", "squeeze", "ravel", "copy", "flatten", "diagonal", "repeat", "take"}
+METHODS = {
+    "__copy__",
+    "__deepcopy__",
+    "reshape",
+    "transpose",
+    "swapaxes",
+    "squeeze",
+    "ravel",
+    "copy",
+    "flatten",
+    "diagonal",
+    "repeat",
+    "take",
+}
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
     np.sum: (np.add, 0.0, False),
     np.mean: (np.add, 0.0, True),
@@ -76,16 +94,28 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         text = code.new(f"load {'i8' if form == TRUTH else form}, ptr {element}, align 1")
         code.known[step.place] = Value(code.new(f"trunc i8 {text} to i1") if form == TRUTH else text, f"{form}")
         return
-    if form_of(answer) == INTEGER:
+    if function is np.array_equal and {"equal_nan"}.issuperset(step.kwargs) and len(args) == 2:
+        sides = [operand(address(x), unstaged(x)) for x in args if form_of(unstaged(x)) == ARRAY]
+        if len(sides) < 2 or {x.form for x in sides} != {DOUBLE} or sides[0].layout.shape != sides[1].layout.shape:
+            refuse(f"{name} of these values has no native form")
+        code.known[step.place] = Value(are_equal(code, sides[0], sides[1], bool(step.kwargs.get("equal_nan"))), TRUTH)
+        return
+    if form_of(answer) == INTEGER and function not in SEARCHES:
         refuse(f"{name} gives {described(answer)}")
     out = new(step.place, np.asarray(answer))
     work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
     if function in SUMS or function in BY_METHOD:
         work.sum(*(SUMS.get(function) or BY_METHOD[function]))
-    elif step.kwargs and function not in MOVES:
+    elif function in SEARCHES:
+        work.search(SEARCHES[function])
+    elif step.kwargs and function not in MOVES and function is not np.tensordot:
         refuse(f"{name} has options")
     elif function in (np.matmul, operator.matmul):
         work.product()
+    elif function is np.outer and not step.kwargs and len(args) == 2:
+        work.outer()
+    elif function is np.tensordot:
+        work.tensordot()
     elif function is scatter:
         work.scatter()
     elif function is replaced:
@@ -100,8 +130,8 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         refuse(f"{name} of arrays has no native form")
     if form_of(answer) == TRUTH:
         code.known[step.place] = Value(code.new(f"trunc i8 {code.new(f'load i8, ptr {out}')} to i1"), TRUTH)
-    elif form_of(answer) != ARRAY:
-        code.known[step.place] = Value(code.new(f"load double, ptr {out}"), DOUBLE)
+    elif (form := form_of(answer)) != ARRAY:
+        code.known[step.place] = Value(code.new(f"load {form}, ptr {out}"), f"{form}")
 
 
 def is_move(function: Any) -> bool:
@@ -142,9 +172,9 @@ class _Step:
         return operand(self.address(x), value)
 
     def like_the_answer(self, x: Any) -> Operand:
-        """A source of elements that are those of the answer: an array of truth values, or as in `any`."""
+        """A source of elements that are those of the answer: an array of other elements than floats, or as in `any`."""
         value = unstaged(x)
-        if self.answer.dtype == np.bool and form_of(value) == ARRAY and value.dtype == np.bool:
+        if self.answer.dtype != np.float64 and form_of(value) == ARRAY and value.dtype == self.answer.dtype:
             return operand(self.address(x), value)
         return self.any(x)
 
@@ -177,87 +207,69 @@ class _Step:
         turn.write()
 
     def sum(self, ufunc: np.ufunc, identity: float | None, is_mean: bool) -> None:
-        """A reduction over all axes, the first ones or the last ones, in NumPy's order."""
+        """A reduction over some axes, in NumPy's order."""
         x = self.array(self.args[0])
-        outer, n, inner = self.parts(x.layout)
-        rows, row = Layout((outer,), (n * inner * 8,), 8), Layout((outer,), (inner * 8,), 8)
-        along = x.layout.strides[0] if len(x.layout.shape) == 1 else 8
-        if inner == 1:  # the loop goes along a row
-            turn = Round(self.code, (outer,), {"x": Operand(x.address, rows, DOUBLE)}, {"y": self.to(self.out, row)})
-            start = turn.element("x") if identity is None else Value(double(identity), DOUBLE)
-            turn.store("y", start)
-            addresses = [turn.address(("stored", "y")), turn.address("x")]
-            skipped = 1 if identity is None else 0
-            if skipped:
-                addresses[1] = turn.new(f"getelementptr i8, ptr {addresses[1]}, i64 {along}")
-            if n > skipped:
-                call_on_arrays(turn, ufunc, [*addresses, addresses[0]], (n - skipped,), (0, along, 0))
-            turn.write()
-        else:  # it goes along the answer, row after row
-            whole = Layout((inner,), (8,), 8)
-            turn = Round(self.code, (inner,), {"x": self.to(x.address, whole)}, {"y": self.to(self.out, whole)})
-            turn.store("y", turn.element("x") if identity is None else Value(double(identity), DOUBLE))
-            turn.write()
-            skipped = 1 if identity is None else 0
-            first = self.code.new(f"getelementptr i8, ptr {x.address}, i64 {8 * inner * skipped}")
-            if n > skipped:
-                turn = Round(
-                    self.code, (n - skipped,), {"x": self.to(first, Layout((n - skipped,), (8 * inner,), 8))}, {}
-                )
-                addresses = [self.out, turn.address("x"), self.out]
-                call_on_arrays(turn, ufunc, addresses, (inner,), (8, 8, 8))
-                turn.write()
+        options = self.options("axis", "dtype", "out")
+        if options.pop("keepdims", False) not in (True, False) or options.pop("dtype", np.float64) != np.float64:
+            refuse(f"{name_in_program(self.function)} has options")
+        axis, many = options.pop("axis", None), len(x.layout.shape)
+        if options:
+            refuse(f"{name_in_program(self.function)} has options")
+        axes = range(many) if axis is None else [a % many for a in (axis if type(axis) is tuple else (axis,))]
+        lengths = lengths_of(x.layout, set(axes), self.answer)
+        if lengths is None:
+            refuse(f"{name_in_program(self.function)} along these axes has no native form")
+        reduce(self.code, ufunc, identity, x, self.out, lengths)
         if is_mean:
-            flat = Layout((outer * inner,), (8,), 8)
-            turn = Round(self.code, flat.shape, {"y": self.to(self.out, flat)}, {"y": self.to(self.out, flat)})
-            mean = turn.new(f"fdiv double {turn.element('y').text}, {double(float(n))}")
-            turn.store("y", Value(mean, DOUBLE))
-            turn.write()
+            divide(self.code, self.out, self.answer.size, lengths.along)
 
     def to(self, address: str, layout: Layout) -> Operand:
         """Floats at an address."""
         return Operand(address, layout, DOUBLE)
 
-    def parts(self, layout: Layout) -> tuple[int, int, int]:
-        """The numbers of elements before, along and after the axes of a reduction."""
-        _, *more = self.args
-        options = dict(zip(("axis", "dtype", "out"), more, strict=False)) | dict(self.kwargs)
-        options = {name: x for name, x in options.items() if x is not None and (name, x) != ("dtype", np.float64)}
-        if not {"axis", "keepdims"}.issuperset(options) or is_staged(list(options.values())):
+    def options(self, *names: str) -> dict[str, Any]:
+        """The options of the function, but for those that are None."""
+        options = dict(zip(names, self.args[1:], strict=False)) | dict(self.kwargs)
+        if is_staged([options[name] for name in options if name != "b"]):
             refuse(f"{name_in_program(self.function)} has options")
-        axis, many = options.get("axis"), len(layout.shape)
-        axes = range(many) if axis is None else sorted(a % many for a in (axis if type(axis) is tuple else (axis,)))
-        along = [layout.shape[a] for a in axes]
-        first, last = list(axes) == list(range(len(along))), list(axes) == list(range(many - len(along), many))
-        is_one_loop = layout.strides[0] > 0 if many == 1 else layout.is_dense and len(along) == many
-        if not (layout.is_in_order or is_one_loop) or not (first or last):
-            refuse(f"{name_in_program(self.function)} along these axes has no native form")
-        n = int(np.prod(along, dtype=int))
-        rest = layout.size // n
-        return (rest, n, 1) if last else (1, n, rest)
+        return {name: option for name, option in options.items() if option is not None}
 
     def product(self) -> None:
-        """A product of matrices, or of vectors."""
+        """A product of matrices, or of vectors; one of stacks is one after another."""
         x, y = map(self.array, self.args)
-        if max(len(x.layout.shape), len(y.layout.shape)) > 2:
-            refuse("products of stacks of matrices have no native form")
-        (m, k), of_x = self.matrix(x.layout, is_row=True)
-        (_, p), of_y = self.matrix(y.layout, is_row=False)
-        strides = 0, 0, 0, *of_x, *of_y, 8 * p, 8
-        call_on_arrays(self.code, np.matmul, [x.address, y.address, self.out], (1, m, k, p), strides)
+        multiply(self.code, x, y, operand(self.out, self.answer))
 
-    def matrix(self, layout: Layout, is_row: bool) -> Any:
-        """The shape and strides of a matrix; a vector is a row or a column."""
-        if len(layout.shape) == 2:
-            return layout.shape, layout.strides
-        (length,), (stride,) = layout.shape, layout.strides
-        return ((1, length), (length * 8, stride)) if is_row else ((length, 1), (stride, 8))
+    def outer(self) -> None:
+        """All products of an element of one array with one of another."""
+        x, y = map(self.array, self.args)
+        outer(self.code, x, y, operand(self.out, self.answer))
+
+    def tensordot(self) -> None:
+        """A sum over axes of two arrays, which NumPy carries out as a product of matrices."""
+        axes = self.options("b", "axes")["axes"] if len(self.args) + len(self.kwargs) > 2 else 2
+        sides = [self.array(x) for x in self.args[:2]]
+        contract(self.code, sides, axes, operand(self.out, self.answer), self.aside)
+
+    def search(self, is_closer: str) -> None:
+        """Where the least or the greatest element is along an axis, or else the first NaN."""
+        x = self.array(self.args[0])
+        options = self.options("axis", "out", "keepdims")
+        if not {"axis"}.issuperset(options):
+            refuse(f"{name_in_program(self.function)} has options")
+        if "axis" not in options and not x.layout.is_in_order:
+            refuse(f"{name_in_program(self.function)} of an array in another order has no native form")
+        layout = x.layout if "axis" in options else Layout((x.layout.size,), (8,), 8)
+        search(self.code, x._replace(layout=layout), options.get("axis", 0), operand(self.out, self.answer), is_closer)
 
     # Moves
 
     def move(self) -> None:
         """Elements go to other places. The function is carried out on offsets, each source's from another SOURCE on."""
         first, *more = self.args
+        if self.function is operator.getitem and has_arrays(more[0]):
+            at = self.positions(self.like_the_answer(first), unstaged(first), more[0])
+            gather(self.code, at, operand(self.out, self.answer))
+            return
         if self.function is operator.getitem and is_staged(more):
             self.take_part(first, more[0])
             return
@@ -288,9 +300,24 @@ class _Step:
             self.transfer(x, *of_source, *of_target)
             return
         if source.size > MOST_MOVES:
-            refuse(f"{name_in_program(self.function)} moves many single elements")
+            self.move_many(x, source, target)
+            return
         for one, another in zip(source.flat, target.flat, strict=True):
             self.transfer(x, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
+
+    def move_many(self, x: Operand, source: Any, target: Any) -> None:
+        """Copy elements with these offsets to others, by tables of both."""
+        tables = {key: np.ascontiguousarray(offsets) for key, offsets in (("x", source), ("y", target))}
+        turn = Round(self.code, source.shape, {key: operand(self.address(of), of) for key, of in tables.items()}, {})
+        at = {"x": x.address, "y": self.out}
+        for key in at:
+            at[key] = turn.new(f"getelementptr i8, ptr {at[key]}, i64 {turn.element(key).text}")
+        turn.put(at["y"], turn.loaded(at["x"], x.form))
+        turn.write()
+
+    def positions(self, x: Operand, like: ndarray[Any, Any], index: Any) -> Positions:
+        """The positions in an array that is like another one."""
+        return positions(self.code, like, index, x.address, self.address, self.aside)
 
     def transfer(self, x: Operand, start: int, layout: Layout, start_of_target: int, target: Layout) -> None:
         """Copy elements from one layout to another."""
@@ -310,14 +337,16 @@ class _Step:
         turn.store("y", Value(double(0.0), DOUBLE))
         turn.write()
         for value, index in zip(values, indices, strict=True):
-            to, positions = self.out, np.asarray(offsets_like(self.answer)[index]) if not is_staged(index) else None
-            if positions is None:
-                to, positions = part_at(self.code, self.out, self.answer, index)
-            found = as_layout(positions, 8)
-            if found is None or len(np.unique(positions)) < positions.size:
-                refuse("it scatters at single positions")
-            start, layout = found
             x = self.any(value)
+            if has_arrays(index):
+                if not are_in_order(index, self.answer):
+                    refuse("it scatters by arrays in another order than that of C")
+                add(self.code, self.positions(whole, self.answer, index), x)
+                continue
+            to, offsets = part_at(self.code, self.out, self.answer, index)
+            if not offsets.size:
+                continue
+            start, layout = as_layout(offsets, 8) or refuse("it scatters at single positions")
             at = self.to(self.code.new(f"getelementptr i8, ptr {to}, i64 {start}"), layout)
             turn = Round(self.code, layout.shape, {"x": x, "y": at}, {"y": at})
             turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {turn.element('x').text}"), DOUBLE))

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.frames import FIRST_SLOT, NEXT, PREVIOUS
@@ -30,7 +29,7 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.lock import LOOK, STEPS_AT_FIRST, STEPS_BETWEEN_LOOKS
-from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.loops import Operand, Round, form_of_elements, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.tags import ArgumentTag, is_numpys, tag_at
 from shiftreset_ad.staging.native.tape import TapeCode
@@ -380,4 +379,4 @@ def form_carried(x: Any) -> str:
 def _row_of(array: ndarray[Any, Any]) -> tuple[Layout, str]:
     """The layout of a row of an array, and the form of an element."""
     layout = layout_of(array)
-    return Layout(layout.shape[1:], layout.strides[1:], layout.itemsize), TRUTH if array.dtype == np.bool else DOUBLE
+    return Layout(layout.shape[1:], layout.strides[1:], layout.itemsize), form_of_elements(array)

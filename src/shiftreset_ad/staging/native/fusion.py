@@ -10,12 +10,12 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.conversion import astype
-from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, double, form_of, refuse
+from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, double, form_of, is_table, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.operations import AS_IT_IS, OPERATIONS, Emit
 from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import Step
-from shiftreset_ad.staging.steps.values import Staged, is_staged
+from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
 # What NumPy does for the power of an array by a number.
 POWERS: dict[float, Any] = {1.0: np.positive, 2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
@@ -74,7 +74,7 @@ class Fusion:
 def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None:
     """The step as a part of a loop; None if it is not one that goes element by element in LLVM's language."""
     function, args = step.function, tuple(map(_in_doubles, args))
-    if form_of(answer) != ARRAY:
+    if form_of(answer) != ARRAY or answer.dtype == np.int64:  # integers of an array wrap without a warning
         return None
     if function in FILLED and answer.dtype == np.float64 and not is_staged([args[1:], *step.kwargs.values()]):
         return Member(step.place, (), lambda code, args, _: double(FILLED[function]), answer)
@@ -82,7 +82,8 @@ def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None
         return None
     if function in CONVERSIONS and answer.dtype == np.float64 and len(args) == 2:
         return Member(step.place, args[:1], AS_IT_IS, answer)
-    if function is operator.pow and type(args[1]) in (int, float) and args[1] in POWERS:
+    is_power = function is operator.pow and not is_table(unstaged(args[0]))
+    if is_power and type(args[1]) in (int, float) and args[1] in POWERS:
         return Member(step.place, args[:1], OPERATIONS[POWERS[args[1]]], answer)
     if function is operator.pow or function not in OPERATIONS:
         return None

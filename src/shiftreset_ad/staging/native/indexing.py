@@ -44,7 +44,7 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Array
             axis = x.ndim - sum(1 for later in parts[i + 1 :] if later is not None)
         elif part is not None:
             if type(part) is Staged:
-                address = _moved(code, address, part, x.shape[axis], x.strides[axis])
+                address = moved(code, address, part, x.shape[axis], x.strides[axis])
                 parts[i] = 0
             axis += 1
     return ArrayPart(address, np.asarray(offsets_like(x)[tuple(parts)]))
@@ -56,14 +56,19 @@ def is_at_integers(index: Any) -> bool:
     return not any(type(unstaged(part)) not in PARTS or (type(part) is slice and is_staged(part)) for part in parts)
 
 
-def _moved(code: Code, address: str, index: Staged, length: int, stride: int) -> str:
+def moved(code: Code, address: str, index: Staged, length: int, stride: int) -> str:
     """The address of the row at an index. If there is none, the code leaves, and has the address of the first row."""
     if form_of(index.inside) != INTEGER:
         refuse("it indexes by something else than an integer")
-    i = code.integer(index)
+    row, is_out = checked(code, code.integer(index), length)
+    code.leave_if(is_out)
+    return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {row}, {stride}')}")
+
+
+def checked(code: Code, i: str, length: int) -> tuple[str, str]:
+    """The number of the row that an index names, or else 0; and whether it names none."""
     from_last = code.new(f"add i64 {i}, {length}")
-    code.leave_if(code.new(f"icmp uge i64 {from_last}, {2 * length}"))
+    is_out = code.new(f"icmp uge i64 {from_last}, {2 * length}")
     is_before, is_in = code.new(f"icmp ult i64 {from_last}, {length}"), code.new(f"icmp ult i64 {i}, {length}")
     row = code.new(f"select i1 {is_in}, i64 {i}, i64 0")
-    row = code.new(f"select i1 {is_before}, i64 {from_last}, i64 {row}")
-    return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {row}, {stride}')}")
+    return code.new(f"select i1 {is_before}, i64 {from_last}, i64 {row}"), is_out

@@ -23,6 +23,10 @@ class Layout(NamedTuple):
         """The number of elements."""
         return math.prod(self.shape)
 
+    def axes(self, part: slice) -> Layout:
+        """The layout of some of the axes."""
+        return Layout(self.shape[part], self.strides[part], self.itemsize)
+
     @property
     def is_dense(self) -> bool:
         """Whether the elements lie one after another, in some order of the axes."""
@@ -75,7 +79,7 @@ def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list
     return lengths, steps
 
 
-def _offsets(layout: Layout) -> ndarray[Any, Any]:
+def offsets_of(layout: Layout) -> ndarray[Any, Any]:
     """The offset of each element from the first one, in bytes."""
     found = np.zeros(layout.shape, np.int64)
     for axis, (length, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
@@ -88,7 +92,7 @@ def _offsets(layout: Layout) -> ndarray[Any, Any]:
 def offsets_like(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
     """An array of the layout's order whose elements are the offsets of the elements of `x`."""
     found = np.empty_like(x, dtype=np.int64)
-    found[...] = _offsets(layout_of(x))
+    found[...] = offsets_of(layout_of(x))
     return found
 
 
@@ -101,7 +105,7 @@ def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] |
         other[axis] = min(1, length - 1)
         strides.append(int(offsets[tuple(other)]) - first)
     layout = Layout(offsets.shape, tuple(strides), itemsize)
-    return (first, layout) if np.array_equal(_offsets(layout) + first, offsets) else None
+    return (first, layout) if np.array_equal(offsets_of(layout) + first, offsets) else None
 
 
 def is_view(x: Any, of: Any) -> bool:

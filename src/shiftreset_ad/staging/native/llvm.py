@@ -45,7 +45,8 @@ def form_of(x: Any) -> str | None:
     """The form of a plain value in native code; None if there is no form."""
     kind = type(x)
     if kind is ndarray and x.shape:
-        return ARRAY if x.dtype in (np.float64, np.bool) and 0 < x.size <= LARGEST else None
+        has_form = x.dtype in (np.float64, np.bool) or is_table(x)
+        return ARRAY if has_form and 0 < x.size <= LARGEST else None
     if kind is float or kind is np.float64 or (kind is ndarray and x.dtype == np.float64):
         return DOUBLE
     if kind is bool or kind is np.bool:
@@ -54,7 +55,7 @@ def form_of(x: Any) -> str | None:
 
 
 def is_table(x: Any) -> bool:
-    """Whether a value is an array of integers, of which native code reads single elements."""
+    """Whether a value is an array of integers: native code reads it, moves it, and indexes by it."""
     return type(x) is ndarray and x.dtype == np.int64 and x.dtype.char == "l" and bool(x.shape)
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import Layout, broadcast, layout_of, merged
-from shiftreset_ad.staging.native.llvm import DOUBLE, TRUTH, Code, Value, refuse
+from shiftreset_ad.staging.native.llvm import DOUBLE, INTEGER, TRUTH, Code, Value, refuse
 from shiftreset_ad.staging.steps.values import Staged
 
 
@@ -58,18 +57,24 @@ class Round(Code):
 
     def element(self, key: Any) -> Value:
         """The element of an operand in this round."""
-        form = self._operands[key].form
-        if form == DOUBLE:
-            return Value(self.new(f"load double, ptr {self.address(key)}, align 1"), form)
-        return Value(self.new(f"trunc i8 {self.new(f'load i8, ptr {self.address(key)}')} to i1"), form)
+        return self.loaded(self.address(key), self._operands[key].form)
+
+    def loaded(self, address: str, form: str) -> Value:
+        """The element at an address."""
+        if form == TRUTH:
+            return Value(self.new(f"trunc i8 {self.new(f'load i8, ptr {address}')} to i1"), form)
+        return Value(self.new(f"load {form}, ptr {address}, align 1"), form)
 
     def store(self, key: Any, value: Value) -> None:
         """Store an element of an answer."""
-        address = self.address(("stored", key))
+        self.put(self.address(("stored", key)), value)
+
+    def put(self, address: str, value: Value) -> None:
+        """Store an element at an address."""
         if value.form == TRUTH:
             self.lines.append(f"  store i8 {self.new(f'zext i1 {value.text} to i8')}, ptr {address}")
         else:
-            self.lines.append(f"  store double {value.text}, ptr {address}, align 1")
+            self.lines.append(f"  store {value.form} {value.text}, ptr {address}, align 1")
 
     def address(self, key: Any) -> str:
         """The address of an operand's element in this round."""
@@ -79,6 +84,10 @@ class Round(Code):
                 bytes_ = self.new(f"mul nsw i64 {index}, {stride}")
                 address = self.new(f"getelementptr i8, ptr {address}, i64 {bytes_}")
         return address
+
+    def index(self) -> str:
+        """The number of this round, of a loop over one axis."""
+        return self._indices[0] if self._indices else "0"
 
     def write(self) -> None:
         """Write the loops, with all rounds, to the code outside."""
@@ -112,4 +121,9 @@ class Round(Code):
 
 def operand(address: str, x: ndarray[Any, Any], layout: Layout | None = None) -> Operand:
     """An array with its address, in its own layout or in another one."""
-    return Operand(address, layout or layout_of(x), TRUTH if x.dtype == np.bool else DOUBLE)
+    return Operand(address, layout or layout_of(x), form_of_elements(x))
+
+
+def form_of_elements(x: ndarray[Any, Any]) -> str:
+    """The form of the elements of an array."""
+    return {"b": TRUTH, "i": INTEGER}.get(x.dtype.kind, DOUBLE)

@@ -1,7 +1,8 @@
 """Functions of mathematics are NumPy's own inner loops, called by their address, so that they have NumPy's bits.
 
 An ufunc has a loop in C for each combination of dtypes: `loop(arrays, lengths, strides, data)`. NumPy's function on a
-scalar is this loop on one element. Only `**` of Python's floats and of `numpy.float64` is the `pow` of C.
+scalar is this loop on one element. Only `**` of Python's floats and of `numpy.float64` is the `pow` of C. The functions
+of `scipy.special` are ufuncs, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import ctypes
 import operator
 import re
+import sys
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.values import unstaged
 
 ADDRESS = ctypes.sizeof(ctypes.c_void_p)
-PREFIX = "loop_"
+PREFIX, OF_SPECIAL, SPECIAL = "loop_", "special_", "scipy.special"
 POINTS = (0.375, 0.8125, 1.25)  # where a loop must agree with its function
 LOOP = re.compile(rf"^@({PREFIX}\w+) = external", re.MULTILINE)
 Loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -42,16 +45,16 @@ def call_of_loop(code: Code, ufunc: np.ufunc, args: tuple[Any, ...]) -> str:
     require_doubles(ufunc, args)
     if address_of(ufunc) is None:
         refuse(f"the loop of {name_in_program(ufunc)} was not found in this NumPy")
-    code.use(f"@{PREFIX}{ufunc.__name__} = external constant {{ptr, ptr}}")
+    code.use(f"@{_symbol(ufunc)} = external constant {{ptr, ptr}}")
     code.use(_definition(ufunc))
     given = ", ".join(f"double {code.double(arg)}" for arg in args)
-    return code.new(f"call double @{PREFIX}{ufunc.__name__}_of_one({given}, ptr %frame)")
+    return code.new(f"call double @{_symbol(ufunc)}_of_one({given}, ptr %frame)")
 
 
 def require_doubles(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
     """Refuse a ufunc if its loop for these arguments is not the one for doubles, with one answer."""
     name = name_in_program(ufunc)
-    if getattr(np, ufunc.__name__, None) is not ufunc or len(args) != ufunc.nin or ufunc.nout != 1 or ufunc.signature:
+    if _symbol(ufunc) is None or len(args) != ufunc.nin or ufunc.nout != 1 or ufunc.signature:
         refuse(f"{name} has no native form")
     kinds = [_dtype_of(unstaged(arg)) for arg in args]
     if any(dtype != np.float64 for dtype in ufunc.resolve_dtypes((*kinds, None))):
@@ -72,7 +75,7 @@ def call_of_power(code: Code, x: str, y: str) -> str:
 
 def _definition(ufunc: np.ufunc) -> str:
     """A function on numbers that calls the loop. NumPy's loops may clear the machine's flags, so it notes them."""
-    name, count = f"{PREFIX}{ufunc.__name__}", ufunc.nin + 1
+    name, count = _symbol(ufunc), ufunc.nin + 1
     parameters = ", ".join(f"double %x{i}" for i in range(ufunc.nin))
     lines = [
         f"  %numbers = alloca [{count} x double], align 64",
@@ -102,9 +105,9 @@ def call_on_arrays(
     code: Code, ufunc: np.ufunc, addresses: list[str], lengths: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
     """The call of a ufunc's loop on arrays at these addresses, the answer among them."""
-    if getattr(np, ufunc.__name__, None) is not ufunc or address_of(ufunc) is None:
+    if (name := _symbol(ufunc)) is None or address_of(ufunc) is None:
         refuse(f"the loop of {name_in_program(ufunc)} was not found in this NumPy")
-    name, many = f"{PREFIX}{ufunc.__name__}", len(addresses)
+    many = len(addresses)
     code.use(f"@{name} = external constant {{ptr, ptr}}")
     arrays = [f"ptr %a{i}" for i in range(many)]
     lines = [f"  %arrays = alloca [{many} x ptr]"]
@@ -134,8 +137,24 @@ def _longs(code: Code, numbers: tuple[int, ...]) -> str:
 
 def loops_in(text: str) -> dict[str, int]:
     """The names of the loops in a text, and the addresses of what these names stand for."""
-    loops = {name: address_of(getattr(np, name.removeprefix(PREFIX))) for name in LOOP.findall(text)}
-    return {name: ctypes.addressof(found) for name, found in loops.items()}
+    return {name: ctypes.addressof(address_of(_ufunc(name))) for name in LOOP.findall(text)}
+
+
+def _symbol(ufunc: np.ufunc) -> str | None:
+    """The name of a ufunc's loop in the text; None if it is neither NumPy's nor one of `scipy.special`."""
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return f"{PREFIX}{name}"
+    special = sys.modules.get(SPECIAL)
+    return f"{PREFIX}{OF_SPECIAL}{name}" if getattr(special, name, None) is ufunc else None
+
+
+def _ufunc(symbol: str) -> Any:
+    """The ufunc whose loop has this name."""
+    name = symbol.removeprefix(PREFIX)
+    if name.startswith(OF_SPECIAL):
+        return getattr(import_module(SPECIAL), name.removeprefix(OF_SPECIAL))
+    return getattr(np, name)
 
 
 @cache

@@ -15,6 +15,7 @@ from shiftreset_ad.staging.native.layouts import as_layout
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
+from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
 from shiftreset_ad.staging.native.writing import write
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -42,7 +43,10 @@ class ArrayCode(Code):
         """Write a step on arrays, or let it wait for its loop."""
         if step.writes:
             self.write_waiting()
-            write(self, step, args, self.address, self.aside)
+            if writes_at_arrays(step):
+                write_at(self, args, self.address, self.aside)
+            else:
+                write(self, step, args, self.address, self.aside)
             self.memory.free_after(self.now)
             return
         if step.place in self.memory.additions.scatters:

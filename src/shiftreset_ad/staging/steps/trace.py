@@ -118,8 +118,9 @@ class Trace:
     round or in a branch is an example: other rounds have other values.
     """
 
-    def __init__(self, longest: int = LONGEST) -> None:
+    def __init__(self, longest: int = LONGEST, longest_if_asking: int = LONGEST_NATIVE) -> None:
         self.longest = longest
+        self._longest_if_asking = longest_if_asking
         self.block = self.root = Block(None)
         self.values: list[Any] = []
         self.homes: list[Block] = []
@@ -228,6 +229,7 @@ class Trace:
     def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
         """Record a question: from here on, the program knows the answer `found`."""
         step = self.add(question, args, kwargs, None)
+        self.longest = min(self.longest, self._longest_if_asking)
         step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
         self.is_asked = self.is_asked or not is_of_an_operator(sys._getframe(2))
         site: Any = call_site(question, sys._getframe(2))

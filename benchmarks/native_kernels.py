@@ -1,0 +1,123 @@
+"""Gradients as native code against gradients in C++ by hand: `python benchmarks/native_kernels.py [--only NAME]`.
+
+Both have the same arguments, and the gradients are compared before they are timed. The programs in C++ are in
+`benchmarks/kernels`, compiled by `g++ -O3 -march=native -ffp-contract=off`. All run on one thread and take turns; the
+least processor time of several turns is shown. A call of native code is that of its entry, without the checks of what
+the function sees from outside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from native_kernels_in_python import KERNELS, Kernel
+from rich.console import Console
+from rich.table import Table
+from timing import best_of
+
+import shiftreset_ad as sr
+
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
+TURNS = 15
+Pointers = ctypes.POINTER(ctypes.c_void_p)
+
+
+def by_gcc(kernel: Kernel, folder: Path, length: int) -> tuple[Callable[[int], None], Any]:
+    """A function that computes the gradient so many times in C++, and the array in which it leaves the gradient."""
+    source, library = Path(__file__).parent / "kernels" / f"{kernel.in_cpp}.cpp", folder / f"{kernel.in_cpp}.so"
+    if not library.exists():
+        subprocess.run(["g++", *FLAGS, "-o", str(library), str(source)], check=True)
+    run = ctypes.CDLL(str(library)).run
+    run.restype, run.argtypes = None, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
+    arrays = [np.ascontiguousarray(array, dtype=float) for array in kernel.arrays]
+    pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+    sizes, out = np.array(kernel.sizes, dtype=np.int64), np.zeros(length)
+
+    def compute(repeats: int, kept: Any = arrays) -> None:
+        run(ctypes.addressof(pointers), sizes.ctypes.data, out.ctypes.data, repeats)
+
+    return compute, out
+
+
+def flat(gradient: Any) -> Any:
+    """All numbers of a gradient, one after another."""
+    parts = gradient.values() if isinstance(gradient, dict) else gradient
+    return np.concatenate([flat(x) for x in parts]) if isinstance(gradient, dict | tuple | list) else np.ravel(gradient)
+
+
+def in_order_of_cpp(name: str, kernel: Kernel, gradient: Any) -> Any:
+    """The gradient as the program in C++ leaves it: of bundle adjustment, a block of 15 for each of two errors."""
+    if kernel.in_cpp != "ba":
+        return flat(gradient)
+    *rows, weights = gradient
+    blocks = [np.concatenate((camera, point, weight[None])).T for camera, point, weight in rows]
+    return np.concatenate((np.stack(blocks, axis=1).ravel(), weights))
+
+
+def way_of(staged: Any) -> Any:
+    """The record that the calls so far have made."""
+    (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+    return way
+
+
+def row(name: str, folder: Path) -> list[str]:
+    kernel = KERNELS[name]()
+    expected = in_order_of_cpp(name, kernel, kernel.gradient(*kernel.args))
+    in_cpp, out = by_gcc(kernel, folder, expected.size)
+    in_cpp(1)
+    np.testing.assert_allclose(out, expected, rtol=1e-7, atol=1e-10 * np.max(np.abs(expected)), err_msg=name)
+    staged = sr.staged(kernel.gradient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        start = time.perf_counter()
+        for _ in range(4):
+            answer = staged(*kernel.args)
+        seconds = time.perf_counter() - start
+    np.testing.assert_allclose(in_order_of_cpp(name, kernel, answer), expected, rtol=1e-9, atol=1e-12)
+    inputs, take = leaves(kernel.args), way_of(staged).take
+    entry, steps = getattr(take, "entry", None), getattr(take, "steps", take)
+    programs: dict[str, Callable[[], Any]] = {"g++": lambda: in_cpp(1)}
+    if entry is not None:
+        same = all(np.array_equal(a, b) for a, b in zip(entry(*inputs), steps(inputs), strict=True))
+        assert same, f"{name} has other bits as native code"
+        programs["native"] = lambda: entry(*inputs)
+    slow = {"eager": lambda: kernel.gradient(*kernel.args), "steps": lambda: steps(inputs)}
+    times = best_of(TURNS, programs, time.process_time) | best_of(1, slow, time.process_time)
+    shown = [f"{times[kind] * 1e6:,.4g}" if kind in times else "-" for kind in ("eager", "steps", "native", "g++")]
+    ratio = f"{times['native'] / times['g++']:.2f}" if entry else staged.llvm[0].removeprefix("; no native code: ")
+    return [name, *shown, ratio, f"{seconds:.2g}"]
+
+
+def leaves(args: Any) -> list[Any]:
+    """The arrays and numbers in arguments, in the order in which a record takes them."""
+    if isinstance(args, dict):
+        return [x for name in sorted(args) for x in leaves(args[name])]
+    if isinstance(args, tuple | list):
+        return [x for part in args for x in leaves(part)]
+    return [] if args is None else [args]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="the kernels whose names begin so")
+    only = parser.parse_args().only
+    table = Table("a gradient", "eager, us", "steps", "native", "g++", "native to g++", "first calls, s")
+    with tempfile.TemporaryDirectory() as made:
+        for key in [name for name in KERNELS if name.startswith(only)]:
+            table.add_row(*row(key, Path(made)))
+            Console(width=140, stderr=True).print(key)
+    Console(width=140).print(table)
