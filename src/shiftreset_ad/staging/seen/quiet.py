@@ -87,11 +87,11 @@ def parts_of(x: Any) -> list[Any] | None:
         return []
     if issubclass(kind, np.generic):
         return [] if package_of(kind.__module__) == "numpy" and not x.dtype.hasobject else None
-    if issubclass(kind, Prompt | Trace):
-        return []  # they keep what is done, and do not call it
-    slots = slots_in(kind)
+    slots = slots_in(kind) if package_of(kind.__module__) == OURS else None
     if slots is None:
         return None
+    if issubclass(kind, Prompt | Trace):
+        return []  # they keep what is done, and do not call it
     found = [content for slot in slots if (content := content_of_slot(slot, x)) is not NOT_THERE]
     found += (attributes_of(x) or {}).values()
     return [*found, *x] if issubclass(kind, tuple) else found
@@ -99,9 +99,7 @@ def parts_of(x: Any) -> list[Any] | None:
 
 @cache
 def slots_in(kind: type) -> list[MemberDescriptorType] | None:
-    """The slots of a class of this library; None for others, and if a class that it inherits from hides its parts."""
-    if package_of(kind.__module__) != OURS:
-        return None
+    """The slots of a class of this library; None if a class that it inherits from hides its parts."""
     if any(base not in (object, tuple) and package_of(base.__module__) not in BASES for base in kind.__mro__):
         return None
     return [
