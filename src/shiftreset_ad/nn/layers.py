@@ -10,6 +10,7 @@ from shiftreset_ad.nn.calling import as_array, fused, of_any_library
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.products import LARGE
+from shiftreset_ad.rules.stand_ins import are_arrays
 from shiftreset_ad.rules.table import LinearMap, structured
 
 
@@ -49,7 +50,7 @@ def _affine(x: Any, w: Any, bias: Any) -> Any:
 def _differentiate(x: Any, w: Any, bias: Any) -> Any:
     features, shape = shape_of(x)[-1], shape_of(bias)
     # One product of matrices then sums the outer products of many calls.
-    has_factors = type(x) is type(w) is np.ndarray and x.ndim == 1 and x.size + w.size >= LARGE
+    has_factors = are_arrays(x, w) and x.ndim == 1 and x.size + w.size >= LARGE
 
     def to_w(y_bar: Any) -> Any:
         rows = np.reshape(y_bar, (-1, shape_of(w)[0]))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy import ndarray
 
 
 class _Recorder(threading.local):
@@ -91,3 +92,8 @@ def may_hold(condition: Any) -> bool:
 def is_staged(x: Any) -> bool:
     """Whether a value stands for one of NumPy's in a function that is being recorded."""
     return issubclass(type(x), StagedValue)
+
+
+def are_arrays(*values: Any) -> bool:
+    """Whether each value is a plain array, or stands for one in a function that is being recorded."""
+    return all(type(x.inside if is_staged(x) else x) is ndarray for x in values)

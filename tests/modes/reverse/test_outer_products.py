@@ -6,7 +6,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad, vjp, zeros
+from shiftreset_ad import (
+    checkpoint,
+    cond,
+    fori_loop,
+    grad,
+    hvp,
+    jacobian,
+    scan,
+    staged,
+    value_and_grad,
+    vjp,
+    while_loop,
+    zeros,
+)
 from shiftreset_ad.modes.reverse import unsettled
 from shiftreset_ad.modes.reverse.unsettled import TOGETHER, Held
 from shiftreset_ad.numbers.number import ZERO
@@ -179,3 +192,39 @@ def test_no_more_are_kept_than_are_summed_at_once():
     x = SimpleNamespace(primal=np.zeros((2, 3)), adjoint=held, owns=False)
     expected = np.outer([products, products * (products - 1) / 2], np.ones(3))
     assert np.array_equal(held.settle(x), expected)
+
+
+def test_a_staged_step_sums_them_by_one_product_too():
+    """To the last bit as without staging, and in fewer steps than products that are added one by one."""
+    step = staged(grad(squares))
+    for scale in (1.0, 2.0, 3.0):
+        np.testing.assert_array_equal(step(scale * W), grad(squares)(scale * W))
+    (signature,) = step._signatures.values()
+    (way,) = signature.ways
+    assert way.ir.count("= stack(") == 1  # of the cotangents; the rows are constants
+    assert way.ir.count(f"float64[{W.shape[0]}, {W.shape[1]}]\n") == 2  # the argument, and the sum
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, s: fori_loop(0, 4, lambda k, h: np.tanh(w @ h[:60] * s), np.ones(80)),
+        lambda w, s: while_loop(lambda h: np.sum(h * h) < 1e5, lambda h: 2.0 * (w @ h[:60]) + s, np.ones(80)),
+        lambda w, s: scan(lambda h, x: (np.tanh(w @ h[:60] + x), h[0]), np.ones(80), np.ones((6, 80)) * s)[0],
+        lambda w, s: cond(s > 0.5, lambda h: np.tanh(w @ h), lambda h: w @ (h * s), X[0]) + w @ X[1],
+        lambda w, s: checkpoint(lambda w, x: np.tanh(w @ x))(w, X[0]) * s + w @ X[1],
+        lambda w, s: np.concatenate([np.float32(1.0) * (w.astype(np.float32) @ np.float32(X[0])), w @ X[1] * s]),
+        lambda w, s: np.abs((w + 1j * s) @ X[0]) + w @ X[1],
+    ],
+)
+def test_of_recorded_blocks(f):
+    gradient = grad(lambda w, s: np.sum(f(w, s) ** 2), (0, 1))
+    step = staged(gradient)
+    hessian = staged(lambda w, s: hvp(lambda w: np.sum(f(w, s) ** 2), (w,), (V,)))
+    for s in (0.3, 0.4, 0.6, 0.7):
+        for found, expected in zip(step(W, s), gradient(W, s), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+        expected = hvp(lambda w, s=s: np.sum(f(w, s) ** 2), (W,), (V,))
+        np.testing.assert_allclose(hessian(W, s), expected, rtol=1e-6, atol=1e-6)
+    difference = np.sum(f(W + 1e-4 * V, 0.6) ** 2) - np.sum(f(W - 1e-4 * V, 0.6) ** 2)
+    np.testing.assert_allclose(np.sum(gradient(W, 0.6)[0] * V), difference / 2e-4, rtol=1e-3)

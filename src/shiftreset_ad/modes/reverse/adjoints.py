@@ -42,7 +42,7 @@ from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.stand_ins import StagedValue, is_staged
+from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays, is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
 
@@ -67,7 +67,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
     """Pull the adjoint of the answer back to each active operand, and add the result to its adjoint."""
     is_masked, is_number = type(y_bar) is Masked, issubclass(type(y_bar), Number)
     for x, linear_map in active:
-        if linear_map.factors is not None and type(y_bar) is ndarray and is_plain_double(x):
+        if linear_map.factors is not None and are_doubles(y_bar, x.primal) and type(x.adjoint) not in PLACES:
             hold_outer(x, *linear_map.factors(y_bar))
             continue
         if is_masked:
@@ -90,9 +90,9 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
             accumulate(x, x_bar)
 
 
-def is_plain_double(x: Accumulator) -> bool:
-    """Whether a number is a plain array in double precision, to whose memory the program has not written."""
-    return type(x.primal) is ndarray and x.primal.dtype is FLOAT64 and type(x.adjoint) not in PLACES
+def are_doubles(y_bar: Any, plain: Any) -> bool:
+    """Whether both are arrays in double precision, plain or recorded ones."""
+    return (type(y_bar) is type(plain) is ndarray or are_arrays(y_bar, plain)) and plain.dtype is FLOAT64
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:

@@ -15,6 +15,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.numpy.shapes import inverse_of
+from shiftreset_ad.rules.stand_ins import are_arrays
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, restated, structured
 
 OF_NUMPY = frozenset((np.ndarray,))
@@ -35,7 +36,7 @@ def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullbacks: Pull
         LinearMap(lambda a_dot: product(a_dot, b), pullbacks[0]),
         LinearMap(lambda b_dot: product(a, b_dot), pullbacks[1]),
     )
-    if type(a) is type(b) is ndarray and a.size + b.size >= LARGE:
+    if (type(a) is type(b) is ndarray or are_arrays(a, b)) and a.size + b.size >= LARGE:
         if a.ndim == 2 and b.ndim == 1:
             maps[0].factors = lambda y_bar: (y_bar, b)
         elif a.ndim == 1 and b.ndim == 2:
