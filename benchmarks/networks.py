@@ -129,6 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2, help="of PyTorch")
     parser.add_argument("--processor", action="store_true", help="take the time of the processor, on a shared machine")
+    parser.add_argument("--only", default="", help="the networks whose names have this text")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     clock = time.process_time if given.processor else time.perf_counter
@@ -147,6 +148,8 @@ def main() -> None:
     }
     table = Table("network", "program", "a step, ms", "ratio to PyTorch", title="loss and gradient")
     for name, case in cases.items():
+        if given.only not in name:
+            continue
         programs = case()
         values = [program() for program in programs.values()]
         np.testing.assert_allclose(values, values[0], rtol=1e-3)
