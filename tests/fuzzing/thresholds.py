@@ -16,6 +16,7 @@ LEAST = {
     "modes.reverse.elementwise.TINY": 0,
     "modes.reverse.arrays.LARGE": 0,
     "modes.reverse.arrays.MANY": 0,
+    "rules.numpy.products.LARGE": 0,
     "rules.numpy.shapes.SMALL": 0,
     "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,
