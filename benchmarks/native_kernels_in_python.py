@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from native_trees import NODES, slope, tree
 from scipy.special import expit
 
 import shiftreset_ad as sr
@@ -18,13 +19,17 @@ TIME_STEP, SMALL = 0.1, 1e-5
 
 
 class Kernel(NamedTuple):
-    """A gradient and its arguments; the file with it in C++, the arrays and the sizes that this takes."""
+    """A gradient and its arguments; the file with it in C++, if there is one, and the arrays and sizes for this.
+
+    A long run is recorded by `shorter` arguments, as one record serves all lengths. The function itself is not timed.
+    """
 
     gradient: Callable[..., Any]
     args: tuple[Any, ...]
-    in_cpp: str
+    in_cpp: str | None
     arrays: list[Any]
     sizes: tuple[int, ...]
+    shorter: tuple[Any, ...] | None = None
 
 
 def of_determinant(n: int) -> Kernel:
@@ -72,33 +77,25 @@ def of_ba(n: int, m: int, p: int) -> Kernel:
         return *rows, sr.elementwise_grad(ba.weight_error)(weights)
 
     args = cameras, points, weights, features, observed
-    arrays = [cameras.T.copy(), points.T.copy(), weights, features.T.copy(), observed.astype(float)]
+    arrays = [cameras.T.copy(), points.T.copy(), weights, features.T.copy(), observed]
     return Kernel(values, args, "ba", arrays, (n, m, p))
 
 
 def of_hand(points: int, has_places: bool) -> Kernel:
-    """A hand with the bones of GradBench's, and as many vertices."""
+    """A hand with as many bones and vertices as GradBench's. There is no program in C++."""
     rng = np.random.default_rng(0)
     bones, vertices = 22, 544
     parents = [-1, 0, *[0 if i % 4 == 2 else i - 1 for i in range(2, bones)]]
-    relatives, inverse = (np.tile(np.eye(4), (bones, 1, 1)) for _ in range(2))
-    for matrices in (relatives, inverse):
-        matrices[:, :3] += 0.1 * rng.normal(size=(bones, 3, 4))
-    weights, places = rng.uniform(size=(vertices, bones)), rng.normal(size=(vertices, 4))
-    weights, places[:, 3] = weights / weights.sum(axis=1, keepdims=True), 1.0
-    skin = (weights[:, :, None] * places[:, None, :]).reshape(vertices, -1)
-    hand = ht.Hand(parents, relatives, inverse, skin, np.array([-1.0, 1.0, 1.0]))
-    theta, measured = 0.3 * rng.normal(size=26), rng.normal(size=(points, 3))
+    relatives, inverse = np.eye(4) + 0.1 * rng.normal(size=(2, bones, 4, 4))
+    hand = ht.Hand(parents, relatives, inverse, rng.normal(size=(vertices, 4 * bones)), np.array([-1.0, 1.0, 1.0]))
     us = rng.uniform(size=(points, 2)) if has_places else None
     corners = rng.integers(0, vertices, (points, 3) if has_places else points)
-    arrays = [theta, relatives, inverse, weights, places, corners.astype(float), measured, np.array(parents, float)]
-    sizes = bones, vertices, points, int(has_places)
 
     def jacobian(theta: Any, us: Any, corners: Any, measured: Any) -> Any:
         return ht.jacobian(theta, us, hand, corners, measured)
 
-    args = theta, us, corners, measured
-    return Kernel(jacobian, args, "ht", [*arrays, np.zeros((points, 2)) if us is None else us], sizes)
+    args = 0.3 * rng.normal(size=26), us, corners, rng.normal(size=(points, 3))
+    return Kernel(jacobian, args, None, [], ())
 
 
 def network_loss(parameters: Any, state: Any, sequence: Any) -> Any:
@@ -179,7 +176,14 @@ def oscillator(mu: Any, y: Any, steps: Any) -> Any:
 
 def of_oscillator(steps: int) -> Kernel:
     gradient = sr.grad(oscillator, argnums=(0, 1))
-    return Kernel(gradient, (1.5, 0.7, steps), "rk4", [np.array([1.5, 0.7])], (steps,))
+    start = np.array([1.5, 0.7])
+    return Kernel(gradient, (1.5, 0.7, steps), "rk4", [start], (steps,), (1.5, 0.7, 100) if steps > 10_000 else None)
+
+
+def of_tree(nodes: int) -> Kernel:
+    """The product of a tree's values, as in `native_trees.py`."""
+    *children, values = tree(nodes)
+    return Kernel(slope, (*children, values, 1.00001), "tree", [*children, values], (nodes,))
 
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -192,5 +196,6 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "gmm, 1,000 points, k 5, d 10": lambda: of_gmm(1000, 5, 10),
     "kmeans, 1,000 points, k 10, d 8": lambda: of_kmeans(1000, 10, 8),
     "lse, 10,000": lambda: of_lse(10_000),
+    **{f"tree, {n:,} nodes": lambda n=n: of_tree(n) for n in NODES},
     **{f"RK4, {steps:,} steps": lambda steps=steps: of_oscillator(steps) for steps in (1000, 100_000, 1_000_000)},
 }

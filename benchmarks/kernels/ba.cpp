@@ -2,10 +2,11 @@
 #include "begin.hpp"
 static void gradient(Inputs in, Sizes size, double* out) {
     const long p = size[2];
-    const double *cameras = in[0], *points = in[1], *weights = in[2], *by_camera = in[4], *by_point = in[4] + p;
+    const double *cameras = in[0], *points = in[1], *weights = in[2];
     const double* features = in[3];
+    const long *by_camera = reinterpret_cast<const long*>(in[4]), *by_point = by_camera + p;
     for (long o = 0; o < p; ++o) {
-        const double *c = cameras + 11 * long(by_camera[o]), *point = points + 3 * long(by_point[o]), *r = c;
+        const double *c = cameras + 11 * by_camera[o], *point = points + 3 * by_point[o], *r = c;
         const double x[3] = {point[0] - c[3], point[1] - c[4], point[2] - c[5]};
         const double square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], angle = std::sqrt(square);
         const double cosine = std::cos(angle), sine = std::sin(angle);

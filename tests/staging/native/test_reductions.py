@@ -164,3 +164,14 @@ def test_functions_of_scipy(f):
     for number in (0.3, 1.7, 25.0):
         assert code(number) == [f(number) * 2.0]
     agrees(lambda x: sr.grad(lambda x: np.sum(f(x) * x))(x), np.array([0.3, 1.2, 2.5]))
+
+
+def test_an_error_that_scipy_is_asked_for_is_raised():
+    f, x, pole = sr.staged(lambda x: np.sum(special.gammaln(x) * x)), np.array([1.5, 2.5]), np.array([-1.0, 2.0])
+    for _ in range(3):
+        f(x)
+    assert "no native code" not in f.llvm[0]
+    assert f(pole) == -np.inf
+    with special.errstate(all="raise"), pytest.raises(special.SpecialFunctionError):
+        f(pole)
+    assert f(x) == np.sum(special.gammaln(x) * x)

@@ -28,6 +28,7 @@ from shiftreset_ad.staging.native.machine import (
     STRIDES,
     Linked,
 )
+from shiftreset_ad.staging.native.mathematics import OF_SPECIAL
 from shiftreset_ad.staging.native.objects import MADE, NUMPYS
 from shiftreset_ad.staging.native.program import Leaf, Program
 from shiftreset_ad.staging.native.slots import FLAGS
@@ -63,6 +64,8 @@ FUNCTIONS = {
     "PyMem_RawMalloc": "ptr (i64)",
     "PyMem_RawFree": "void (ptr)",
     "PyErr_CheckSignals": "i32 ()",
+    "PyErr_Occurred": "ptr ()",
+    "PyErr_Clear": "void ()",
     "Py_GetRecursionLimit": "i32 ()",
     "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)",
@@ -303,6 +306,14 @@ def _run(program: Program) -> Iterator[str]:
         yield f"  %is_interrupted = icmp eq i64 %status, {INTERRUPTED}"
         yield "  br i1 %is_interrupted, label %interrupted, label %finished"
         yield "finished:"
+    if OF_SPECIAL in program.text:  # a loop of SciPy's raises an error if the user has asked for that
+        yield "  %error = call ptr @PyErr_Occurred()"
+        yield "  %is_error = icmp ne ptr %error, null"
+        yield "  br i1 %is_error, label %forget, label %on_without"
+        yield "forget:"
+        yield "  call void @PyErr_Clear()"
+        yield "  br label %leave"
+        yield "on_without:"
     if program.flags:
         yield "  %flags = load i32, ptr %noted"
         yield f"  %raised = and i32 %flags, {program.flags}"

@@ -22,7 +22,7 @@ from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.values import unstaged
 
 ADDRESS = ctypes.sizeof(ctypes.c_void_p)
-PREFIX, OF_SPECIAL, SPECIAL = "loop_", "special_", "scipy.special"
+PREFIX, OF_SPECIAL, SPECIAL = "loop_", "of_scipy_", "scipy.special"
 POINTS = (0.375, 0.8125, 1.25)  # where a loop must agree with its function
 LOOP = re.compile(rf"^@({PREFIX}\w+) = external", re.MULTILINE)
 Loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

@@ -17,6 +17,9 @@ from shiftreset_ad.staging.native.llvm import DOUBLE, Code, Value, double
 from shiftreset_ad.staging.native.loops import Operand, Round
 from shiftreset_ad.staging.native.mathematics import call_on_arrays
 
+SHORT = 8  # elements, from which on NumPy adds them in several sums
+ARITHMETIC: dict[Any, str] = {np.add: "fadd", np.multiply: "fmul"}
+
 
 class Lengths(NamedTuple):
     """The numbers of elements before, along and after the axes of a reduction; the bytes between elements `along`."""
@@ -60,6 +63,9 @@ def reduce(code: Code, ufunc: np.ufunc, identity: float | None, x: Operand, out:
     """Write the loops of a reduction. Without an identity it begins with the first element."""
     before, n, after, step = lengths
     skipped = 1 if identity is None else 0
+    if after == 1 and n < SHORT and ufunc in ARITHMETIC:
+        _reduce_short(code, ufunc, identity, x, out, lengths)
+        return
     if after == 1:  # NumPy's loop goes along what is reduced
         rows, to = Layout((before,), (n * step,), 8), Layout((before,), (8,), 8)
         turn = Round(code, (before,), {"x": Operand(x.address, rows, DOUBLE)}, {"y": Operand(out, to, DOUBLE)})
@@ -83,6 +89,22 @@ def reduce(code: Code, ufunc: np.ufunc, identity: float | None, x: Operand, out:
         answer = turn.address("y")
         call_on_arrays(turn, ufunc, [answer, turn.address("x"), answer], (after,), (8, 8, 8))
         turn.write()
+
+
+def _reduce_short(code: Code, ufunc: np.ufunc, identity: Any, x: Operand, out: str, lengths: Lengths) -> None:
+    """Write a reduction of few elements each as arithmetic: NumPy adds so few one after another, and then the start."""
+    before, n, _, step = lengths
+    rows, to = Layout((before,), (n * step,), 8), Layout((before,), (8,), 8)
+    turn = Round(code, (before,), {"x": Operand(x.address, rows, DOUBLE)}, {"y": Operand(out, to, DOUBLE)})
+    first = turn.address("x")
+    elements = [turn.loaded(turn.new(f"getelementptr i8, ptr {first}, i64 {i * step}"), DOUBLE).text for i in range(n)]
+    start, instruction = double(identity), ARITHMETIC[ufunc]
+    elements = [*elements, start] if ufunc is np.add else [start, *elements]
+    total = elements[0]
+    for element in elements[1:]:
+        total = turn.new(f"{instruction} double {total}, {element}")
+    turn.store("y", Value(total, DOUBLE))
+    turn.write()
 
 
 def divide(code: Code, out: str, size: int, n: int) -> None:
