@@ -62,7 +62,7 @@ def of_gmm(n: int, k: int, d: int) -> Kernel:
 def of_ba(n: int, m: int, p: int) -> Kernel:
     """The values of the Jacobian: two rows for each observation, and the derivatives of the weights."""
     rng = np.random.default_rng(0)
-    cameras, points = rng.normal(size=(11, n)) * 0.1, rng.normal(size=(3, m)) + [[0.0], [0.0], [5.0]]
+    cameras, points = rng.normal(size=(11, n)) * 0.1, rng.normal(size=(3, m)) + np.array([[0.0], [0.0], [5.0]])
     weights, features = rng.normal(size=p), rng.normal(size=(2, p))
     observed = np.stack((rng.integers(0, n, p), rng.integers(0, m, p)))
 

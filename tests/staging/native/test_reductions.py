@@ -138,6 +138,9 @@ def test_sums_over_axes_of_two_arrays(name):
 
 def test_an_array_with_itself():
     agrees(lambda a: np.tensordot(a, a, (0, 0)) + np.tensordot(a, a.T, 1)[0, 0], RNG.normal(size=(30, 20)))
+    agrees(lambda a: np.tensordot(a[::2], a[::2, ::3], (0, 0)), RNG.normal(size=(30, 20)))
+    agrees(lambda a: np.tensordot(np.broadcast_to(a[0], (5, 20)), a.T[:, 3:], 1), RNG.normal(size=(30, 20)))
+    agrees(lambda a: np.tensordot(a.T[:, ::-1], a, 1), RNG.normal(size=(30, 20)))
     with pytest.raises(NoNativeFormError, match="tensordot"):  # where NumPy's product has other bits than `@`
         native(lambda a: np.tensordot(a, a, ([0, 1], [0, 1])) * a[0, 0], RNG.normal(size=(3, 4)))
 
