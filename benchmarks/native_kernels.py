@@ -17,6 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ import shiftreset_ad as sr
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
 TURNS = 15
-ONE_CALL = 1e-3  # seconds of repeats in one call of C++, next to which the call is short
+ONE_CALL = 1e-2  # seconds of repeats in one call of C++, next to which the call is short
 
 
 def by_gcc(kernel: Kernel, folder: Path, length: int) -> tuple[Callable[[int], None], Any]:
@@ -84,6 +85,12 @@ def staged_calls(staged: Any, args: Any) -> float:
     return time.perf_counter() - start
 
 
+def repeats_of(in_cpp: Callable[[int], None]) -> int:
+    """How many repeats take as long as one call should; a single one tells little of a short program."""
+    about = int(ONE_CALL / duration(partial(in_cpp, 1), 1)) + 1
+    return int(ONE_CALL * about / duration(partial(in_cpp, about), 1)) + 1
+
+
 def row(name: str, folder: Path) -> list[str]:
     kernel = KERNELS[name]()
     staged, first = sr.staged(kernel.gradient), kernel.shorter or kernel.args
@@ -96,7 +103,7 @@ def row(name: str, folder: Path) -> list[str]:
         in_cpp, out = by_gcc(kernel, folder, expected.size)
         in_cpp(1)
         require_close(name, out, expected)
-        repeats = int(ONE_CALL / duration(lambda: in_cpp(1), 1)) + 1
+        repeats = repeats_of(in_cpp)
         programs["g++"] = lambda: in_cpp(repeats)
     inputs, take = leaves(kernel.args), way_of(staged).take
     entry, steps = getattr(take, "entry", None), getattr(take, "steps", take)
