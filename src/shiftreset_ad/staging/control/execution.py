@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.staging.control.persistent import LAZILY, answered, answered_lazily, has_lazy, plain
 from shiftreset_ad.staging.python.elimination import like
 from shiftreset_ad.staging.python.generation import is_same
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
@@ -60,13 +61,15 @@ class Execution:
         else:
             state = [resolved(arg, frame) for arg in step.args]
             answers = self._loop(step, state, frame) if isinstance(step, Loop) else self._visit(step, state, frame)
+        if type(frame) is not RoundFrame:  # what the function goes on with
+            answers = plain(answers)
         for place, answer in zip(step.answers, answers, strict=True):
             frame[place] = answer
 
     def gather(self, step: Gather, frame: Any) -> None:
         """Carry out a step that gathers a value of each round."""
         frames = frame[step.rounds.place]
-        frame[step.place] = np.stack([resolved(step.value, RoundFrame(values, frame)) for values in frames])
+        frame[step.place] = np.stack([plain(resolved(step.value, RoundFrame(values, frame))) for values in frames])
 
     def _loop(self, step: Loop, state: list[Any], frame: Any) -> list[Any]:
         test, body = step.blocks
@@ -130,14 +133,21 @@ class Execution:
                 self.gather(step, frame)
                 continue
             try:
-                args = [resolved(arg, frame) for arg in step.args]
-                answer = step.function(*args, **{name: resolved(arg, frame) for name, arg in step.kwargs.items()})
+                answer = self._answer(step, frame)
             except UnstageableError:
                 raise
             except Exception as error:
                 self._trace.refuse(f"{name_in_program(step.function)} raises {error!r} in a round of a loop")
             self._require_as_recorded(step, answer)
             frame[step.place] = answer
+
+    def _answer(self, step: Step, frame: Any) -> Any:
+        args = [resolved(arg, frame) for arg in step.args]
+        kwargs = {name: resolved(arg, frame) for name, arg in step.kwargs.items()} if step.kwargs else {}
+        is_in_round = type(frame) is RoundFrame  # all else belongs to the function, which goes on with it
+        if is_in_round and step.function in LAZILY and (answer := answered_lazily(step.function, args)) is not None:
+            return answer
+        return answered(step.function, args, kwargs) if kwargs or has_lazy(args) else step.function(*args)
 
     def _require_as_recorded(self, step: Step, answer: Any) -> None:
         if step.is_question and not is_same(answer, step.expected):
