@@ -418,3 +418,20 @@ def test_windows_see_a_write_to_their_array():
         return np.sum(seen * seen)
 
     stays_staged(grad(windows), *[(np.arange(1.0, 5.0) * k,) for k in (1.0, 2.0, 3.0)])
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, grad])
+def test_a_loop_over_an_array_sees_what_it_has_written_ahead(mode):
+    def f(x, n):
+        y, s = x * 1.0, 0.0
+        for e in y:
+            s = s + e * e
+            y[n] = s
+        return s + np.sum(y)
+
+    g = staged(mode(f))
+    for _ in range(3):
+        for n in (3, 1, 0):
+            x = np.array([0.3, -0.7, 1.2, 0.5])
+            np.testing.assert_allclose(g(x, n), mode(f)(x, n), rtol=1e-12)
+    assert len(g.sources) >= 1

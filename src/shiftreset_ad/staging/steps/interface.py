@@ -112,8 +112,9 @@ def _len(self: Staged) -> int:
 
 
 def _iter(self: Staged) -> Iterator[Any]:
-    iter(self.inside)
-    return iter([self[i] for i in range(len(self.inside))])
+    """The elements or rows, each as it is when it is asked for: the program may write to later ones."""
+    iter(self.inside)  # raises what the value raises
+    return map(self.__getitem__, range(len(self.inside)))
 
 
 def _contains(self: Staged, item: Any) -> bool:
