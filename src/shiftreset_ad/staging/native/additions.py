@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,11 +29,14 @@ MOST = 200  # values that one question about -0.0 looks at
 
 
 class Addition(NamedTuple):
-    """The array that is added to, and what is added at which index: one value, or numbers at single elements."""
+    """The array that is added to, and what is added at which index: one value, several numbers, or several rows."""
 
     array: Staged
     values: list[Any]
     indices: list[Any]
+
+
+Takes: TypeAlias = Callable[[Addition, Step, Step], bool]  # of an addition, the sum and the scatter
 
 
 class Additions:
@@ -47,23 +51,25 @@ class Additions:
         "_looks",
         "_made_of",
         "_makers",
+        "_takes",
         "_uses",
+        "_values",
         "found",
         "scatter_of",
         "scatters",
     )
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], is_whole: bool = True) -> None:
-        """If the program has `replaced`, and not the whole sum `is_whole`, elements that are -0.0 may stay -0.0.
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], takes: Takes | None = None) -> None:
+        """`takes` says whether a sum may take the memory of its array; if it is given, there may be writes.
 
-        Then what is added must be numbers, as there may be writes between a scatter and its sum.
+        If the program has `replaced`, too, elements that are -0.0 may stay -0.0.
         """
-        self._left = left
+        self._left, self._takes = left, takes
         self._any_zero = False
         self._looks = 0
         self._functions: dict[Block, Call] = {}  # the first calls, by the bodies of the functions
         self._given: set[int] = set()  # the parameters of functions
-        self._homes = trace.homes
+        self._homes, self._values = trace.homes, trace.values
         self._uses = Counter(left.places_in(outputs))
         self._makers: dict[int, Step] = {}
         self._made_of: dict[int, list[Any]] = {}  # what a value is that loops carry or branches answer
@@ -73,9 +79,9 @@ class Additions:
         steps = [*all_steps(left.steps)]
         if not any(step.function is scatter for step in steps):
             return
-        if is_whole and any(step.writes for step in steps):  # one may come between a scatter and its sum
+        if takes is None and any(step.writes for step in steps):  # one may come between a scatter and its sum
             return
-        self._any_zero = not is_whole and any(step.function is replaced for step in steps)
+        self._any_zero = takes is not None and any(step.function is replaced for step in steps)
         for step in steps:
             is_plain = type(step) is Step
             self._uses.update(left.operands(step) if is_plain else left.places_in(own_arguments(step)))
@@ -107,29 +113,46 @@ class Additions:
         if step.function not in ADDING or step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
             return
         for x, added in (step.args, step.args[::-1]):
-            if self._serves_only(step, x, answer) and self._serves_only(step, added, answer):
+            if self._is_like(x, answer) and self._serves_only(step, added, answer):
                 maker = self._makers.get(self._left.place(added))
                 if maker is None or maker.function is not scatter:
                     continue
                 values, indices, *_ = maker.args
+                addition = Addition(x, list(values), list(indices))
                 self._looks = 0
-                if _may_be_in_place(values, indices, answer.ndim) and self._has_no_negative_zero(x, frozenset()):
-                    self.found[step.place] = Addition(x, list(values), list(indices))
+                if (
+                    _may_be_in_place(values, indices, answer)
+                    and self._has_no_negative_zero(x, frozenset())
+                    and self._may_take(addition, step, maker)
+                ):
+                    self.found[step.place] = addition
                     self.scatter_of[step.place] = maker.place
                     self.scatters.add(maker.place)
                     return
 
-    def _serves_only(self, step: Step, x: Any, answer: Any) -> bool:
-        """Whether an argument is an array like the answer, made in the same block for this step alone."""
+    def _may_take(self, addition: Addition, step: Step, maker: Step) -> bool:
+        """Whether a sum may have the memory of its array."""
+        if self._takes is not None:
+            return self._takes(addition, step, maker)
+        return self._serves_only(step, addition.array, self._values[step.place])
+
+    def _is_like(self, x: Any, answer: Any) -> bool:
+        """Whether an argument is an array that lies in memory as the answer does."""
         if type(x) is not Staged or x._place in self._left.fixed:
             return False
-        place, value = self._left.place(x), x.inside
+        value = x.inside
+        is_like = form_of(value) == ARRAY and (value.dtype, value.strides) == (answer.dtype, answer.strides)
+        return is_like and value.shape == answer.shape
+
+    def _serves_only(self, step: Step, x: Any, answer: Any) -> bool:
+        """Whether an argument is an array like the answer, made in the same block for this step alone."""
+        if not self._is_like(x, answer):
+            return False
+        place = self._left.place(x)
         if place in self._given:
             return False
-        is_made_here = place in self._made_of or (place in self._makers and self._is_new(self._makers[place], value))
-        is_like = form_of(value) == ARRAY and (value.dtype, value.strides) == (answer.dtype, answer.strides)
-        is_here = is_made_here and self._homes[place] is self._homes[step.place]
-        return is_here and is_like and value.shape == answer.shape and self._uses[place] == 1
+        is_made_here = place in self._made_of or (place in self._makers and self._is_new(self._makers[place], x.inside))
+        return is_made_here and self._homes[place] is self._homes[step.place] and self._uses[place] == 1
 
     def _is_new(self, maker: Step, value: Any) -> bool:
         """Whether an array is no view of another one."""
@@ -157,10 +180,20 @@ class Additions:
         return maker.function is scatter or maker.function in FILLED
 
 
-def _may_be_in_place(values: Any, indices: Any, axes: int) -> bool:
-    """Whether one value is added anywhere, or some numbers at single elements of an array with so many axes."""
+def _may_be_in_place(values: Any, indices: Any, answer: Any) -> bool:
+    """Whether one value is added anywhere, or several at single elements of an array, or several rows."""
     if len(values) == 1:
         return is_at_integers(indices[0])
     parts = [index if type(index) is tuple else (index,) for index in indices]
-    are_elements = all(len(of) == axes and all(type(unstaged(i)) in (int, np.int64) for i in of) for of in parts)
-    return are_elements and len(values) <= MOST_VALUES and all(form_of(unstaged(value)) == DOUBLE for value in values)
+    count = len(parts[0])
+    if len(values) > MOST_VALUES or any(len(of) != count for of in parts):
+        return False
+    if not all(type(unstaged(i)) in (int, np.int64) for of in parts for i in of):
+        return False
+    row = answer.shape[count:]
+    if not row:
+        return all(form_of(unstaged(value)) == DOUBLE for value in values)
+    return all(
+        form_of(unstaged(value)) == ARRAY and (unstaged(value).shape, unstaged(value).dtype) == (row, np.float64)
+        for value in values
+    )

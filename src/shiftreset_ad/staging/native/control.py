@@ -122,6 +122,17 @@ class ControlCode(TapeCode):
         texts = {DOUBLE: self.double, INTEGER: self.integer, TRUTH: self.truth}
         return Value(texts[form](x), form)
 
+    def _is_in(self, x: Any, place: int) -> bool:
+        """Whether an argument is an array that lies already where the array at a place lies."""
+        x = self.argument(x)
+        return type(x) is Staged and self.memory.address(self.place(x)) == self.memory.address(place)
+
+    def _placed(self, values: list[Value], xs: Sequence[Any], places: list[int], variables: list[Variable]) -> None:
+        """Name arrays that lie where they are carried or answered like the variables, so that nobody copies them."""
+        for i, (x, place) in enumerate(zip(xs, places, strict=False)):
+            if variables[i].array is not None and self._is_in(x, place):
+                values[i] = Value(variables[i].name, ARRAY)
+
     def _set(self, variables: list[Variable], values: list[Value]) -> None:
         for (name, form, array), (text, _) in zip(variables, values, strict=True):
             if array is not None:
@@ -187,7 +198,9 @@ class ControlCode(TapeCode):
         for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
-                self._set(variables, self.block(block, results, branches[0]))
+                values = self.block(block, results, branches[0])
+                self._placed(values, results, step.answers, variables)
+                self._set(variables, values)
                 self.memory.free_after(self.now)
                 self.end_branch(block)
             self.lines.append(f"  br label %{end}")
@@ -199,7 +212,9 @@ class ControlCode(TapeCode):
         found = []
         for i, x in enumerate(like):
             if (form := form_carried(x)) == ARRAY:
-                found.append(Variable(self.new_block(places[i], unstaged(x)), form, unstaged(x)))
+                is_own = self.memory.root(places[i]) == places[i]
+                name = self.new_block(places[i], unstaged(x)) if is_own else self.address_at(places[i])
+                found.append(Variable(name, form, unstaged(x)))
             else:
                 found.append(Variable(self.variable(form), form))
         return found
@@ -242,6 +257,7 @@ class ControlCode(TapeCode):
         args = self.with_tags(step.params, step.args)
         values = [self.in_form(arg, arg) for arg in args]
         variables = self._variables(step.params, args)
+        self._placed(values, args, step.params, variables)
         self._set(variables, values)
         return variables
 
@@ -249,12 +265,12 @@ class ControlCode(TapeCode):
         """What a round carries into the next one. As it is set one after another, nothing in it is carried itself."""
         results, args = (self.with_tags(step.params, values) for values in (step.results[-1], step.args))
         values = self.block(body, results, args)
-        for i, (x, (_, form, array)) in enumerate(zip(results, variables, strict=True)):
-            if array is None or type(x) is not Staged or self.memory.root(self.place(x)) not in step.params:
+        self._placed(values, results, step.params, variables)
+        roots = set(map(self.memory.root, step.params))
+        for i, (x, (name, form, array)) in enumerate(zip(results, variables, strict=True)):
+            if array is None or type(x) is not Staged or self.memory.root(self.place(x)) not in roots:
                 continue
-            if self.memory.address(self.place(x)) == (step.params[i], 0):  # it is there already
-                values[i] = Value(variables[i].name, form)
-            else:
+            if values[i].text != name:
                 copy = self.aside(array)
                 self.copy(values[i].text, copy, array)
                 values[i] = Value(copy, form)
@@ -263,7 +279,7 @@ class ControlCode(TapeCode):
     def _hand_on(self, step: Control, variables: list[Variable]) -> None:
         """The answers have the memory of what was carried."""
         for param, answer, (_, _, array) in zip(step.params, step.answers, variables, strict=False):
-            if array is not None:
+            if array is not None and self.memory.root(param) == param:
                 self.memory.hand_on(param, answer)
 
     def _truth(self, x: Value) -> str:
@@ -365,9 +381,10 @@ class ControlCode(TapeCode):
         self._goto(on)
 
     def cost(self, step: Control) -> int:
-        """The number of the steps in a round; one on an array counts as many as the array has elements."""
-        arrays = [self.array_at(inner.place) for inner in all_steps([step]) if not isinstance(inner, Control)]
-        return len(arrays) + 1 + sum(int(array.size) for array in arrays if array is not None)
+        """The number of the steps in a round; one that makes an array counts as many as the array has elements."""
+        places = [inner.place for inner in all_steps([step]) if not isinstance(inner, Control)]
+        made = [self.array_at(place) for place in places if self.memory.makes(place)]
+        return len(places) + 1 + sum(int(array.size) for array in made if array is not None)
 
 
 def form_carried(x: Any) -> str:

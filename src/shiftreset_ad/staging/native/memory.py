@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.additions import Additions
 from shiftreset_ad.staging.native.indexing import is_at_values
 from shiftreset_ad.staging.native.layouts import distance, is_view
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.in_place import InPlace, Passage
 from shiftreset_ad.staging.python.uses import Uses, round_of
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, own_arguments
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
@@ -75,13 +75,13 @@ class ArrayBlocks:
         "_left",
         "_now",
         "_outputs",
-        "additions",
+        "in_place",
         "size",
     )
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], additions: Additions) -> None:
+    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], in_place: InPlace) -> None:
         self.size = 0
-        self.additions = additions
+        self.in_place = in_place
         self._left = left
         self._addresses: dict[int, Address] = {}
         self._blocks: dict[int, tuple[int, int]] = {}  # of a root: where it begins, and how long it is
@@ -103,11 +103,17 @@ class ArrayBlocks:
             elif isinstance(step, Gather):
                 self._use(step.value, chain)  # which may be of no round
                 self._add(step.place, chain)
-            elif step.place in self.additions.found:
-                addition = self.additions.found[step.place]
+            elif step.place in self.in_place.additions:
+                addition = self.in_place.additions[step.place]
                 self._use([*addition], chain)
-                self._addresses[step.place] = self._addresses[self._left.place(addition.array)]
-            elif step.place not in self.additions.scatters:
+                self._addresses[step.place] = self._address_of(addition.array)
+            elif step.place in self.in_place.replaced and form_of(values[step.place]) == ARRAY:
+                self._use(own_arguments(step), chain)
+                self._addresses[step.place] = self._address_of(step.args[0][1])
+            elif step.place in self.in_place.moved and form_of(values[step.place]) == ARRAY:
+                self._use(own_arguments(step), chain)
+                self._addresses[step.place] = self._address_of(step.args[0])
+            elif step.place not in self.in_place.scatters:
                 self._use(own_arguments(step), chain)
                 if form_of(answer := values[step.place]) == ARRAY and not step.is_question:
                     self._addresses[step.place] = self._address(step, answer)
@@ -116,8 +122,11 @@ class ArrayBlocks:
     def _walk_blocks(self, step: Control, chain: list[Around], values: list[Any]) -> None:
         self._use(step.args, chain)
         inner = [Around(block, not isinstance(step, Fork), set()) for block in step.blocks]
-        for place in step.params:
-            self._add(place, [*chain, inner[-1]])
+        for i, place in enumerate(step.params):
+            if Passage(step, i) in self.in_place.taken:
+                self._addresses[place] = self._address_of(step.args[i])
+            else:
+                self._add(place, [*chain, inner[-1]])
         ends = [[step.goes_on], *step.results] if isinstance(step, Loop) else step.results
         for around, results in zip(inner, ends, strict=True):
             within = [*chain, around]
@@ -130,8 +139,24 @@ class ArrayBlocks:
         self._now += 1
         needed = [*step.params, *step.answers, *[root for around in inner for root in around.needed]]
         self._last.update(dict.fromkeys(needed, self._now))
-        for place in step.answers:
-            self._add(place, chain)
+        for i, place in enumerate(step.answers):
+            if (address := self._passed_on(step, i)) is not None:
+                self._addresses[place] = address
+            else:
+                self._add(place, chain)
+
+    def _passed_on(self, step: Control, i: int) -> Address | None:
+        """Where an answer lies if it has the memory of an array that was there before; None if it has its own."""
+        passage = Passage(step, i)
+        if passage in self.in_place.taken:
+            return self._addresses[step.params[i]]
+        if not isinstance(step, Fork) or passage not in self.in_place.passages:
+            return None
+        one, other = [self._address_of(results[i]) for results in step.results]
+        return one if one == other else None
+
+    def _address_of(self, x: Any) -> Address:
+        return self._addresses[self._left.place(x)]
 
     def _add(self, place: int, chain: list[Around]) -> None:
         self._addresses[place] = Address(place, 0)
@@ -153,7 +178,7 @@ class ArrayBlocks:
                 outer.needed.add(root)
 
     def _address(self, step: Step, answer: ndarray[Any, Any]) -> Address:
-        if is_at_values(step):
+        if is_at_values(step) or step.place in self.in_place.copied:
             return Address(step.place, 0)
         for x in staged_in(own_arguments(step)):
             if self._left.place(x) in self._addresses and is_view(answer, x.inside):
@@ -176,6 +201,28 @@ class ArrayBlocks:
     def root(self, place: int) -> int:
         """The place of the array whose block the value at a place has; the place itself if this is no array."""
         return self._addresses[place].root if place in self._addresses else place
+
+    @classmethod
+    def of(cls, trace: Trace, left: Eliminated, outputs: list[Any], in_place: InPlace) -> ArrayBlocks:
+        """The blocks of all arrays. A loop takes no array in whose memory a frame finds an array of a round.
+
+        The next round would have its elements there.
+        """
+        while True:
+            memory = cls(trace, left, outputs, in_place)
+            roots = {memory.root(place) for place in in_place.kept if memory._is_of_another_round(place, trace.homes)}
+            too_many = {passage for passage in in_place.taken if memory.root(passage.step.params[passage.i]) in roots}
+            if not too_many:
+                return memory
+            in_place.taken -= too_many
+
+    def _is_of_another_round(self, place: int, homes: Sequence[Block]) -> bool:
+        """Whether a value lies in the memory of an array that has been made outside of its round."""
+        return round_of(homes[place]) is not round_of(homes[self.root(place)])
+
+    def makes(self, place: int) -> bool:
+        """Whether the step at a place makes an array in a block of its own."""
+        return place in self._addresses and self.root(place) == place
 
     def is_needed_after(self, root: int, number: int) -> bool:
         """Whether the outputs, or a step after this one, need a block."""

@@ -20,7 +20,7 @@ from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.native.writing import require_one_block
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.generation import asked, known_of
-from shiftreset_ad.staging.python.in_place import additions_of
+from shiftreset_ad.staging.python.in_place import in_native_code
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -47,7 +47,7 @@ class Shared:
         self.functions: dict[Block, Function] = {}
         self.texts: list[str] = []
         self.slots = Slots(trace, left, outputs)
-        self.memory = ArrayBlocks(trace, left, outputs, additions_of(trace, left, outputs))
+        self.memory = ArrayBlocks.of(trace, left, outputs, in_native_code(trace, left, outputs))
         require_one_block(trace, left, self.memory, outputs)
         self.types = Types(trace, left)
         self.uses = Uses(trace, Roots(left, self.memory), outputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.additions import Addition
@@ -16,7 +17,7 @@ from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value,
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
-from shiftreset_ad.staging.native.writing import write
+from shiftreset_ad.staging.native.writing import write, write_to
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
@@ -49,11 +50,17 @@ class ArrayCode(Code):
                 write(self, step, args, self.address, self.aside)
             self.memory.free_after(self.now)
             return
-        if step.place in self.memory.additions.scatters:
+        if step.place in self.memory.in_place.scatters:
             return
-        if step.place in self.memory.additions.found:
+        if step.place in self.memory.in_place.additions:
             self.write_waiting()
-            self._add_in_place(self.memory.additions.found[step.place], answer)
+            self._add_in_place(self.memory.in_place.additions[step.place], answer)
+            self.memory.free_after(self.now)
+            return
+        if step.place in self.memory.in_place.replaced:
+            self.write_waiting()
+            (item, x), index = args
+            write_to(self, step, x, index, item, self.address, self.aside)
             self.memory.free_after(self.now)
             return
         member = elementwise(step, args, answer)
@@ -89,22 +96,33 @@ class ArrayCode(Code):
         turn.write()
 
     def _add_to_elements(self, addition: Addition, answer: ndarray[Any, Any]) -> None:
-        """Add to single elements. Some may be the same one: then what is added is summed first, as by the steps."""
-        start, values = self.address(addition.array), [self.double(value) for value in addition.values]
-        addresses = []
-        for index in addition.indices:
-            address, offset = part_at(self, start, answer, index)
-            addresses.append(self.new(f"getelementptr i8, ptr {address}, i64 {int(offset)}"))
+        """Add to single elements, or to rows. Some may be the same: what is added there is summed first."""
+        start = self.address(addition.array)
+        parts = [part_at(self, start, answer, index) for index in addition.indices]
+        layouts = [as_layout(np.asarray(offsets), answer.itemsize) for _, offsets in parts]
+        to = {}
+        for i, ((address, _), known) in enumerate(zip(parts, layouts, strict=True)):
+            first, layout = known or refuse("it adds at single positions")
+            to[i] = Operand(self.new(f"getelementptr i8, ptr {address}, i64 {first}"), layout, DOUBLE)
+        are_same = {(i, j): self.new(f"icmp eq ptr {to[j].address}, {to[i].address}") for i in to for j in to if i != j}
+        of = {}
+        for i, value in enumerate(addition.values):
+            is_array = form_of(unstaged(value)) == ARRAY
+            of["x", i] = operand(self.address(value), unstaged(value)) if is_array else self.double(value)
+        rows = {key: x for key, x in of.items() if isinstance(x, Operand)}
+        turn = Round(self, to[0].layout.shape, {**to, **rows}, to)
+        values = [turn.element(key).text if key in rows else x for key, x in of.items()]
         sums = []
-        for address in addresses:
+        for i in to:
             added = double(0.0)
-            for another, value in zip(addresses, values, strict=True):
-                is_same = self.new(f"icmp eq ptr {another}, {address}")
-                term = self.new(f"select i1 {is_same}, double {value}, double {double(0.0)}")
-                added = self.new(f"fadd double {added}, {term}")
-            sums.append(self.new(f"fadd double {self.new(f'load double, ptr {address}, align 1')}, {added}"))
-        for address, total in zip(addresses, sums, strict=True):
-            self.lines.append(f"  store double {total}, ptr {address}, align 1")
+            for j, value in enumerate(values):
+                zero = double(0.0)
+                term = value if i == j else turn.new(f"select i1 {are_same[i, j]}, double {value}, double {zero}")
+                added = turn.new(f"fadd double {added}, {term}")
+            sums.append(turn.new(f"fadd double {turn.element(i).text}, {added}"))
+        for i, total in enumerate(sums):
+            turn.store(i, Value(total, DOUBLE))
+        turn.write()
 
     def write_waiting(self) -> None:
         """Write the loop of the steps that wait, for a step that does not join it."""

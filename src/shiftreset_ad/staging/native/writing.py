@@ -65,6 +65,19 @@ def write(
     if step.kwargs or not (step.function is operator.setitem or step.function in IN_PLACE):
         refuse(f"{_statement(step)} writes, and has no native form")
     index, value = more if step.function is operator.setitem else (Ellipsis, *more)
+    write_to(code, step, target, index, value, address, aside)
+
+
+def write_to(
+    code: Code,
+    step: Step,
+    target: Any,
+    index: Any,
+    value: Any,
+    address: Callable[[Any], str],
+    aside: Callable[[ndarray[Any, Any]], str],
+) -> None:
+    """Write the code of a step that writes a value to the part of an array at an index."""
     to, source = _array(step, target), None
     start, offsets = part_at(code, address(target), to, index)
     if not offsets.size:

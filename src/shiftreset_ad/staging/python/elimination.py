@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.python.handed_on import HandedOn
+from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
 from shiftreset_ad.staging.steps.functions import again, may_raise, method
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
@@ -52,6 +53,8 @@ class Eliminated:
             self._handed_on = HandedOn(self.steps, self.fixed)
             self.steps = self._without_repetition(self.steps, {})
         self.steps = self._without_what_is_not_needed(self.steps, set(self.places_in(outputs)))
+        if trace.has_control:
+            self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
 
     def place(self, x: Staged) -> int:
         """The place that has the value."""

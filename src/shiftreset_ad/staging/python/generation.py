@@ -204,10 +204,15 @@ class _Source:
         return self.look_up_or_call(function, args, kwargs), True
 
     def in_place_of(self, step: Step) -> str | None:
-        """The expression for a step that writes to the array that it is given; None for other steps."""
+        """The expression for a step that writes to the array that it is given, or has to do with one that does."""
         if step.place in self.in_place.replaced:
             (item, x), index = step.args
             return f"{self.constant(with_item)}({', '.join(map(self.argument, (x, index, item)))})"
+        if step.place in self.in_place.moved:
+            return self.argument(step.args[0])
+        if step.place in self.in_place.copied:
+            x, index = step.args
+            return f"{self.constant(np.copy)}({self.operand(x)}[{self.argument(index)}])"
         if step.place in self.in_place.scatters:
             values, indices, *_ = step.args
             return f"({self.argument(values)}, {self.argument(indices)})"
