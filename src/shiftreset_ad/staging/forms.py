@@ -71,7 +71,6 @@ def _recorded_rewritten(
         way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
-            way.lines = ()
             if as_it_is is not None and of_reads is not None:
                 way.lines = as_it_is.lines
                 guards.add(of_reads)

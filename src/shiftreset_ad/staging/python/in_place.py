@@ -75,6 +75,7 @@ class InPlace:
         self.replaced: set[int] = set()
         self.additions: dict[int, Addition] = {}
         self.scatters: set[int] = set()
+        self._scatter_of: dict[int, int] = {}
         self.moved: set[int] = set()
         self._plan = _Plan(set(), set(), set())
         self.passages, self.taken, self.copied = self._plan
@@ -85,6 +86,8 @@ class InPlace:
         self._passed: dict[int, Passage] = {}  # by the places of parameters and answers
         self._ends: dict[Block, Path] = {}
         self._begins: dict[Control, Path] = {}
+        if not any(step.function in (replaced, scatter, np.copy) for step in all_steps(left.steps)):
+            return
         self._walk(left.steps, trace.root, ())
         self._note(left.places_in(outputs), ((trace.root, AT_END),), None)
         for place, step in self._makers.items():

@@ -231,7 +231,7 @@ class Sinking:
             self._use(x, 1)
             return x
         at = self._control_at(term, steps) if self._is_sparse(term, steps) else None
-        if at is None:
+        if at is None or self._number(x, steps) >= at:  # the same control may have answered another term
             return self._added(x, term, steps, block, like)
         step: Any = copy.copy(steps[at])
         steps[at] = step
