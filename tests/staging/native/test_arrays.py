@@ -346,3 +346,14 @@ def test_single_truth_values_of_an_array():
 
     for x in (V, V - 1.0, V * 100.0):
         check(f, x)
+
+
+def test_a_view_along_an_axis_of_one_element_is_no_new_array():
+    """NumPy takes it for contiguous, but its strides are others."""
+    for f, x in (
+        (lambda x: np.sin(x)[::-1], np.array([0.3])),
+        (lambda x: (2.0 * x)[::2], np.array([0.3])),
+        (lambda x: (2.0 * x)[:, ::-1], np.array([[0.3], [0.2]])),
+    ):
+        with pytest.raises(NoNativeFormError, match="it returns a view"):
+            native(f, x)

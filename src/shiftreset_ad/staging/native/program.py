@@ -129,8 +129,9 @@ def _calls(parts: int) -> Iterator[str]:
     yield f"  ret i64 {DONE}"
 
 
-def _is_contiguous(x: ndarray[Any, Any]) -> bool:
-    return x.flags.c_contiguous or x.flags.f_contiguous
+def _is_like_a_new_array(x: ndarray[Any, Any]) -> bool:
+    """Whether an array has the strides of a new one. An axis with one element may have others, as in x[::-1]."""
+    return x.strides == np.empty(x.shape, x.dtype, "C" if x.flags.c_contiguous else "F").strides
 
 
 class _Part(CallingCode):
@@ -167,13 +168,13 @@ class _Part(CallingCode):
         if type(x) is not Staged or x._place in self.shared.left.fixed:
             if not isinstance(value, ndarray):
                 return Leaf(None, None, value)
-            if form_of(value) != ARRAY or not _is_contiguous(value):
+            if form_of(value) != ARRAY or not _is_like_a_new_array(value):
                 refuse(f"it returns a constant, {described(value)}")
             return Leaf(ndarray, None, self.address(value), value)
         place = self.place(x)
         if form_of(value) == ARRAY:
             root, offset = self.memory.address(place)
-            if place in slots.of or not self.memory.has_block(root) or not _is_contiguous(value):
+            if place in slots.of or not self.memory.has_block(root) or not _is_like_a_new_array(value):
                 refuse("it returns a view")
             return Leaf(ndarray, None, example=value, offset=self.memory.block(root) + offset)
         if form_of(value) is None or isinstance(value, ndarray | np.int64):
