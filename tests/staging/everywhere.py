@@ -18,8 +18,8 @@ from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.staging import StagingWarning, staged
 
 OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
-# Tests of how often a function runs, of the frames and the workers around it, of what is kept for the way back, and of
-# warnings that staging gives: a staged function differs in these.
+# Tests of how often a function runs, of the frames and the workers around it, of what is kept for the way back, of names
+# and pickles, and of warnings that staging gives: a staged function differs in these.
 OF_THE_CALL = {
     "test_the_function_runs_once",
     "test_a_traceback_shows_the_users_frames_only",
@@ -34,12 +34,14 @@ OF_THE_CALL = {
     "test_a_jacobian_goes_along_the_fewer_directions",
     "test_writes_to_memory_that_no_operation_reads_keep_nothing",
     "test_it_is_run_as_it_is_where_it_is_staged",
-    "test_one_worker_runs_one_program_after_another",
-    "test_nested_programs_have_a_worker_each",
-    "test_an_exception_ends_the_worker",
-    "test_a_worker_whose_stack_lies_where_the_drivers_is_does_not_wait_again",
-    "test_a_thread_of_its_own_has_workers_that_do_not_wait",
-    "test_a_debugger_that_starts_later_sees_the_program",
+}
+MODULES_OF_THE_CALL = {
+    "tests.batching.test_vmap",
+    "tests.boundary.test_derived",
+    "tests.control.test_bodies",
+    "tests.control.test_frames",
+    "tests.test_benchmark_programs",
+    "tests.test_cost_of_operations",
 }
 counts: Counter[str] = Counter()
 
