@@ -18,8 +18,8 @@ from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.staging import StagingWarning, staged
 
 OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
-# Tests of how often a function runs, of the frames and the workers around it, of what is kept for the way back, of names
-# and pickles, and of warnings that staging gives: a staged function differs in these.
+# Tests of how often a function runs, of the frames and the workers around it, of what is kept for the way back, of
+# names and pickles, and of warnings that staging gives: a staged function differs in these.
 OF_THE_CALL = {
     "test_the_function_runs_once",
     "test_a_traceback_shows_the_users_frames_only",
