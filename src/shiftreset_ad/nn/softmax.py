@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, of_any_library
-from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.plain import plain
 
 
 @of_any_library
@@ -62,5 +62,5 @@ def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
         top = np.max(x, axis=axis, keepdims=True)
         return np.where(np.isinf(top), 0.0, top)
 
-    top = constant_of(x, largest)
+    top = largest(plain(x))
     return x - top, top

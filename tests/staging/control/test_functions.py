@@ -6,6 +6,7 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import grad, nn, optimize, staged
 from shiftreset_ad.scipy import special, stats
+from tests.staging.native.natively import needs_native
 
 A = np.array([[2.0, 0.3], [0.1, 1.5]])
 KNOTS, VALUES = np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.3, 1.0])
@@ -94,6 +95,11 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "root": lambda x: optimize.root(lambda y: y + 0.1 * y**3 - x, x) * 0.5,
     "fixed_point": lambda x: optimize.fixed_point(lambda y: 0.5 * np.cos(y) + x * 0.1, x),
 }
+NATIVE = [
+    *("abs", "sign", "max", "min", "argmax", "maximum", "where", "power", "mod", "floor", "cbrt", "log1p"),
+    *("prod", "mean", "diff", "repeat", "roll", "outer", "erf", "expit", "gammaln", "softmax"),
+    *("grad", "jacobian", "hessian", "vmap", "stop_gradient", "checkpoint"),
+]
 START = np.array([0.4, 0.7])
 
 
@@ -123,6 +129,13 @@ def check(derivative):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_loop_is_written_down_once(name):
     assert len(check(grad(repeated(FUNCTIONS[name]))).sources) == 1
+
+
+@needs_native
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", NATIVE)
+def test_native_code(name):
+    assert "no native code" not in check(grad(repeated(FUNCTIONS[name]))).llvm[0]
 
 
 @pytest.mark.slow

@@ -153,7 +153,8 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
                 tied = tied & where
             if type(tied) is ndarray and len(axes) == tied.ndim and initial is NOT_GIVEN and COUNT(tied) == 1:
                 return Choice(tied, tied)  # the usual case, for speed
-            count = total(tied, axes, keepdims=True)
+            # Staged masks are counted in floats, which have native code; the shares are the same.
+            count = total(tied * 1.0 if is_staged(tied) else tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
             if type(tied) is ndarray and type(count) is ndarray and COUNT(count == 1) == count.size:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.plain import itself
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
@@ -185,12 +187,14 @@ class Eliminated:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
     def _idle(self, step: Step, trace: Trace) -> Staged | None:
-        """The operand that is the answer, with its type and layout: of a real product with ones, or of a reshape."""
+        """The operand that is the answer, with its type and layout: of a product with ones, for example."""
+        x = step.args[0] if step.args else None
+        answer = trace.values[step.place]
+        if step.function is constant_of and step.args[1] is itself:
+            return x if type(x) is Staged else None
         if step.is_question or step.open_ended:
             return None
-        answer = trace.values[step.place]
         if step.function in RESHAPES:
-            x = step.args[0] if step.args else None
             return x if type(x) is Staged and like(x.inside) == like(answer) else None
         if step.function not in PRODUCTS or step.kwargs:
             return None
