@@ -306,8 +306,8 @@ BREAKAGES = [
     ),
     Breakage(
         "transforms/checkpointing/loops.py",
-        "self._state = self._stored[-1]",
-        "self._state = self._stored[0]",
+        "self._state = to_run_again(self._stored[-1])",
+        "self._state = to_run_again(self._stored[0])",
         CHECKPOINTS,
     ),
     Breakage(
@@ -344,7 +344,7 @@ BREAKAGES = [
         f"{STAGED} staging/test_values.py",
     ),
     Breakage("staging/seen/guards.py", "if not identical(array, as_it_was):", "if False:", STAGED),
-    Breakage("staging/seen/stack.py", "value.of += self._returned", "pass", READS),
+    Breakage("staging/seen/stack.py", "value.of += returned", "pass", READS),
     Breakage("staging/seen/reads.py", "if not self.is_users(found):", "if False:", READS),
     Breakage("staging/seen/calls.py", "return place is NOTHING and any(", "return False and any(", UNSEEN),
     Breakage("staging/staged.py", "if not way.is_checked:", "if False:", STAGED),

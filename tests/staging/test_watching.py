@@ -115,8 +115,8 @@ def recordings(monkeypatch):
     """The answers of all recordings."""
     found, recorded = [], forms.recorded
 
-    def noted(*args):
-        found.append(recorded(*args))
+    def noted(*args, **options):
+        found.append(recorded(*args, **options))
         return found[-1]
 
     monkeypatch.setattr(forms, "recorded", noted)
