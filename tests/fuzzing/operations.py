@@ -191,9 +191,6 @@ REDUCTIONS = [
 ]
 ALGEBRA = [
     "{m} @ {m}.T",
-    "{m} @ {m}[-1]",
-    "{m} @ {n}",
-    "{n} @ {m}",
     "{a} @ {A}",
     "np.dot({a}, {A})",
     "np.vdot({n}, {n})",

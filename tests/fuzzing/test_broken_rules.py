@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
-from shiftreset_ad.control import ControlError
 from shiftreset_ad.modes.forward import elementwise as forward
 from shiftreset_ad.modes.forward.number import NumF
 from shiftreset_ad.modes.reverse import elementwise as operations
@@ -123,8 +122,5 @@ def test_it_is_found(broken: Callable[[Patch], None], monkeypatch: Patch, capsys
     assert len(smaller.statements) <= 8
     with thresholds_at_least(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            exec(as_script(smaller, wrong), {})
-        except ControlError:  # a number that has lost its derivative is noticed
-            return
+        exec(as_script(smaller, wrong), {})
     assert capsys.readouterr().out
