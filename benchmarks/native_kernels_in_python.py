@@ -13,7 +13,7 @@ from native_trees import NODES, slope, tree
 from scipy.special import expit
 
 import shiftreset_ad as sr
-from benchmarks.gradbench.evals import ba, det, gmm, ht, kmeans, lse
+from benchmarks.gradbench.evals import ba, det, gmm, ht, kmeans, lse, lstm
 
 TIME_STEP, SMALL = 0.1, 1e-5
 
@@ -98,18 +98,8 @@ def of_hand(points: int, has_places: bool) -> Kernel:
     return Kernel(jacobian, args, None, [], ())
 
 
-def network_loss(parameters: Any, state: Any, sequence: Any) -> Any:
-    """Layers that read the whole sequence one after another, as GradBench's LSTM; a layer is a `scan`."""
-    layers, (in_weight, out_weight, out_bias) = parameters
-    x = sequence[:-1] * in_weight
-    for i in range(0, len(state), 2):
-        x = layer(layers[i], layers[i + 1], state[i], state[i + 1], x)
-    predicted = x * out_weight + out_bias
-    total = np.log(np.sum(np.exp(predicted), axis=1, keepdims=True) + 2.0)
-    return -np.mean(sequence[1:] * (predicted - total))
-
-
 def layer(weight: Any, bias: Any, hidden: Any, cell: Any, x: Any) -> Any:
+    """A layer of GradBench's LSTM as a `scan`."""
     (forget_w, in_w, out_w, change_w), (forget_b, in_b, out_b, change_b) = np.split(weight, 4), np.split(bias, 4)
 
     def step(state: Any, x: Any) -> Any:
@@ -128,7 +118,11 @@ def of_network(length: int) -> Kernel:
     parameters = rng.normal(size=(2 * layers, 4 * b)), rng.normal(size=(3, b))
     state, sequence = rng.normal(size=(2 * layers, b)), rng.normal(size=(length, b))
     arrays = [*parameters, state, sequence]
-    return Kernel(sr.grad(network_loss), (parameters, state, sequence), "lstm", arrays, (layers, length, b))
+
+    def loss(parameters: Any, state: Any, sequence: Any) -> Any:
+        return lstm.loss(parameters, state, sequence, layer)
+
+    return Kernel(sr.grad(loss), (parameters, state, sequence), "lstm", arrays, (layers, length, b))
 
 
 def last_element(x: Any, steps: Any) -> Any:

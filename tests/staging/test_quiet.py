@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,6 @@ from shiftreset_ad.control.messages import Returned
 from shiftreset_ad.rules.broadcasting import unbroadcast
 from shiftreset_ad.staging.seen import quiet
 from shiftreset_ad.staging.seen.quiet import are_quiet
-from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps import unwatched
 
 ONLY_IF_CHEAP = pytest.mark.skipif(not unwatched.IS_CHEAP, reason="the watch does not pause on this version of Python")
@@ -91,19 +89,6 @@ def test_what_a_function_of_ours_closes_over_counts():
 def test_much_to_look_at_counts_as_if_it_reached_code_of_the_users():
     assert are_quiet([[[i] for i in range(quiet.MOST - 3)]])
     assert not are_quiet([[[i] for i in range(quiet.MOST)]])
-
-
-@pytest.fixture
-def seen(monkeypatch):
-    """How often the watch has been told of a call of each function."""
-    found, enters = Counter(), Watch._enters
-
-    def counted(self, frame, event, arg):
-        found[frame.f_code.co_qualname] += 1
-        return enters(self, frame, event, arg)
-
-    monkeypatch.setattr(Watch, "_enters", counted)
-    return found
 
 
 def program(x):

@@ -10,7 +10,6 @@ import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.staging import forms
-from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps import unwatched
 
 ONLY_IF_CHEAP = pytest.mark.skipif(not unwatched.IS_CHEAP, reason="the watch does not pause on this version of Python")
@@ -21,19 +20,6 @@ def program(x):
     for _ in range(10):
         y = np.tanh(y * x)
     return np.sum(y)
-
-
-@pytest.fixture
-def seen(monkeypatch):
-    """How often the watch has been told of a call of each function."""
-    found, enters = Counter(), Watch._enters
-
-    def counted(self, frame, event, arg):
-        found[frame.f_code.co_qualname] += 1
-        return enters(self, frame, event, arg)
-
-    monkeypatch.setattr(Watch, "_enters", counted)
-    return found
 
 
 @ONLY_IF_CHEAP

@@ -6,6 +6,7 @@ steps at once, and the loop over the steps has the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,6 @@ from scipy.special import expit
 
 from benchmarks.gradbench.function import Function
 from shiftreset_ad import grad
-
-
-def loss(parameters: Any, state: Any, sequence: Any) -> Any:
-    layers, (in_weight, out_weight, out_bias) = parameters
-    x = sequence[:-1] * in_weight
-    for i in range(0, len(state), 2):
-        x = layer(layers[i], layers[i + 1], state[i], state[i + 1], x)
-    predicted = x * out_weight + out_bias
-    total = np.log(np.sum(np.exp(predicted), axis=1, keepdims=True) + 2.0)
-    return -np.mean(sequence[1:] * (predicted - total))
 
 
 def layer(weight: Any, bias: Any, hidden: Any, cell: Any, x: Any) -> Any:
@@ -36,6 +27,16 @@ def layer(weight: Any, bias: Any, hidden: Any, cell: Any, x: Any) -> Any:
         hidden = out * np.tanh(cell)
         states.append(hidden)
     return np.stack(states)
+
+
+def loss(parameters: Any, state: Any, sequence: Any, layer: Callable[..., Any] = layer) -> Any:
+    layers, (in_weight, out_weight, out_bias) = parameters
+    x = sequence[:-1] * in_weight
+    for i in range(0, len(state), 2):
+        x = layer(layers[i], layers[i + 1], state[i], state[i + 1], x)
+    predicted = x * out_weight + out_bias
+    total = np.log(np.sum(np.exp(predicted), axis=1, keepdims=True) + 2.0)
+    return -np.mean(sequence[1:] * (predicted - total))
 
 
 def read(message: Any) -> tuple[Any, ...]:
