@@ -33,6 +33,7 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.transforms.checkpointing.loops import checkpointed_loop, continued
 from shiftreset_ad.transforms.checkpointing.revolve import advances
 from shiftreset_ad.transforms.closures import grad_closure
+from tests.peaks import peak_of
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -147,14 +148,9 @@ def test_counts(n, snapshots) -> None:
 def test_memory_is_that_of_the_snapshots() -> None:
     def peak(loop, snapshots):
         x = np.linspace(0.0, 1.0, 10_000)
+        slope = grad(lambda x: np.sum(loop(lambda k, y: np.sin(y) * x, x, 200, snapshots)))
         gc.collect()
-        tracemalloc.start()
-        try:
-            before = tracemalloc.get_traced_memory()[0]
-            grad(lambda x: np.sum(loop(lambda k, y: np.sin(y) * x, x, 200, snapshots)))(x)
-            return (tracemalloc.get_traced_memory()[1] - before) / x.nbytes
-        finally:
-            tracemalloc.stop()
+        return peak_of(lambda: slope(x)) / x.nbytes
 
     assert peak(plain_loop, 0) > 400
     for snapshots in (3, 6, 12):
