@@ -96,7 +96,7 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "fixed_point": lambda x: optimize.fixed_point(lambda y: 0.5 * np.cos(y) + x * 0.1, x),
 }
 NATIVE = [
-    *("abs", "sign", "max", "min", "argmax", "maximum", "where", "power", "mod", "floor", "cbrt", "log1p"),
+    *("abs", "max", "min", "argmax", "maximum", "where", "power", "mod", "floor", "cbrt", "log1p"),
     *("prod", "mean", "diff", "repeat", "roll", "outer", "erf", "expit", "gammaln", "softmax"),
     *("grad", "jacobian", "hessian", "vmap", "stop_gradient", "checkpoint"),
 ]

@@ -20,8 +20,7 @@ import numpy as np
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.masked import Choice, halved_where
-from shiftreset_ad.rules.numpy.shapes import astype
-from shiftreset_ad.rules.plain import plain
+from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
 from shiftreset_ad.rules.table import (
     CONSTANT,
@@ -218,7 +217,7 @@ def _divmod(x1: Any, x2: Any) -> Any:
 
 @composite(np.sign)
 def _sign(x: Any) -> Any:
-    return sign_of_complex(x) if is_complex(x) else np.sign(plain(x))
+    return sign_of_complex(x) if is_complex(x) else constant_of(x, np.sign)
 
 
 @dispatched
