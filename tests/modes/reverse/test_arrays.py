@@ -113,3 +113,12 @@ def test_a_partial_derivative_that_is_a_view_of_a_value_is_not_overwritten() -> 
     np.testing.assert_array_equal(x.adjoint, 6.0)
     np.testing.assert_array_equal(value, 2.0)
     np.testing.assert_array_equal(y_bar, 3.0)
+
+
+@pytest.mark.parametrize("size", [3, 5000])  # small arrays, and large ones
+@pytest.mark.parametrize("f", [lambda x: 1.0 - x, lambda x: -x, lambda x: 2.0 - np.positive(x)])
+def test_the_way_back_of_a_difference_negates(f: Callable[..., Any], size: int) -> None:
+    """A product with -1 makes a NaN of the other part of an infinite complex number."""
+    y_bar = np.full(size, complex(np.inf, 1.0))
+    (x_bar,) = vjp(f, np.ones(size, complex))[1](y_bar)
+    np.testing.assert_array_equal(x_bar, -y_bar)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from numpy import multiply, ndarray
+from numpy import multiply, ndarray, negative
 
 from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, summed
@@ -184,11 +184,10 @@ def accumulate_multiple(x: Accumulator, factor: float, y_bar: Cotangent, is_spar
     """Add the product of a constant and `y_bar` to the adjoint of `x`."""
     if factor == 1.0:
         accumulate(x, y_bar, is_spare)
-    elif type(y_bar) is not ndarray:
-        accumulate(x, -y_bar if factor == -1.0 else factor * y_bar, True)
-    elif (shape := shape_of(x.primal)) != y_bar.shape:
-        accumulate(x, factor * unbroadcast(y_bar, shape), True)
-    elif is_spare and y_bar.size > LARGE and y_bar.dtype.kind in "fc":
-        accumulate(x, multiply(factor, y_bar, y_bar), True)
+        return
+    if type(y_bar) is ndarray and (shape := shape_of(x.primal)) != y_bar.shape:
+        y_bar, is_spare = unbroadcast(y_bar, shape), False
+    if is_spare and type(y_bar) is ndarray and y_bar.size > LARGE and y_bar.dtype.kind in "fc":
+        accumulate(x, negative(y_bar, y_bar) if factor == -1.0 else multiply(factor, y_bar, y_bar), True)
     else:
-        accumulate(x, factor * y_bar, True)
+        accumulate(x, -y_bar if factor == -1.0 else factor * y_bar, True)

@@ -220,9 +220,8 @@ def pull(pending: list[Operation], answers: Sequence[Any], y_bars: Sequence[Any]
     for y, y_bar in zip(answers, y_bars, strict=True):
         if y_bar is not None and type(y) is NumR and y.tag is tag:
             accumulate(waiting(y), y_bar)
-    going_back(
-        tag, pending, partial(seeing, tag.visible or (), backward, pending)
-    )  # rules on the way back see only these, too
+    # Rules on the way back see only these levels, too.
+    going_back(tag, pending, partial(seeing, tag.visible or (), backward, pending))
 
 
 def adjoint(x: NumR) -> Any:
