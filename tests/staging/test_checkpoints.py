@@ -108,7 +108,12 @@ def looped(x):
     return np.sum(checkpointed_loop(lambda k, x: step(x), x, 50, snapshots=6))
 
 
-@pytest.mark.parametrize(("program", "most"), [(repeated, 22), (looped, 18)])
+def looped_often(x):
+    """Each of the few states is the start of many runs."""
+    return np.sum(checkpointed_loop(lambda k, x: step(x), x, 50, snapshots=3))
+
+
+@pytest.mark.parametrize(("program", "most"), [(repeated, 22), (looped, 18), (looped_often, 13)])
 def test_memory_of_straight_code(program, most):
     slope = staged(grad(program))
     peak = peak_of(lambda: slope(LARGE))

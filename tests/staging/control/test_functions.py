@@ -148,3 +148,29 @@ def test_second_derivatives(name):
 @pytest.mark.parametrize("name", WITH_LOOPS_OF_THEIR_OWN)
 def test_what_asks_for_values_is_right(name):
     check(grad(repeated(WITH_LOOPS_OF_THEIR_OWN[name])))
+
+
+def through_knots(x, n):
+    """Doubled below 1, so that a round in two or three is at a knot."""
+    i = 0
+    while i < n:
+        x = np.interp(x, [0.0, 0.5, 1.0, 4.0], [0.0, 1.0, 2.0, 7.0])
+        i = i + 1
+    return np.sum(x)
+
+
+def with_missing_elements(x, n):
+    i = 0
+    while i < n:
+        x = 0.6 * x + 0.1 * np.nansum(np.where(x > 0.5, np.nan, x))
+        i = i + 1
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("program", [through_knots, with_missing_elements])
+def test_what_holds_in_some_rounds_alone(program):
+    g = staged(grad(program))
+    x = np.array([0.125, 0.3])
+    for n in (1, 3, 5, 2, 4):
+        np.testing.assert_allclose(g(x, n), grad(program)(x, n), rtol=1e-12)
+    assert len(g.sources) == 1
