@@ -40,4 +40,4 @@ def test_what_few_programs_need_is_imported_late():
     imported = done.stdout.split()
     assert "shiftreset_ad.transforms.gradient" in imported
     assert not [name for name in imported if name.startswith(tuple(f"shiftreset_ad.{package}" for package in LATE))]
-    assert "scipy" not in imported
+    assert {"scipy", "pathlib", "sysconfig", "numpy.polynomial"}.isdisjoint(imported)

@@ -440,7 +440,8 @@ def test_the_package_of_the_function_although_it_is_installed(tmp_path):
     script = f"""
 import sys
 from shiftreset_ad.control import frames
-frames._INSTALLED += ({str(tmp_path / "site-packages")!r},)
+installed = (*frames._installed(), {str(tmp_path / "site-packages")!r})
+frames._installed = lambda: installed
 sys.path.insert(0, {str(tmp_path / "site-packages")!r})
 from installed_model import loss
 from shiftreset_ad import grad

@@ -6,11 +6,11 @@ None is a structure without leaves. A dataclass needs no registration: its field
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cache
-from pathlib import PurePath
 from types import FunctionType
 from typing import Any
 
@@ -28,7 +28,7 @@ from shiftreset_ad.rules.numpy.shapes import in_precision
 
 NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)
-CONSTANTS = (int, str, bytes, slice, range, Enum, PurePath)
+CONSTANTS = (int, str, bytes, slice, range, Enum, os.PathLike)
 
 _registered: set[type] = set()
 _without_fields: set[type] = set()  # classes of leaves that are not dataclasses

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,10 +19,6 @@ from greenlet import getcurrent as here
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
 _OF_OPERATORS = tuple(os.path.join(PACKAGE, *path) for path in (("transforms", ""), ("boundary", "tracebacks.py")))
-_INSTALLED = tuple(
-    {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | {PACKAGE, "<frozen "}
-)
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
@@ -33,7 +29,16 @@ def is_ours(code: CodeType) -> bool:
 
 def is_installed(filename: str) -> bool:
     """Whether a file belongs to Python, to an installed package or to this library."""
-    return filename.startswith(_INSTALLED)
+    return filename.startswith(_installed())
+
+
+@lru_cache(None)
+def _installed() -> tuple[str, ...]:
+    """Where installed files begin: `sysconfig`, which takes 2 ms to import, is imported when this is first asked."""
+    import sysconfig
+
+    paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return (PACKAGE, "<frozen ", *(os.path.join(path, "") for path in paths))
 
 
 def is_of_a_library(code: CodeType) -> bool:

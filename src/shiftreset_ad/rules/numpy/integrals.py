@@ -10,6 +10,7 @@ Trefethen and Weideman, The exponentially convergent trapezoidal rule, SIAM Revi
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ from shiftreset_ad.rules.table import LinearMap, structured
 # Half of the period, as the integrand is symmetric. The error is about exp(-2 n**2 / x), which is below 1e-16 for all x
 # with a finite value.
 COSINES = np.cos((np.arange(120) + 0.5) * (math.pi / 240))
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
-NODES, WEIGHTS = (NODES + 1.0) / 2, WEIGHTS / 2  # on [0, 1]
+
+
+@cache
+def gauss() -> tuple[Any, Any]:
+    """The nodes and the weights on [0, 1]. They are computed when they are first needed, as `import` need not wait."""
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    return (nodes + 1.0) / 2, weights / 2
 
 
 @structured(np.i0)
@@ -36,9 +42,10 @@ def _i0(x: Any) -> Any:
 def _sinc(x: Any) -> Any:
     def slope() -> Any:
         """The derivative: by the integral near 0, and by (cos(pi x) - sinc(x)) / x far away, where it is exact."""
+        nodes, weights = gauss()
         near = np.absolute(plain(x)) < 2
-        angles = math.pi * NODES * np.expand_dims(np.where(near, x, 0.0), -1)
-        integral = np.sum(-math.pi * NODES * WEIGHTS * np.sin(angles), axis=-1)
+        angles = math.pi * nodes * np.expand_dims(np.where(near, x, 0.0), -1)
+        integral = np.sum(-math.pi * nodes * weights * np.sin(angles), axis=-1)
         if np.all(near):
             return integral
         far = np.where(near, 2.0, x)
