@@ -45,6 +45,7 @@ from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays, is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
+USUAL = frozenset((float, float64, ndarray))
 
 
 def cotangent(y: Accumulator, site: Any) -> Cotangent:
@@ -256,6 +257,12 @@ def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
     adjoint = x.adjoint
+    if type(adjoint) is Masked and type(index) is int and mask is True and x.owns:  # a loop may read many
+        values = adjoint.values
+        if type(values) is ndarray and type(y_bar) in USUAL:
+            values[index] += y_bar
+            adjoint.mask[index] = True
+            return
     plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
     if type(adjoint) in PLACES:
         if has_been_written(x):

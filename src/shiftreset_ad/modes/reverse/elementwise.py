@@ -294,10 +294,13 @@ def getitem(x: NumR, index: Any) -> Any:
     part = primal[index]
     if type(index) is not slice and type(index) is not int:
         index = frozen_index(index)
-    is_copy = part.base is None if type(part) is ndarray else type(part) is float64
-    y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
+    if type(part) is float64:  # an element
+        y = held = NumR(part, ZERO, x.tag)
+    else:
+        is_copy = type(part) is ndarray and part.base is None
+        y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
+        held = with_shell(y) if is_copy and part.size > SMALL else y
     place = x.adjoint
-    held = with_shell(y) if is_copy and part.size > SMALL else y
     capture(x.tag, (pull_item, held, place if type(place) is Shell else x, index))
     return y
 

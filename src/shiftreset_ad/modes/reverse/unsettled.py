@@ -33,12 +33,8 @@ def add_at_masked(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any) -> No
     if not x.owns:
         x.adjoint = adjoint = Masked(adjoint.values.copy(), adjoint.mask.copy())
         x.owns = True
-    if type(index) is int and mask is True:  # one element: a loop may read many
-        adjoint.values[index] += y_bar
-        adjoint.mask[index] = True
-    else:
-        scatter_into(adjoint.values, index, y_bar)
-        adjoint.mask = marked(adjoint.mask, index, mask)
+    scatter_into(adjoint.values, index, y_bar)
+    adjoint.mask = marked(adjoint.mask, index, mask)
 
 
 class Held:

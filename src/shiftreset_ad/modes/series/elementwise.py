@@ -156,9 +156,10 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
             elif type(x) is float or type(x) is int:
                 given.append(x)
             else:
-                given.append(as_operand(x, last, function))
-        if any(x is NotImplemented for x in given):
-            return with_parts_gathered(function, *operands)
+                operand = as_operand(x, last, function)
+                if operand is NotImplemented:
+                    return with_parts_gathered(function, *operands)
+                given.append(operand)
         sources = [x for x in given if belongs(x, tag)]
         memo = memo_of(sources)
         if memo is not None:
