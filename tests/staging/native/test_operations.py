@@ -128,11 +128,17 @@ def test_choices():
     check(lambda x: ~(x > 0), (np.float64(2.0),), (np.float64(-2.0),))
 
 
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_quotients_and_remainders_of_floats(kind):
+    dividends, divisors = (-7.5, -2.0, -0.5, -0.0, 0.0, 0.3, 2.1, 1e17, 5e-324), (-3.0, -0.7, 0.7, 2.0, 1e300)
+    points = [(kind(x), kind(y)) for x in dividends for y in divisors]
+    outside = [(kind(1.0), kind(0.0)), (kind(np.inf), kind(1.0)), (kind(1.0), kind(np.nan))]
+    check(lambda x, y: (x // y, x % y), (kind(3.3), kind(0.9)), *points, *outside, leaves=3)
+
+
 @pytest.mark.parametrize(
     ("f", "x", "reason"),
     [
-        (lambda x: x // 2.0, 3.0, "has no native form"),
-        (lambda x: x % 2.0, np.float64(3.0), "has no native form"),
         (lambda x: np.sum(x), 3.0, "numpy.sum"),
         (lambda x: x * 1j, 3.0, "gives a complex"),
         (lambda x: x * np.float32(2.0), np.float32(3.0), "float32"),

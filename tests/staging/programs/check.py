@@ -159,7 +159,7 @@ def difference(x: Any, y: Any, has_control: bool) -> str | None:
     With control, a float may be Python's or NumPy's, and an integer that becomes a float is one from the beginning.
     """
     if is_error(x) or is_error(y):
-        return None if x == y else "error"
+        return None if is_error(x) and is_error(y) and x == y else "error"
     if isinstance(x, tuple | list) or isinstance(y, tuple | list):
         if type(x) is not type(y) or len(x) != len(y):
             return "structure"

@@ -7,11 +7,13 @@ values. The frames of the rounds are kept, as a later visit of the rounds needs 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.staging.control.persistent import LAZILY, answered, answered_lazily, has_lazy, plain
+from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
 from shiftreset_ad.staging.python.elimination import like
 from shiftreset_ad.staging.python.generation import is_same
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
@@ -43,12 +45,14 @@ class RoundFrame:
 class Execution:
     """Steps of a trace, carried out on plain values."""
 
-    __slots__ = ("_count", "_functions", "_trace")
+    __slots__ = ("_count", "_functions", "_repeated", "_times", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._count = 0
         self._functions: dict[Block, tuple[Call, Any]] = {}  # by their bodies: the first call, and the frame around it
+        self._times: Counter[int] = Counter()  # that the steps of a block were carried out, by the id of their list
+        self._repeated: dict[int, Run] = {}
 
     def control(self, step: Control, frame: Any) -> None:
         """Carry out a step with blocks; `frame` is the frame of the round in which the step is."""
@@ -125,6 +129,8 @@ class Execution:
         self._count += 1 + len(steps)
         if self._count > LONGEST_RUN:
             self._trace.refuse(f"a loop takes more than {LONGEST_RUN} steps while it is recorded")
+        if type(frame) is RoundFrame and self._has_run(steps, frame):
+            return
         for step in steps:
             if isinstance(step, Control):
                 self.control(step, frame)
@@ -140,6 +146,24 @@ class Execution:
                 self._trace.refuse(f"{name_in_program(step.function)} raises {error!r} in a round of a loop")
             self._require_as_recorded(step, answer)
             frame[step.place] = answer
+
+    def _has_run(self, steps: list[Step], frame: RoundFrame) -> bool:
+        """Carry out the steps as a function, if they are repeated. If a step raises an error, it is raised again."""
+        key = id(steps)
+        run = self._repeated.get(key)
+        if run is None:
+            self._times[key] += 1
+            if self._times[key] <= AT_FIRST:
+                return False
+            run = function_of(steps, self.control, self.gather, self._answer, self._require_as_recorded)
+            self._repeated[key] = run
+        try:
+            run(frame.values, frame)
+        except UnstageableError:
+            raise
+        except Exception:
+            return False
+        return True
 
     def _answer(self, step: Step, frame: Any) -> Any:
         args = [resolved(arg, frame) for arg in step.args]

@@ -14,7 +14,7 @@ from typing import Any
 from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
+from shiftreset_ad.staging.control.kinds import PLAIN, Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
 from shiftreset_ad.staging.control.reverse import in_reverse
 from shiftreset_ad.staging.control.writing import Body, ControlWay
 
@@ -36,35 +36,51 @@ def carried_out(
     bodies may leave something for the way back of each of these `tags`, even if no number of the tag comes in or out.
     """
     kinds = [kind_of_adjoint(x) for x in (state if way.carries else [ZERO] * len(like))]
+    is_first = True
     while True:
         mark = way.trace.mark()
         try:
-            return _of_kinds(way, bodies, state, kinds, like, tags)
+            return _of_kinds(way, bodies, state, kinds, like, tags, is_first)
         except _Grown as grown:
             way.trace.rewind(mark)
-            kinds = grown.kinds
+            kinds, is_first = grown.kinds, False
 
 
 def _of_kinds(
-    way: ControlWay, bodies: Sequence[Body], state: list[Any], kinds: Kinds, like: Sequence[Any], tags: Sequence[Tag]
+    way: ControlWay,
+    bodies: Sequence[Body],
+    state: list[Any],
+    kinds: Kinds,
+    like: Sequence[Any],
+    tags: Sequence[Tag],
+    is_first: bool,
 ) -> list[Any]:
-    there = [i for i, kind in enumerate(kinds) if kind is not None]
+    # A branch tells its kinds first. If they are plain, nothing is lowered, and the branch need not run again. Branches
+    # in branches would run again and again.
+    asks = is_first and not way.carries and not tags
+
+    def there() -> list[int]:
+        return [i for i, kind in enumerate(kinds) if kind is not None]
 
     def filled(xs: list[Any]) -> list[Any]:
         """All values, given those that are there."""
         whole = [ZERO] * len(kinds)
-        for i, x in zip(there, xs, strict=True):
+        for i, x in zip(there(), xs, strict=True):
             whole[i] = x
         return whole
 
     def reduced(xs: list[Any]) -> list[Any]:
         """The values that are there."""
-        return [zeros(like[i]) if xs[i] is ZERO else xs[i] for i in there]
+        return [zeros(like[i]) if xs[i] is ZERO else xs[i] for i in there()]
 
     def checked(body: Body) -> Body:
         def with_check(xs: list[Any]) -> list[Any]:
+            nonlocal asks
             outs = body(filled(xs) if way.carries else [])
             found = [kind_of_adjoint(out) for out in outs]
+            if asks and all(kind is None or kind == PLAIN for kind in found):
+                kinds[:] = found
+            asks = False
             grown = found if len(found) != len(kinds) else list(map(joined, kinds, found))
             if grown != kinds:
                 raise _Grown(grown)

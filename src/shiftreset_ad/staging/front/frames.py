@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import CellType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 UNBOUND: Any = object()  # the content of a variable that has no value
@@ -40,3 +40,17 @@ class FrameVariables:
         """Give variables these values."""
         for name, value in values.items():
             self[name] = value
+
+    def codes(self) -> dict[str, CodeType]:
+        """The code of each function among the variables."""
+        found = {name: _code_of(self[name]) for name in self.cells}
+        return {name: code for name, code in found.items() if code is not None}
+
+
+def _code_of(f: Any) -> CodeType | None:
+    """The code of a function, of a method, and of the function in a partial one or in a derivative."""
+    while callable(f):
+        if type(f) is FunctionType:
+            return f.__code__
+        f = next((getattr(f, name, None) for name in ("__wrapped__", "__func__", "func") if hasattr(f, name)), None)
+    return None

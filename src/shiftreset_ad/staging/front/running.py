@@ -14,9 +14,12 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.staging.front.numbers import IN_ORDER, array_of, of_numbers
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
@@ -24,6 +27,7 @@ from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written, slice_of
+from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 from shiftreset_ad.staging.steps.unwatched import unwatched
 
 __all__ = [
@@ -86,6 +90,10 @@ def called(f: Any) -> Any:
         session.refuse(session.active[-1], MAY_ACT.format(name=getattr(f, "__name__", type(f).__name__)))
     if (type(f) is FunctionType and is_ours(f.__code__)) or (type(f) in (type, BuiltinFunctionType) and f in CALLING):
         return f if session is None else partial(_given_rewritten, f)
+    if type(f) in (type, BuiltinFunctionType) and f in OF_NUMBERS:
+        return f if session is None else partial(of_numbers, f)
+    if f is np.array or f is np.asarray:
+        return f if session is None else partial(array_of, f)
     return _with(f, _form_if_users)
 
 
@@ -102,11 +110,17 @@ def called_for_its_effect(f: Any) -> Any:
 
 def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a library's function, which calls functions among its arguments."""
+    if f in IN_ORDER and not kwargs:
+        values = args if len(args) > 1 else args[0]
+        if type(values) in (list, tuple) and any(map(is_staged, values)):
+            return _called_form(IN_ORDER[f])(values)
     return f(*map(_rewritten_argument, args), **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
 
 
 def _rewritten_argument(x: Any) -> Any:
-    """An argument, rewritten if it is a function of the user's."""
+    """An argument, in another form if it is a function of the user's, or one of Python's on numbers."""
+    if type(x) in (type, BuiltinFunctionType) and x in OF_NUMBERS:
+        return partial(of_numbers, x)
     return _with(x, _form_if_users) if callable(x) else x
 
 

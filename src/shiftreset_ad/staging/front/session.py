@@ -81,6 +81,7 @@ class Session:
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.active: list[Any] = []
+        self._uses: list[Any] = []  # for each active site, the functions that it works with
         self.handed_on = HandedOn()
         self._blamed: BaseException | None = None
 
@@ -88,7 +89,7 @@ class Session:
     def opened(self) -> Iterator[None]:
         """Write down in this block."""
         outer, _thread.session = _thread.session, self
-        self.active, self.handed_on = [], HandedOn()
+        self.active, self._uses, self.handed_on = [], [], HandedOn()
         try:
             yield
             if (site := self.handed_on.site_of_a_change()) is not None:
@@ -96,10 +97,14 @@ class Session:
         finally:
             _thread.session = outer
 
-    def is_active(self, site: Any) -> bool:
-        """Whether a site is being written down, in the innermost of the functions that are."""
-        for other in reversed(self.active):
-            if other is site or other.is_of_a_function:
+    def is_active(self, site: Any, uses: Any) -> bool:
+        """Whether a site is being written down with these functions, in the innermost of the functions that are.
+
+        A minimum over x of a maximum over y may be found by the same loop, once inside the other: it works with other
+        functions there, so no function calls itself.
+        """
+        for other, used in zip(reversed(self.active), reversed(self._uses), strict=True):
+            if (other is site and used == uses) or other.is_of_a_function:
                 return other is site
         return False
 
@@ -126,9 +131,10 @@ class Session:
             raise
 
     @contextmanager
-    def writing(self, site: Any) -> Iterator[None]:
+    def writing(self, site: Any, uses: Any) -> Iterator[None]:
         """Write this site down. If it is refused, the innermost site is to blame, and asks from then on."""
         self.active.append(site)
+        self._uses.append(uses)
         try:
             yield
         except self.control.error as error:
@@ -138,6 +144,7 @@ class Session:
             raise
         finally:
             self.active.pop()
+            self._uses.pop()
 
 
 class _Thread(local):

@@ -50,7 +50,7 @@ class Site:
         """Whether the site may be written down. If not, the session gets the reason."""
         if self in session.refusals:
             return False
-        if session.is_active(self):
+        if session.is_active(self, frame.codes()):
             session.calls_itself(self, CALLS_ITSELF)
         problem = self.problem or self.problem_in(frame)
         if problem is not None:
@@ -75,7 +75,7 @@ class Site:
     ) -> Iterator[None]:
         """Write the site down, and see that the blocks change nothing but the variables that they bind."""
         before = frame.copy(self.bound | self.written)
-        with session.writing(self):
+        with session.writing(self, frame.codes()):
             effects = Effects(functions, [frame.cells[name] for name in before])
             if effects.problem is not None:
                 session.refuse(self, effects.problem)

@@ -1,14 +1,13 @@
 """Functions of mathematics are NumPy's own inner loops, called by their address, so that they have NumPy's bits.
 
 An ufunc has a loop in C for each combination of dtypes: `loop(arrays, lengths, strides, data)`. NumPy's function on a
-scalar is this loop on one element. Only `**` of Python's floats and of `numpy.float64` is the `pow` of C. The functions
-of `scipy.special` are ufuncs, too.
+scalar is this loop on one element. The functions of `scipy.special` are ufuncs, too. Only `**` of Python's floats, and
+of `numpy.float64`, is the `pow` of C (`c_functions`).
 """
 
 from __future__ import annotations
 
 import ctypes
-import operator
 import re
 import sys
 from functools import cache
@@ -63,14 +62,6 @@ def require_doubles(ufunc: np.ufunc, args: tuple[Any, ...]) -> None:
 
 def _dtype_of(x: Any) -> Any:
     return type(x) if type(x) in (float, int) else np.asarray(x).dtype
-
-
-def call_of_power(code: Code, x: str, y: str) -> str:
-    """The `pow` of C, under a name that LLVM does not know, as LLVM would replace some calls by other arithmetic."""
-    if power() is None:
-        refuse("the function pow of C was not found")
-    code.use("declare double @power(double, double)")
-    return code.new(f"call double @power(double {x}, double {y})")
 
 
 def _definition(ufunc: np.ufunc) -> str:
@@ -190,15 +181,3 @@ def _agrees(ufunc: np.ufunc, found: Any) -> bool:
         if not np.array_equal(numbers[ufunc.nin], np.ravel(expected)[0], equal_nan=True):
             return False
     return True
-
-
-@cache
-def power() -> int | None:
-    """The address of the `pow` of C that Python itself calls; None if it is not found."""
-    try:
-        found = ctypes.CDLL(None).pow
-    except (OSError, AttributeError, TypeError):
-        return None
-    found.restype, found.argtypes = ctypes.c_double, (ctypes.c_double, ctypes.c_double)
-    agrees = all(found(x, y) == operator.pow(x, y) for x in POINTS for y in POINTS)
-    return ctypes.cast(found, ctypes.c_void_p).value if agrees else None

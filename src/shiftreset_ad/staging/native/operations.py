@@ -6,6 +6,7 @@ without an end, the code leaves. What an operation of NumPy's would warn of, the
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.staging.native import c_functions
+from shiftreset_ad.staging.native.c_functions import leave_unless_finite, size
 from shiftreset_ad.staging.native.llvm import (
     DOUBLE,
     EXACT,
@@ -26,12 +29,13 @@ from shiftreset_ad.staging.native.llvm import (
     form_of,
     refuse,
 )
-from shiftreset_ad.staging.native.mathematics import call_of_loop, call_of_power
+from shiftreset_ad.staging.native.mathematics import call_of_loop
 from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 PYTHONS = {float, int, bool}
+INF = double(np.inf)
 Emit = Callable[[Code, tuple[Any, ...], Any], str]  # of the code, the arguments, and the answer that was recorded
 
 
@@ -116,6 +120,49 @@ def _floored(code: Code, x: str, y: str) -> tuple[str, str]:
     return code.new(f"add i64 {quotient}, {down}"), code.new(f"add i64 {rest}, {more}")
 
 
+def _floored_doubles(code: Code, x: str, y: str) -> tuple[str, str]:
+    """The quotient and the remainder of doubles, by the arithmetic of Python's floats and of NumPy's.
+
+    The code leaves if the divisor is zero, or if one of both is infinite or not a number.
+    """
+    code.use("declare double @llvm.floor.f64(double)")
+    code.use("declare double @llvm.copysign.f64(double, double)")
+    zero, one, half = double(0.0), double(1.0), double(0.5)
+    leave_unless_finite(code, x)
+    leave_unless_finite(code, y)
+    code.leave_if(code.new(f"fcmp oeq double {y}, {zero}"))
+    rest = c_functions.call_of(code, "fmod", x, y)
+    quotient = code.new(f"fdiv double {code.new(f'fsub double {x}, {rest}')}, {y}")
+    has_rest = code.new(f"fcmp une double {rest}, {zero}")
+    signs = [code.new(f"fcmp olt double {part}, {zero}") for part in (rest, y)]
+    is_above = code.new(f"and i1 {has_rest}, {code.new(f'xor i1 {signs[0]}, {signs[1]}')}")
+    nothing = code.new(f"call double @llvm.copysign.f64(double {zero}, double {y})")
+    more = code.new(f"select i1 {is_above}, double {code.new(f'fadd double {rest}, {y}')}, double {rest}")
+    remainder = code.new(f"select i1 {has_rest}, double {more}, double {nothing}")
+    quotient = code.new(f"select i1 {is_above}, double {code.new(f'fsub double {quotient}, {one}')}, double {quotient}")
+    down = code.new(f"call double @llvm.floor.f64(double {quotient})")
+    is_less = code.new(f"fcmp ogt double {code.new(f'fsub double {quotient}, {down}')}, {half}")
+    whole = code.new(f"select i1 {is_less}, double {code.new(f'fadd double {down}, {one}')}, double {down}")
+    ratio = code.new(f"fdiv double {x}, {y}")
+    nearly = code.new(f"call double @llvm.copysign.f64(double {zero}, double {ratio})")
+    is_zero = code.new(f"fcmp oeq double {quotient}, {zero}")
+    return code.new(f"select i1 {is_zero}, double {nearly}, double {whole}"), remainder
+
+
+def _of_numbers(of_integers: Callable[[Code, str, str], str], of_doubles: Callable[[Code, str, str], str]) -> Emit:
+    """An operator on integers or on floats. The code leaves where Python raises an error."""
+
+    def emit_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        x, y = args
+        if form_of(answer) == INTEGER:
+            return of_integers(code, code.integer(x), code.integer(y))
+        if form_of(answer) != DOUBLE or any(ndarray in code.types(arg) for arg in args):
+            refuse("a remainder of arrays has no native form")
+        return of_doubles(code, code.double(x), code.double(y))
+
+    return emit_of
+
+
 def _shifted_right(code: Code, x: str, by: str) -> str:
     code.leave_if(code.new(f"icmp slt i64 {by}, 0"))
     bounded = code.new(f"select i1 {code.new(f'icmp ult i64 {by}, 63')}, i64 {by}, i64 63")
@@ -155,15 +202,10 @@ def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
         refuse("x ** y of arrays or integers has no native form")
     if all(form_of(unstaged(arg)) == INTEGER for arg in args):
         refuse("x ** y of integers has no native form")
-    power = call_of_power(code, code.double(x), code.double(y))
+    power = c_functions.call_of(code, "pow", code.double(x), code.double(y))
     if _may_be_pythons(code, args, answer):  # Python raises an error, or gives a complex number
-        code.leave_if(code.new(f"fcmp uge double {_size(code, power)}, {double(np.inf)}"))
+        leave_unless_finite(code, power)
     return power
-
-
-def _size(code: Code, x: str) -> str:
-    code.use("declare double @llvm.fabs.f64(double)")
-    return code.new(f"call double @llvm.fabs.f64(double {x})")
 
 
 def _negative(code: Code, args: tuple[Any, ...], answer: Any) -> str:
@@ -179,10 +221,6 @@ def _size_of(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     return code.new(f"select i1 {code.new(f'icmp slt i64 {x}, 0')}, i64 {negative}, i64 {x}")
 
 
-def _whole(code: Code, args: tuple[Any, ...], answer: Any) -> str:
-    return code.integer(args[0])
-
-
 def _of_double(emit: Callable[[Code, str], str]) -> Emit:
     """A function of one double."""
 
@@ -192,6 +230,33 @@ def _of_double(emit: Callable[[Code, str], str]) -> Emit:
         return emit(code, code.double(args[0]))
 
     return emit_of
+
+
+def _of_math(emit: Callable[..., str]) -> Emit:
+    """A function of Python's `math`."""
+    return lambda code, args, _: emit(code, *map(code.double, args))
+
+
+def _whole_of(code: Code, args: tuple[Any, ...], rounded: str) -> str:
+    """A float as an integer, after it is rounded. The code leaves if the integer may be too long for the machine."""
+    x = code.double(args[0])
+    code.use(f"declare double @llvm.{rounded}.f64(double)")
+    x = code.new(f"call double @llvm.{rounded}.f64(double {x})")
+    is_long = code.new(f"fcmp uge double {size(code, x)}, {double(2.0**62)}")
+    code.leave_if(is_long)
+    return code.new(f"fptosi double {code.new(f'select i1 {is_long}, double {double(0.0)}, double {x}')} to i64")
+
+
+def _rounded(instruction: str) -> Emit:
+    """A function that gives an integer."""
+
+    def emit(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+        if form_of(answer) != INTEGER or len(args) != 1:
+            refuse("it rounds to digits")
+        is_whole = form_of(unstaged(args[0])) == INTEGER
+        return code.integer(args[0]) if is_whole else _whole_of(code, args, instruction)
+
+    return emit
 
 
 def _root(code: Code, x: str) -> str:
@@ -250,9 +315,9 @@ LESS, LESS_EQUAL = _comparison("olt", "slt"), _comparison("ole", "sle")
 GREATER, GREATER_EQUAL = _comparison("ogt", "sgt"), _comparison("oge", "sge")
 EQUAL, NOT_EQUAL = _comparison("oeq", "eq"), _comparison("une", "ne")
 AND, OR, XOR = _logical("and"), _logical("or"), _logical("xor")
-QUOTIENT = _of_integers("//", lambda code, x, y: _floored(code, x, y)[0])
-REMAINDER = _of_integers("%", lambda code, x, y: _floored(code, x, y)[1])
-AS_IT_IS, SIZE = _of_double(lambda code, x: x), _of_double(_size)
+QUOTIENT = _of_numbers(lambda code, x, y: _floored(code, x, y)[0], lambda code, x, y: _floored_doubles(code, x, y)[0])
+REMAINDER = _of_numbers(lambda code, x, y: _floored(code, x, y)[1], lambda code, x, y: _floored_doubles(code, x, y)[1])
+AS_IT_IS, SIZE = _of_double(lambda code, x: x), _of_double(size)
 OPERATIONS: dict[Any, Emit] = {
     **dict.fromkeys((operator.add, np.add), ADD),
     **dict.fromkeys((operator.sub, np.subtract), SUBTRACT),
@@ -263,7 +328,12 @@ OPERATIONS: dict[Any, Emit] = {
     operator.rshift: _of_integers(">>", _shifted_right),
     **dict.fromkeys((operator.neg, np.negative), _negative),
     **dict.fromkeys((operator.pos, np.positive, float, np.float64), AS_IT_IS),
-    int: _whole,
+    bool: lambda code, args, _: code.truth(args[0]),
+    **dict.fromkeys((int, math.trunc), _rounded("trunc")),
+    math.floor: _rounded("floor"),
+    math.ceil: _rounded("ceil"),
+    round: _rounded("roundeven"),
+    **{function: _of_math(emit) for function, emit in c_functions.FUNCTIONS.items()},
     **dict.fromkeys((operator.abs, np.absolute, np.fabs), _size_of),
     operator.pow: _power,
     np.sqrt: _of_double(_root),
@@ -281,9 +351,11 @@ OPERATIONS: dict[Any, Emit] = {
     operator.invert: _inverse,
     **dict.fromkeys((np.logical_not, np.invert), _not),
     np.where: _where,
-    np.isnan: _test(lambda code, x: code.new(f"fcmp uno double {x}, {x}")),
-    np.isinf: _test(lambda code, x: code.new(f"fcmp oeq double {_size(code, x)}, {double(np.inf)}")),
-    np.isfinite: _test(lambda code, x: code.new(f"fcmp olt double {_size(code, x)}, {double(np.inf)}")),
+    **dict.fromkeys((np.isnan, math.isnan), _test(lambda code, x: code.new(f"fcmp uno double {x}, {x}"))),
+    **dict.fromkeys((np.isinf, math.isinf), _test(lambda code, x: code.new(f"fcmp oeq double {size(code, x)}, {INF}"))),
+    **dict.fromkeys(
+        (np.isfinite, math.isfinite), _test(lambda code, x: code.new(f"fcmp olt double {size(code, x)}, {INF}"))
+    ),
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -66,6 +67,14 @@ FALLIBLE = {
     *functions_of("linalg.svdvals", "linalg.qr", "linalg.pinv", "linalg.norm", "linalg.matrix_norm", "linalg.cond"),
     *functions_of("linalg.matrix_power", "linalg.tensorsolve", "linalg.tensorinv"),
 }
+# Functions of Python's, on numbers. They give the same type for all values, and raise an error for some.
+_OF_MATH = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos", "cosh", "degrees", "erf"),
+    *("erfc", "exp", "exp2", "expm1", "fabs", "fmod", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log"),
+    *("log10", "log1p", "log2", "pow", "radians", "remainder", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+OF_MATH = frozenset(getattr(math, name) for name in _OF_MATH)
+OF_NUMBERS = OF_MATH | {bool, float, int, np.float64}
 # These take floats as integers, for a number of elements.
 COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
 # The methods of arrays that are like CLOSED. A method with the name of a function is like the function.
@@ -97,7 +106,7 @@ INFIX: dict[Callable[..., Any], str] = {
 PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
-NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | {replaced, scatter}
+NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter}
 BINARY_OP = dis.opmap["BINARY_OP"]
 # NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
 OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
@@ -219,6 +228,11 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
     if isinstance(function, type):
         return not issubclass(function, float | np.inexact)
     return not is_closed(function) or any(map(is_count, operands))
+
+
+def has_no_answer(function: Callable[..., Any], error: Exception) -> bool:
+    """Whether a call has raised an error because its function has no answer for such numbers."""
+    return isinstance(error, ArithmeticError) or (function in OF_NUMBERS and isinstance(error, ValueError))
 
 
 def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:

@@ -35,6 +35,7 @@ from shiftreset_ad.staging.steps.functions import (
     Into,
     again,
     has_function,
+    has_no_answer,
     is_open_ended,
     is_operator,
     method,
@@ -316,7 +317,7 @@ def call(
     try:
         answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
     except Exception as error:
-        if not (isinstance(error, ArithmeticError) and may_be_idle(trace, operands)):
+        if not (has_no_answer(function, error) and may_be_idle(trace, operands)):
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
             raise
         answer = math.nan
@@ -327,8 +328,7 @@ def call(
     if open_ended is None and function not in NEVER_OPEN_ENDED:
         open_ended = is_open_ended(function, args, [operand.inside for operand in operands], answer)
     step.open_ended, step.operands = bool(open_ended), operands
-    kind = type(answer)
-    if kind is float or kind is np.float64:  # the usual case, for speed
+    if type(answer) in (float, np.float64):  # the usual case, for speed
         return Staged(trace, step.place)
     return _staged(trace, function, step, answer)
 
