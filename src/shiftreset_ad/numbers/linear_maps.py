@@ -7,8 +7,11 @@ number. So the rule is asked once, for the plain value, and each level of the nu
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.numbers.forms import Form
@@ -17,6 +20,9 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.building import SEQUENCES
+from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped
+
+BUFFERS = (array, bytearray, deque, memoryview)
 
 
 def by_linear_maps(
@@ -157,7 +163,16 @@ def lowered(arg: Any, number: Number, is_kept: bool) -> Any:
         return arg.primal
     if issubclass(kind, SEQUENCES):
         return [lowered(part, number, is_kept) for part in arg]
-    return number.frozen(arg, number.tag) if is_kept else arg
+    if not is_kept or kind in SCALARS:
+        return arg
+    return np.asarray(arg).copy() if is_array_to_numpy(arg) else number.frozen(arg, number.tag)
+
+
+def is_array_to_numpy(arg: Any) -> bool:
+    """Whether NumPy's functions take `arg` for an array, and it is neither an array nor a number."""
+    if isinstance(arg, BUFFERS):
+        return True
+    return hasattr(arg, "__array__") and not isinstance(arg, (np.ndarray, np.generic, Number, StagedValue, Wrapped))
 
 
 def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

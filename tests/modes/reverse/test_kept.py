@@ -1,6 +1,9 @@
 """Plain arrays that the program writes to after an operation has used them."""
 
+import array
+import tempfile
 import tracemalloc
+from collections import deque
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ CHANGES = {
     "matmul": lambda x, buffer: x @ buffer,
     "rmatmul": lambda x, buffer: buffer @ x,
     "dot": lambda x, buffer: np.dot(x, buffer),
-    "inner": lambda x, buffer: np.inner(buffer, x),
+    "inner": lambda x, buffer: np.inner(x, buffer),
     "tensordot": lambda x, buffer: np.tensordot(x, buffer, 1),
     "einsum": lambda x, buffer: np.einsum("i,i->", x, buffer),
     "outer": lambda x, buffer: np.sum(np.outer(x, buffer)),
@@ -173,3 +176,55 @@ def test_an_inner_derivative_looks_after_its_own_constants():
         return np.sum(grad(inner)(np.array([1.0, 1.0])))
 
     np.testing.assert_array_equal(grad(f)(np.array([3.0, 4.0])), [2.0, 4.0])
+
+
+class OfAnArray:
+    """An object that NumPy's functions take for an array."""
+
+    def __init__(self, elements):
+        self.elements = np.array(elements)
+
+    def __len__(self):
+        return len(self.elements)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.elements, dtype)
+
+
+def file_of(elements):
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, dtype=float, shape=(len(elements),))
+    mapped[:] = elements
+    return mapped
+
+
+ARRAYS_TO_NUMPY = {
+    "a subclass": lambda elements: np.array(elements).view(type("Subclass", (np.ndarray,), {})),
+    "a file": file_of,
+    "a masked array": np.ma.array,
+    "objects": lambda elements: np.array(elements, object),
+    "array.array": lambda elements: array.array("d", elements),
+    "a memoryview": lambda elements: memoryview(np.array(elements)),
+    "a deque": deque,
+    "a list": list,
+    "an object": OfAnArray,
+}
+
+
+@pytest.mark.parametrize("name", ["inner", "einsum", "tensordot", "outer"])
+@pytest.mark.parametrize("make", ARRAYS_TO_NUMPY.values(), ids=ARRAYS_TO_NUMPY.keys())
+def test_what_numpy_takes_for_an_array_can_be_refilled(make, name):
+    function = CHANGES[name]
+
+    def f(x, refills):
+        total = 0.0
+        for k in range(3):
+            c = constant = make([1.0, 2.0, k + 0.5])
+            total = total + function(x, constant) ** 2
+            if refills:
+                c = c.elements if isinstance(c, OfAnArray) else c
+                c[1] = c[2] = 7.0
+        return total
+
+    expected = grad(lambda x: f(x, refills=False))(np.ones(3))
+    np.testing.assert_array_equal(grad(lambda x: f(x, refills=True))(np.ones(3)), expected)

@@ -45,6 +45,8 @@ def frozen(constant: Any, tag: Tag) -> Any:
     if is_staged(constant):
         return constant.frozen()
     if type(constant) is not ndarray or constant.dtype.hasobject:
+        if isinstance(constant, ndarray):  # of a subclass, or of objects
+            return constant.copy("K")
         return frozen_sparse(constant, tag) if is_sparse(constant) else constant
     if is_read_only(constant):
         return constant
