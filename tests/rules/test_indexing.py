@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_indices
 
-from shiftreset_ad import grad
+from shiftreset_ad import grad, jvp
 from shiftreset_ad.rules import indexing
 from shiftreset_ad.rules.indexing import At, frozen_index, replaced, scatter, scatter_into
 from tests.rules.three_ways import check, examples, generators
@@ -128,6 +128,41 @@ def test_an_index_array_may_be_changed_afterwards(wrap):
     expected = np.zeros((3, 3))
     expected[wrap(np.array([0, 2]))] = 1.0
     np.testing.assert_array_equal(grad(f)(np.ones((3, 3))), expected)
+
+
+class Counter:
+    """An integer that changes."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __index__(self):
+        return self.count
+
+    def __setitem__(self, _, count):
+        self.count = count
+
+
+@pytest.mark.parametrize("make", [np.array, Counter], ids=["an array without dimensions", "an object"])
+@pytest.mark.parametrize("wrap", [lambda i: slice(i, 3), lambda i: (slice(None, 2), slice(i, None)), lambda i: i])
+def test_a_bound_or_a_position_may_be_changed_afterwards(make, wrap):
+    a = np.arange(1.0, 17.0).reshape(4, 4)
+
+    def f(a, changes):
+        i = make(1)
+        b = a * 1.0
+        total = np.sum(a[wrap(i)] ** 2)
+        b[wrap(i)] *= 2.0
+        total = total + np.sum(b * a)
+        if changes:
+            i[...] = 2
+        return total
+
+    expected = 2.0 * a
+    expected[wrap(1)] *= 3.0
+    for changes in (False, True):
+        np.testing.assert_array_equal(grad(f)(a, changes), expected)
+    assert jvp(f, (a, True), (np.ones((4, 4)), None))[1] == np.sum(expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])

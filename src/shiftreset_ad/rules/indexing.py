@@ -17,6 +17,8 @@ from shiftreset_ad.rules.table import LinearMap, dispatched, linear, structured
 BASIC = (int, np.integer, slice, type(None), type(Ellipsis))
 PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # the types that hold no staged value
 UNCHANGING = PLAIN - {np.ndarray}
+BOUNDS = frozenset((int, type(None)))  # the types of the bounds of most slices
+FIXED = UNCHANGING - {slice}
 FEW = 256  # elements, that are not worth an index of their own for each
 
 
@@ -30,28 +32,45 @@ class At(NamedTuple):
 def frozen_index(index: Any) -> Any:
     """A copy of `index`, where it is needed: the program may change an array in it before the way back."""
     kind = type(index)
-    if kind is int or kind is slice:
+    if kind is int:
         return index
+    if kind is slice:
+        bounds = (index.start, index.stop, index.step)
+        return index if BOUNDS.issuperset(map(type, bounds)) else slice(*map(frozen_bound, bounds))
     if kind is np.ndarray:
         return index.copy()
     if kind is tuple:
-        if UNCHANGING.issuperset(map(type, index)):  # the usual case, for speed
-            return index
-        return tuple(frozen_index(part) for part in index)
+        return tuple([part if type(part) in FIXED else frozen_index(part) for part in index])
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
-    return index if isinstance(index, BASIC) else copy.deepcopy(index)  # an array of another library
+    if isinstance(index, BASIC):
+        return index
+    # A counter of the user's, or an array of another library
+    return frozen_bound(index) if is_counter(index) else copy.deepcopy(index)
+
+
+def frozen_bound(bound: Any) -> Any:
+    """A bound of a slice as it is now: it may be an array without dimensions, or an object that counts."""
+    return operator.index(bound) if is_counter(bound) else bound
+
+
+def is_counter(x: Any) -> bool:
+    """Whether `x` is an object that stands for an integer, and may stand for another one later."""
+    if isinstance(x, BASIC) or is_staged(x) or not hasattr(x, "__index__"):
+        return False
+    return getattr(x, "shape", ()) == ()
 
 
 def names_each_position_once(index: Any) -> bool:
-    """Whether `index` is a slice or a mask, so that no position can be in this part twice."""
+    """Whether `index` is a slice, an integer or a mask, so that no position can be in this part twice."""
     if type(index) is np.ndarray:  # the usual case, for speed
-        return bool(index.dtype == bool)
+        return bool(index.dtype == bool) or not index.ndim
     if isinstance(index, BASIC):
         return True
     if type(index) is tuple:
         return UNCHANGING.issuperset(map(type, index)) or all(
-            isinstance(part, BASIC) or _is_staged_integer(part) for part in index
+            isinstance(part, BASIC) or _is_staged_integer(part) or (type(part) is np.ndarray and not part.ndim)
+            for part in index
         )
     is_array = isinstance(index, np.ndarray) or is_staged(index)
     return _is_staged_integer(index) or (is_array and dtype_of(index).kind == "b")

@@ -320,3 +320,16 @@ def test_a_mask_of_integers_is_one_as_numpy_has_it():
             f(x, np.array([1, 0, 1]))
         with pytest.raises(TypeError, match="Cannot cast array data"):
             sr.vjp(lambda x: f(x, np.array([1, 0, 1])), x)  # noqa: B023
+
+
+@pytest.mark.parametrize("function", [np.prod, np.max, np.min, np.nanprod, np.multiply.reduce])
+def test_initial_may_be_changed_afterwards(function):
+    def f(x, changes):
+        initial = np.array(2.0)
+        y = function(x, initial=initial)
+        if changes:
+            initial[...] = 7.0
+        return y
+
+    x = np.array([2.0, 3.0, 2.0])
+    np.testing.assert_array_equal(grad(f)(x, True), grad(f)(x, False))

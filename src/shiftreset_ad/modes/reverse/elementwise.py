@@ -37,7 +37,7 @@ from shiftreset_ad.numbers.partials import as_function, ieee, share
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
-from shiftreset_ad.rules.indexing import frozen_index
+from shiftreset_ad.rules.indexing import BOUNDS, frozen_index
 from shiftreset_ad.rules.masked import Masked
 from shiftreset_ad.rules.numpy.elementwise import CHOICES
 from shiftreset_ad.rules.reads import values_read
@@ -292,7 +292,11 @@ def getitem(x: NumR, index: Any) -> Any:
     if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)
     part = primal[index]
-    if type(index) is not slice and type(index) is not int:
+    kind = type(index)
+    if kind is slice:  # the steps of `frozen_index` for the usual case, for speed
+        if not BOUNDS.issuperset((type(index.start), type(index.stop), type(index.step))):
+            index = frozen_index(index)
+    elif kind is not int:
         index = frozen_index(index)
     if type(part) is float64:  # an element
         y = held = NumR(part, ZERO, x.tag)

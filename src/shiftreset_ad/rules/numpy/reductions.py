@@ -58,6 +58,11 @@ def lined_up(y: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
 NOT_GIVEN: Any = object()
 
 
+def frozen_initial(initial: Any) -> Any:
+    """The option `initial` as it is now: it may be an array without dimensions, to which the program writes later."""
+    return initial.copy() if type(initial) is ndarray else initial
+
+
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given. The others are left out: NumPy has no value for `initial` that means "not given"."""
     return {name: option for name, option in options.items() if option is not NOT_GIVEN and option is not True}
@@ -140,7 +145,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         require_order(function, a)
         shape = shape_of(a)
         axes = reduced_axes(axis, shape)
-        where = mask_of(where)
+        where, initial = mask_of(where), frozen_initial(initial)
         if reduce is not None and type(a) is ndarray and initial is NOT_GIVEN and where is True:
             y = reduce(a, axis, None, None, keepdims)
         else:
@@ -188,7 +193,7 @@ def _prod(
 ) -> Any:
     shape = shape_of(a)
     axes = reduced_axes(axis, shape)
-    where = mask_of(where)
+    where, initial = mask_of(where), frozen_initial(initial)
     y = np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims, **given(initial=initial, where=where))
     to = dtype_of(a) if dtype is None else np.dtype(dtype)  # the elements are converted, and then multiplied
 
