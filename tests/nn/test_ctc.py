@@ -130,3 +130,20 @@ def test_impossible_labellings_have_no_nan_in_any_derivative():
 def test_wrong_input_is_an_error_that_names_the_remedy(call, error, words):
     with pytest.raises(error, match=words):
         call(np.zeros((2, 1, 3)))
+
+
+def test_the_next_batch_may_be_written_to_the_same_arrays():
+    batches = [([[1, 2, 2]], [6], [3]), ([[3, 1, 0]], [5], [2]), ([[2, 3, 1]], [4], [1])]
+    log_probs = np.log(np.random.default_rng(0).dirichlet(np.ones(4), (6, 1)))
+
+    def f(log_probs, refills):
+        total, arrays = 0.0, [np.zeros_like(part) for part in batches[0]]
+        for batch in batches:
+            if not refills:
+                arrays = [np.zeros_like(part) for part in batch]
+            for array, part in zip(arrays, batch, strict=True):
+                array[...] = part
+            total = total + nn.ctc_loss(log_probs, *arrays)
+        return total
+
+    np.testing.assert_array_equal(sr.grad(f)(log_probs, True), sr.grad(f)(log_probs, False))

@@ -63,7 +63,8 @@ def ctc_loss(
 def _checked(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any]:
     """The labellings, padded with blanks, and the lengths, as plain arrays of integers."""
     shape = shape_of(log_probs)
-    targets, input_lengths, target_lengths = map(np.asarray, (targets, input_lengths, target_lengths))
+    # Copies, as the way back needs them, and a program may write the next batch to the same arrays.
+    targets, input_lengths, target_lengths = map(np.array, (targets, input_lengths, target_lengths))
     if len(shape) != 3 or targets.ndim != 2 or targets.shape[0] != shape[1] or targets.dtype.kind not in "iu":
         raise ValueError(
             f"nn.ctc_loss: log_probs has the shape {shape}, and targets {targets.shape} with dtype {targets.dtype}; "

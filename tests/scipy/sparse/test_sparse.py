@@ -168,3 +168,15 @@ def test_places_outside_and_dense_rows_are_errors():
                 grad(lambda d, make=make, at=indices: np.sum(make((d, at, [0, 1, 2]), (2, 2)) @ d))(np.ones(2))
         with pytest.raises(ValueError, match="give it two axes"):
             grad(lambda d, make=make: np.sum(make(d).toarray()))(np.ones(2))
+
+
+def test_the_places_of_an_equation_may_be_changed_afterwards():
+    def f(data, changes):
+        rows, columns = np.array([0, 1, 2, 0]), np.array([0, 1, 2, 2])
+        x = sparse.linalg.spsolve(sparse.csc_array((data, (rows, columns)), shape=(3, 3)), np.ones(3))
+        if changes:
+            rows[:] = columns[:] = 1
+        return np.sum(x**2)
+
+    data = np.array([2.0, 3.0, 4.0, 1.0])
+    np.testing.assert_array_equal(grad(f)(data, True), grad(f)(data, False))

@@ -66,7 +66,9 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         raise ValueError(f"{NAME}: the matrix has the shape {shape}, and the right-hand side {shape_of(b)}")
     if shape_of(b)[1:] == (1,):
         b = b[:, 0]
-    return solution(Places(matrix.rows, matrix.columns, shape, permc_spec, use_umfpack), matrix.data, b)
+    # Copies, as the program may write the places of another matrix to the same arrays before the way back.
+    rows, columns = np.array(matrix.rows), np.array(matrix.columns)
+    return solution(Places(rows, columns, shape, permc_spec, use_umfpack), matrix.data, b)
 
 
 def _solution(places: Places, data: Any, b: Any) -> Any:
