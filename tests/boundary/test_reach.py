@@ -95,6 +95,7 @@ class Globals:
         self.COMPLEX = np.ones(2, complex)
         self.BUFFER = array("d", [1.0])
         self.BYTES = bytearray(b"\1")
+        self.VIEW = memoryview(bytearray(b"\1"))
         self.g = Layer()
         self.slotted = Slotted()
         self.layers = [Layer()]
@@ -117,6 +118,7 @@ OBJECTS: Any = None
 COMPLEX: Any = None
 BUFFER: Any = None
 BYTES: Any = None
+VIEW: Any = None
 g: Any = None
 slotted: Any = None
 layers: Any = None
@@ -207,6 +209,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], Change, str]] = {
     "a list in an array": (lambda: OBJECTS[0][0], put(lambda: OBJECTS[0], 0, 5.0), "the list 'OBJECTS'"),
     "array.array": (lambda: BUFFER[0], put(lambda: BUFFER, 0, 5.0), "the array 'BUFFER'"),
     "bytearray": (lambda: BYTES[0], put(lambda: BYTES, 0, 5), "the array 'BYTES'"),
+    "memoryview": (lambda: VIEW[0], put(lambda: VIEW, 0, 5), "the array 'VIEW'"),
     "a number": (lambda: NUMBER, set_global(NUMBER=5.0), "the global variable 'NUMBER'"),
     "the sign of a zero": (lambda: NUMBER, set_global(NUMBER=True), "the global variable 'NUMBER'"),
     "a list": (lambda: LIST[0], put(lambda: LIST, 0, 5.0), "the list 'LIST'"),

@@ -149,7 +149,7 @@ class Names(Contents):
 
 
 class Elements(Contents):
-    """The elements of an array: of NumPy's, of `array.array` or of a bytearray."""
+    """The elements of an array: of NumPy's, of `array.array`, of a bytearray or of a memoryview."""
 
     __slots__ = ()
 

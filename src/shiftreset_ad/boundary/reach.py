@@ -37,7 +37,7 @@ Described: TypeAlias = tuple[str, Any]
 
 BUILT_IN = WITHOUT_ARRAYS - {type, ModuleType}
 CONTAINERS = (list, deque, dict, tuple, set, frozenset)
-WITH_ELEMENTS = (ndarray, array, bytearray)
+WITH_ELEMENTS = (ndarray, array, bytearray, memoryview)
 ALWAYS_READ = frozenset({"__call__", "__wrapped__"})
 # What stands for functions in a class, and the names under which it has them.
 DESCRIPTORS = {property: ("fget",), classmethod: ("__func__",), staticmethod: ("__func__",), cached_property: ("func",)}

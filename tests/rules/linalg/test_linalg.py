@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad
+from shiftreset_ad import grad, jvp
 from shiftreset_ad.rules import STRUCTURED
-from shiftreset_ad.rules.linalg.determinants import adjugate_of_any, log_of_det, sign_of_det
+from shiftreset_ad.rules.linalg.determinants import adjugate_of_singular, log_of_det, sign_of_det
 from shiftreset_ad.rules.linalg.norms import length, nuclear_norm, p_norm, polar_factor
 from shiftreset_ad.rules.linalg.pseudoinverses import least_squares, pseudoinverse
 from tests.rules.linalg.matrices import check_complex, check_linalg, hermitian, regular, sizes, stacks
@@ -36,7 +36,6 @@ OF_SQUARE = {
     la.slogdet: slogdet,
     sign_of_det: la.slogdet,
     log_of_det: la.slogdet,
-    adjugate_of_any: lambda a: adjugate_of_any(a),
     la.matrix_power: lambda a: la.matrix_power(a, -2) + la.matrix_power(a, 5),
     la.cond: lambda a: la.cond(a) + la.cond(a, 1) + la.cond(a, "fro"),
 }
@@ -179,9 +178,32 @@ def test_det_of_singular_matrices(name):
     generator = np.random.default_rng(0)
     a = SINGULAR[name]
     np.testing.assert_allclose(grad(lambda a: np.sum(la.det(a)))(a), cofactors(a), atol=1e-14)
-    np.testing.assert_allclose(np.swapaxes(adjugate_of_any(a), -1, -2), cofactors(a), atol=1e-14)
+    np.testing.assert_allclose(np.swapaxes(adjugate_of_singular(a), -1, -2), cofactors(a), atol=1e-14)
     check(la.det, a, generator=generator, dtypes=False)
     check_complex(la.det, a, generator=generator)
+
+
+@pytest.mark.parametrize("rank", range(5))
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_det_of_singular_matrices_to_any_order(rank, dtype):
+    """det(A + t E) is a polynomial in t, whose coefficients come from its values."""
+    generator, n = np.random.default_rng(rank), 4
+    a, direction = generator.normal(size=(n, rank)) @ generator.normal(size=(rank, n)), generator.normal(size=(n, n))
+    a, direction = a.astype(dtype), direction * (1.0 if dtype is float else 1.0 - 0.5j)
+
+    def f(t):
+        return np.real(la.det(a + t * direction) * (1.0 + 0.25j))
+
+    times = np.cos(np.arange(n + 1.0))
+    expected = la.solve(np.vander(times, increasing=True), [f(t) for t in times])
+    np.testing.assert_allclose(sr.taylor(f, 0.0, n), expected, atol=1e-11)
+    for third in (grad(grad(grad(f))), lambda t: jvp(grad(grad(f)), (t,), (1.0,))[1]):
+        np.testing.assert_allclose(third(0.0), 6.0 * expected[3], atol=1e-11)
+
+
+def test_the_third_derivative_of_a_cube():
+    for t in (0.0, 1.0):
+        assert sr.derivative(lambda t: la.det(t * np.eye(3)), n=3)(t) == pytest.approx(6.0)
 
 
 def test_det_of_nearly_singular_matrices():

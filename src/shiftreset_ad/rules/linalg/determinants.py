@@ -1,8 +1,8 @@
 """Determinants, right also for singular matrices.
 
 The derivative of a determinant is the adjugate. For a regular matrix, this is det(A) A^-1. For a matrix that is
-singular, or close to singular, the adjugate and its own derivative come from the singular values: the adjugate of
-U diag(s) V^H is det(U V^H) V diag(products of the other singular values) U^H (Magnus and Neudecker 2019, section 8.3).
+singular, or close to singular, the adjugate comes from a regular block of it and from the Schur complement of this
+block, in the bases of the singular vectors: the adjugate of U M V^H is det(U V^H) V adj(M) U^H.
 """
 
 from __future__ import annotations
@@ -12,18 +12,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
-from shiftreset_ad.rules.broadcasting import is_complex, shape_of
-from shiftreset_ad.rules.linalg.matrices import (
-    adjoint,
-    diagonal_of,
-    on_diagonal,
-    require_square,
-    transposed,
-    with_diagonal,
-)
-from shiftreset_ad.rules.linalg.singular import decomposition
-from shiftreset_ad.rules.numpy.products import conjugated
-from shiftreset_ad.rules.numpy.reductions import products_of_others
+from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
+from shiftreset_ad.rules.linalg.matrices import adjoint, require_square, transposed
 from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 
@@ -55,58 +45,65 @@ def _det(a: Any) -> Any:
 
 def adjugate(a: Any, det: Any) -> Any:
     """The transposed matrix of cofactors."""
-    if constant_of(a, is_close_to_singular):
-        return adjugate_of_any(a)
-    return scaled(det, np.linalg.inv(a))
+    singular = constant_of(a, are_close_to_singular)
+    if not np.any(singular):
+        return scaled(det, np.linalg.inv(a))
+    if np.all(singular):
+        return adjugate_of_singular(a)
+    singular = np.expand_dims(singular, (-2, -1))
+    unit = np.eye(shape_of(a)[-1], dtype=dtype_of(a))
+    inverses = np.linalg.inv(np.where(singular, unit, a))
+    return np.where(singular, adjugate_of_singular(np.where(singular, a, unit)), scaled(det, inverses))
 
 
-def is_close_to_singular(a: Any) -> bool:
-    """Whether the inverse has lost half of its digits; False for a matrix with a NaN or an infinity."""
-    limit = np.finfo(a.dtype).eps ** -0.5
-    return a.size > 0 and bool(np.all(np.isfinite(a))) and bool(np.any(np.linalg.cond(a, 1) > limit))
+def are_close_to_singular(a: Any) -> Any:
+    """For each matrix, whether the inverse has lost half of its digits; False if it has a NaN or an infinity."""
+    if not a.size:
+        return np.zeros(a.shape[:-2], bool)
+    finite = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
+    conditions = np.linalg.cond(np.where(finite, a, np.eye(a.shape[-1], dtype=a.dtype)), 1)
+    return conditions > np.finfo(a.dtype).eps ** -0.5
 
 
-@dispatched
-def adjugate_of_any(a: Any) -> Any:
-    """The adjugate, computed from singular values."""
-    u, s, vh = decomposition(a, False)
-    return _assembled(u, vh, with_diagonal(products_of_others(s, (s.ndim - 1,))))
+def adjugate_of_singular(a: Any) -> Any:
+    """The adjugate of a singular matrix, or one close to it, by functions that have all derivatives there.
 
-
-def _assembled(u: Any, vh: Any, middle: Any) -> Any:
-    """`middle`, a matrix in the bases of the singular vectors, in the original bases, times det(U V^H)."""
+    In the bases of its singular vectors, which are constants, the matrix is [[R, B], [C, D]] with a regular block R.
+    With the Schur complement S = D - C R^-1 B, the determinant is det(R) det(S). The adjugate of S, which is small, is
+    a polynomial.
+    """
+    u, vh, rank = constant_of(a, bases_of_singular)
+    m = np.matmul(adjoint(u), np.matmul(a, adjoint(vh)))
+    r, b, c, d = m[..., :rank, :rank], m[..., :rank, rank:], m[..., rank:, :rank], m[..., rank:, rank:]
+    inverse = np.linalg.inv(r)
+    from_left, from_right = np.matmul(c, inverse), np.matmul(inverse, b)
+    det, adjugate_of_s = polynomial_adjugate(d - np.matmul(from_left, b))
+    upper_right, lower_left = -np.matmul(from_right, adjugate_of_s), -np.matmul(adjugate_of_s, from_left)
+    upper_left = scaled(det, inverse) - np.matmul(upper_right, from_left)
+    upper = np.concatenate([upper_left, upper_right], axis=-1)
+    lower = np.concatenate([lower_left, adjugate_of_s], axis=-1)
+    middle = scaled(np.linalg.det(r), np.concatenate([upper, lower], axis=-2))
     return scaled(np.linalg.det(np.matmul(u, vh)), np.matmul(adjoint(vh), np.matmul(middle, adjoint(u))))
 
 
-@structured(adjugate_of_any)
-def _adjugate_of_any(a: Any) -> Any:
-    """The rule: for a diagonal matrix S, the derivative of the adjugate is the sum of p_ij M_jj over j on the diagonal,
-    and -p_ij M_ij elsewhere. p_ij is the product of all singular values except s_i and s_j.
-    """
+def bases_of_singular(a: Any) -> tuple[Any, Any, int]:
+    """The singular vectors, and of the matrix of highest nullity in the stack, the number of other singular values."""
+    u, s, vh = np.linalg.svd(a)
+    small = s <= np.finfo(s.dtype).eps ** 0.5 * s[..., :1]
+    return u, vh, s.shape[-1] - max(1, int(small.sum(axis=-1).max()))
 
-    def bases_and_products() -> tuple[Any, Any, Any]:
-        u, s, vh = decomposition(a, False)
-        size = shape_of(s)[-1]
-        diagonal = on_diagonal(size)
-        without_one = np.where(diagonal, 1.0, np.expand_dims(s, -2))
-        others = products_of_others(without_one, (len(shape_of(without_one)) - 1,))
-        return u, vh, np.where(diagonal, 0.0, others)
 
-    def pushforward(a_dot: Tangent) -> Tangent:
-        u, vh, products = bases_and_products()
-        m = np.matmul(adjoint(u), np.matmul(a_dot, adjoint(vh)))
-        diagonal = np.matmul(products, np.expand_dims(diagonal_of(m), -1))[..., 0]
-        return _assembled(u, vh, with_diagonal(diagonal) - products * m)
-
-    def pullback(y_bar: Cotangent) -> Cotangent:
-        u, vh, products = bases_and_products()
-        y_bar = scaled(np.linalg.det(np.matmul(u, vh)), y_bar)
-        middle_bar = np.matmul(conjugated(vh), np.matmul(y_bar, conjugated(u)))
-        diagonal = np.matmul(products, np.expand_dims(diagonal_of(middle_bar), -1))[..., 0]
-        m_bar = with_diagonal(diagonal) - products * middle_bar
-        return np.matmul(conjugated(u), np.matmul(m_bar, conjugated(vh)))
-
-    return adjugate_of_any(a), (LinearMap(pushforward, pullback),)
+def polynomial_adjugate(a: Any) -> tuple[Any, Any]:
+    """The determinant and the adjugate as polynomials in the elements, by Faddeev and LeVerrier."""
+    size = shape_of(a)[-1]
+    unit = np.eye(size, dtype=dtype_of(a))
+    power = unit
+    for k in range(1, size):
+        product = np.matmul(a, power)
+        power = product - scaled(np.trace(product, axis1=-2, axis2=-1) / k, unit)
+    sign = (-1.0) ** (size - 1)
+    det = sign * np.trace(np.matmul(a, power), axis1=-2, axis2=-1) / size
+    return det, sign * (power if size > 1 else power + 0.0 * a)
 
 
 @composite(np.linalg.slogdet)
