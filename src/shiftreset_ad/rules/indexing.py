@@ -35,18 +35,25 @@ def frozen_index(index: Any) -> Any:
     if kind is int:
         return index
     if kind is slice:
-        bounds = (index.start, index.stop, index.step)
-        return index if BOUNDS.issuperset(map(type, bounds)) else slice(*map(frozen_bound, bounds))
+        return index if has_fixed_bounds(index) else slice(*map(frozen_bound, (index.start, index.stop, index.step)))
     if kind is np.ndarray:
         return index.copy()
     if kind is tuple:
-        return tuple([part if type(part) in FIXED else frozen_index(part) for part in index])
+        for part in index:  # the usual case, for speed: nothing in it can change
+            if type(part) not in FIXED and not (type(part) is slice and has_fixed_bounds(part)):
+                return tuple(map(frozen_index, index))
+        return index
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
     if isinstance(index, BASIC):
         return index
     # A counter of the user's, or an array of another library
     return frozen_bound(index) if is_counter(index) else copy.deepcopy(index)
+
+
+def has_fixed_bounds(index: slice) -> bool:
+    """Whether the bounds of a slice are integers of Python's, or not given."""
+    return type(index.stop) in BOUNDS and type(index.start) in BOUNDS and type(index.step) in BOUNDS
 
 
 def frozen_bound(bound: Any) -> Any:

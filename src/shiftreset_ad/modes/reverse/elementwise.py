@@ -294,7 +294,7 @@ def getitem(x: NumR, index: Any) -> Any:
     part = primal[index]
     kind = type(index)
     if kind is slice:  # the steps of `frozen_index` for the usual case, for speed
-        if not BOUNDS.issuperset((type(index.start), type(index.stop), type(index.step))):
+        if type(index.stop) not in BOUNDS or type(index.start) not in BOUNDS or type(index.step) not in BOUNDS:
             index = frozen_index(index)
     elif kind is not int:
         index = frozen_index(index)
