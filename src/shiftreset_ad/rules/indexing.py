@@ -35,25 +35,23 @@ def frozen_index(index: Any) -> Any:
     if kind is int:
         return index
     if kind is slice:
-        return index if has_fixed_bounds(index) else slice(*map(frozen_bound, (index.start, index.stop, index.step)))
+        start, stop, step = index.start, index.stop, index.step
+        if type(start) in BOUNDS and type(stop) in BOUNDS and type(step) in BOUNDS:  # the usual case, for speed
+            return index
+        return slice(frozen_bound(start), frozen_bound(stop), frozen_bound(step))
     if kind is np.ndarray:
         return index.copy()
     if kind is tuple:
-        for part in index:  # the usual case, for speed: nothing in it can change
-            if type(part) not in FIXED and not (type(part) is slice and has_fixed_bounds(part)):
+        for part in index:
+            if type(part) not in FIXED and frozen_index(part) is not part:
                 return tuple(map(frozen_index, index))
-        return index
+        return index  # the usual case, for speed
     if kind is list:
         return np.array(index) if index else np.array(index, dtype=np.intp)
     if isinstance(index, BASIC):
         return index
     # A counter of the user's, or an array of another library
     return frozen_bound(index) if is_counter(index) else copy.deepcopy(index)
-
-
-def has_fixed_bounds(index: slice) -> bool:
-    """Whether the bounds of a slice are integers of Python's, or not given."""
-    return type(index.stop) in BOUNDS and type(index.start) in BOUNDS and type(index.step) in BOUNDS
 
 
 def frozen_bound(bound: Any) -> Any:
