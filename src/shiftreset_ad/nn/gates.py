@@ -63,7 +63,7 @@ def _relu_of(x: Any) -> Any:
     maps = LinearMap(
         lambda x_dot: chosen_beside(is_positive, x_dot, shape),
         lambda y_bar: where_chosen(is_positive, y_bar),
-        moves=True,
+        chooses=True,
     )
     return relu_of(x), (maps,)
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.forms import FORMS, NEW, new_form, takes_lists
+from shiftreset_ad.numbers.forms import FORMS, NEW, OF_FIRST, new_form, takes_lists
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number, in_memory, newest, numbers_in
 from shiftreset_ad.numbers.tags import watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, RESTATED, STRUCTURED, Elementwise, Structured
@@ -65,12 +65,17 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return NotImplemented
     rule = STRUCTURED.get(function)
     if rule is None:
-        is_restated = function in RESTATED and len(args) <= position_of_out(function)
-        call_of_ours = _restated(function, args, kwargs) if is_restated else None
-        if call_of_ours is None:
+        restated = None
+        if function in RESTATED and len(args) <= position_of_out(function):  # a call as a call of a function of ours
+            ours, restate = RESTATED[function]
+            try:
+                restated = restate(*args, **kwargs) if kwargs else restate(*args)
+            except TypeError:
+                _require_supported(function, COMPOSITE[function], args, kwargs)
+                raise
+        if restated is None:
             return _compose_usual(function, args, kwargs)
-        rule, args = call_of_ours
-        kwargs = {}
+        rule, args, kwargs = STRUCTURED[ours], restated, {}
     form = FORMS.get((rule, *map(type, args)), NEW)
     if form is NEW:
         form = new_form(rule, args)
@@ -85,19 +90,6 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     except TypeError:
         _require_supported(function, rule.differentiate, args, kwargs)
         raise
-
-
-def _restated(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Structured, tuple[Any, ...]] | None:
-    """The call as a call of a function of ours: its rule, and the arguments; None if the call is not usual."""
-    ours, restate = RESTATED[function]
-    try:
-        restated = restate(*args, **kwargs)
-    except TypeError:
-        _require_supported(function, COMPOSITE[function], args, kwargs)
-        raise
-    return None if restated is None else (STRUCTURED[ours], restated)
 
 
 def _compose_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -251,7 +243,8 @@ def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, 
         raise TypeError(f"{name_of(rule.function)}: the arrays must be given as a sequence, such as a list")
     args = tuple([with_arrays(rule.function, arg) for arg in args])
     kwargs = {name: with_arrays(rule.function, arg) for name, arg in kwargs.items()}
-    return newest(numbers).structured(rule, args, kwargs)
+    is_alone = len(numbers) == 1 and rule.has_one_operand and not rule.keeps_constants and numbers[0] is args[0]
+    return newest(numbers).structured(rule, args, kwargs, OF_FIRST if is_alone else None)
 
 
 def _by_position(

@@ -24,6 +24,7 @@ class Form(NamedTuple):
 
     newest: Callable[[tuple[Any, ...]], Any]
     numbers: tuple[tuple[int, int], ...]  # the place of each number, and its place among the operands of the rule
+    only: tuple[int, ...]  # these two places of the only number; empty if there are several
     kept: tuple[int, ...]  # the places of the arrays that the rule keeps
     has_list: bool  # the first argument is a list of operands, and no other argument is an operand
 
@@ -69,6 +70,9 @@ def newest_in_list(parts: Sequence[Any]) -> Any:
     return newest
 
 
+# Of a call whose first argument is its only number and its only operand, with other arguments that are not kept
+OF_FIRST = Form(itemgetter(0), ((0, 0),), (0, 0), (), has_list=False)
+
 # The forms that have been met, by the rule and the types of the arguments; None if such a call has no form.
 FORMS: dict[tuple[Any, ...], Form | None] = {}
 NEW: Any = object()
@@ -94,7 +98,8 @@ def new_form(rule: Structured, args: tuple[Any, ...]) -> Form | None:
     ):
         operands = tuple([(place, rule.places.index(place)) for place in numbers])
         kept = tuple([place for place in arrays if place in rule.kept_places])
-        form = Form(newest_of(numbers, arrays, sequences), operands, kept, has_list)
+        only = operands[0] if len(operands) == 1 else ()
+        form = Form(newest_of(numbers, arrays, sequences), operands, only, kept, has_list)
     FORMS[(rule, *kinds)] = form
     return form
 

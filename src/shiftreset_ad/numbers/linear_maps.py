@@ -32,19 +32,11 @@ def by_linear_maps(
 
     `form` is the form of the call, if the call has one.
     """
-    tag = number.tag
-    keeps_constants = rule.keeps_constants if form is None else form.kept
-    if args and args[0] is number and rule.has_one_operand and not keeps_constants:  # the usual case, for speed
-        value = number.primal
-        if type(value) is not ndarray and rule.linear:
-            levels, bottom = levels_down(number)
-            answer, (linear_map,) = rule.differentiate(bottom, *args[1:], **kwargs)
-            return at_levels(levels, bottom, rule, answer, linear_map)
-        answer, (linear_map,) = rule.differentiate(value, *args[1:], **kwargs)
-        return number.linearized(tag, answer, [(number, linear_map)])
     if form is not None:
-        return (by_list if form.has_list else by_form)(number, rule, args, kwargs, form)
-    values, kept = list(args), rule.kept_places
+        if form.has_list:
+            return by_list(number, rule, args, kwargs, form)
+        return (by_one if form.only else by_form)(number, rule, args, kwargs, form)
+    tag, values, kept = number.tag, list(args), rule.kept_places
     for place, arg in enumerate(args):
         kind = type(arg)
         if kind is ndarray:
@@ -65,23 +57,29 @@ def by_linear_maps(
     return number.linearized(tag, answer, active)
 
 
+def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
+    """`by_linear_maps`, where one operand is a number, and the others are plain."""
+    place, operand = form.only
+    tag, values, value = number.tag, [*args], number.primal
+    values[place] = value
+    for kept in form.kept:
+        values[kept] = number.frozen(args[kept], tag)
+    if type(value) is ndarray or place not in rule.linear_places:
+        answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
+        return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
+    levels, bottom = levels_down(number)
+    values[place] = bottom
+    for kept in form.kept:
+        values[kept] = frozen_below(values[kept], levels)
+    answer, maps = rule.differentiate(*values, **kwargs)
+    return at_levels(levels, bottom, rule, answer, maps(operand) if callable(maps) else maps[operand])
+
+
 def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
     """`by_linear_maps`, where the operands are numbers and plain arrays."""
     tag, values = number.tag, list(args)
     for place in form.kept:
         values[place] = number.frozen(args[place], tag)
-    if len(form.numbers) == 1:
-        ((place, operand),) = form.numbers
-        values[place] = value = number.primal
-        if type(value) is ndarray or place not in rule.linear_places:
-            answer, maps = rule.differentiate(*values, **kwargs)
-            return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
-        levels, bottom = levels_down(number)
-        values[place] = bottom
-        for kept in form.kept:
-            values[kept] = frozen_below(values[kept], levels)
-        answer, maps = rule.differentiate(*values, **kwargs)
-        return at_levels(levels, bottom, rule, answer, map_of(maps, operand))
     for place, _ in form.numbers:
         values[place] = lowered(args[place], number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)

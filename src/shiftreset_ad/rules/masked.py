@@ -16,7 +16,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
-from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.rules.table import LinearMap
@@ -25,6 +25,8 @@ BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
 # Integers of the same size
 BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 PUT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "putmask", np.putmask)  # without NumPy's protocol
+ZEROS: Any = np.zeros
+HALF = np.array(0.5)  # in place of a float, which NumPy would make an array of at each product
 FEW = 256  # elements; so few are chosen one by one
 PLAIN = (ndarray, bool, np.bool_, list, tuple)
 OF_NUMPY = (ndarray, np.bool_, StagedValue)
@@ -97,21 +99,23 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     """The cotangent of an operand that was chosen where the condition holds; the condition is a constant."""
     if condition is True:
         return y_bar
-    values = selected(condition, y_bar)
     if type(condition) is ndarray and condition.dtype is BOOL:
         mask: Any = condition
-        if type(values) is ndarray and values.shape == mask.shape:  # the usual case, for speed
-            chosen = new(Masked)
-            chosen.values, chosen.mask = values, mask
-            return chosen
+        if COUNT(mask) == mask.size and mask.shape == shape_of(y_bar.values if type(y_bar) is Masked else y_bar):
+            return y_bar
     elif isinstance(condition, PLAIN):
         mask = np.asarray(condition, bool)
     elif is_of_numpy(condition):
         mask = condition if getattr(condition, "dtype", None) == np.bool_ else np.not_equal(condition, 0)
     else:
-        return values
-    shape = shape_of(values)
-    return Masked(values, mask if mask.shape == shape else np.broadcast_to(mask, shape))
+        return selected(condition, settled(y_bar))
+    if type(y_bar) is Masked:
+        y_bar, mask = y_bar.values, mask & y_bar.mask
+    values = selected(condition, y_bar)
+    shape = values.shape if type(values) is ndarray else shape_of(values)
+    chosen = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
+    chosen.values, chosen.mask = values, mask if mask.shape == shape else np.broadcast_to(mask, shape)
+    return chosen
 
 
 def is_of_numpy(x: Any) -> bool:
@@ -122,15 +126,26 @@ def is_of_numpy(x: Any) -> bool:
 class Choice:
     """The partial derivative of a function that chooses or shares: zero for elements that were not chosen.
 
-    `mask` says where `shares` are not zero. If the two are one array, nothing is shared.
+    `mask` says where `shares` are not zero. If the two are one array, nothing is shared. A choice by `halved_where` has
+    no `shares` until they are asked for: what is chosen counts, and half of it at the `ties`.
     """
 
-    __slots__ = ("mask", "shares")
+    __slots__ = ("_shares", "mask", "ties")
     __array_ufunc__ = None
 
     def __init__(self, shares: Any, mask: Any = None) -> None:
-        self.shares = shares
+        self._shares = shares
         self.mask = shares != 0 if mask is None else mask
+        self.ties: tuple[Mask, ...] = ()
+
+    @property
+    def shares(self) -> Any:
+        shares = self._shares
+        if shares is None:
+            self._shares = shares = self.mask.astype(float)
+            for tie in self.ties:
+                PUT(shares, tie, 0.5)
+        return shares
 
     def __mul__(self, x_dot: Tangent) -> Any:
         """The tangent of the chosen elements."""
@@ -141,25 +156,37 @@ class Choice:
 
     def chosen(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, from the cotangent of the answer."""
-        shares, mask = self.shares, self.mask
+        shares, mask = self._shares, self.mask
+        is_whole = shares is mask  # nothing is shared
         if type(mask) is not ndarray:
             if not shape_of(shares):
                 return shares * y_bar if shares else NOTHING
             if not is_of_numpy(mask):
                 return self * settled(y_bar)
-        is_whole = shares is mask  # nothing is shared
+        elif is_whole and type(y_bar) is ndarray and COUNT(mask) == mask.size == y_bar.size:
+            return y_bar  # all elements were chosen
         if type(y_bar) is Masked:
             y_bar, mask = y_bar.values, mask & y_bar.mask
         x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
-        x_bar.values, x_bar.mask = selected(mask, y_bar if is_whole else shares * y_bar), mask
+        x_bar.mask = mask
+        is_few = type(y_bar) is ndarray and y_bar.dtype is FLOAT64 and y_bar.size == mask.size <= FEW
+        if is_few and (is_whole or shares is None):  # the steps of `selected`, for speed; and halves are put at ties
+            x_bar.values = values = ZEROS(mask.shape)
+            PUT(values, mask, y_bar)
+            if shares is None:
+                half = values * HALF
+                for tie in self.ties:
+                    PUT(values, tie, half)
+        else:
+            x_bar.values = selected(mask, y_bar if is_whole else self.shares * y_bar)
         return x_bar
 
 
-def halved_where(mask: Any, tie: Any) -> Choice:
-    """One where the mask is True, zero elsewhere, and a half at a tie."""
-    shares = mask.astype(float)
-    PUT(shares, tie, 0.5)
-    return Choice(shares, mask)
+def halved_where(mask: Any, *ties: Any) -> Choice:
+    """One where the mask is True, zero elsewhere, and a half at ties, where the mask is True."""
+    choice = new(Choice)
+    choice._shares, choice.mask, choice.ties = None, mask, ties
+    return choice
 
 
 def once(found: Callable[[], Choice]) -> Callable[[], Choice]:
@@ -186,21 +213,21 @@ def settled(x_bar: Cotangent) -> Cotangent:
 def through(linear_map: LinearMap, y_bar: Masked) -> Any:
     """The cotangent of the operand of a linear function with this map.
 
-    A pullback that only moves elements moves the mask, too. Any other only multiplies and adds: it is called with NaN
+    A pullback that chooses elements takes the mask with them, and one that only moves elements moves the mask, too. Any
+    other only multiplies and adds: it is called with NaN
     in place of the values that count, and an element that is not NaN afterwards does not depend on them.
     """
     pullback, mask, moves = linear_map.pullback, y_bar.mask, linear_map.moves or linear_map.selects
+    if linear_map.chooses:
+        return pullback(y_bar)
     x_bar = pullback(y_bar.values)
-    if type(x_bar) is Masked and moves:  # each element is in its place, or left out
-        both = new(Masked)
-        both.values, both.mask = x_bar.values, x_bar.mask & mask
-        return both
     reached = pullback(mask if moves else np.where(mask, np.nan, 0.0))
     if type(x_bar) is At:
         return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))
-    if type(x_bar) is Masked:
-        return Masked(x_bar.values, x_bar.mask & np.isnan(reached.values))
-    return masked(x_bar, reached if moves else np.isnan(reached))
+    if type(reached) is Masked:  # what was chosen may depend on the values, as no mask is kept where all were chosen
+        reached = reached.values
+    counts = reached if moves else np.isnan(reached)
+    return Masked(x_bar.values, x_bar.mask & counts) if type(x_bar) is Masked else masked(x_bar, counts)
 
 
 def masked(values: Any, mask: Any) -> Any:

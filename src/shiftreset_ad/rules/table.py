@@ -42,6 +42,8 @@ class LinearMap:
     It `moves` if the pullback only moves and copies elements, or leaves some out. Then the pullback moves the mask of a
     cotangent, too. The pullback of a map that selects does so.
 
+    It `chooses` if the pullback only leaves elements out, and takes a `Masked` cotangent as it is.
+
     It `is_constant` if it is known to have no numbers in it.
 
     It `makes_new` arrays if nobody else sees what the pullback returns, although it may be a view of a new array.
@@ -57,6 +59,7 @@ class LinearMap:
     is_constant: bool = False
     factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None = None
     makes_new: bool = False
+    chooses: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.modes.tangents import conform, is_settled, lies_alike, mirrored, unshared
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.linear_maps import by_linear_maps, is_linear_in_list
+from shiftreset_ad.numbers.linear_maps import by_linear_maps, by_one, is_linear_in_list
 from shiftreset_ad.numbers.memory import protect, put_all
 from shiftreset_ad.numbers.number import (
     DOUBLES,
@@ -55,6 +55,8 @@ class NumF(ArrayNumber):
         self.tag = tag
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
+        if form is not None and form.only:  # the usual case, for speed
+            return by_one(self, rule, args, kwargs, form)
         if (form is not None and not form.has_list) or not is_linear_in_list(rule, args):
             return by_linear_maps(self, rule, args, kwargs, form)
         tag, xs, rest = self.tag, args[0], args[1:]

@@ -72,7 +72,7 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
             hold_outer(x, *linear_map.factors(y_bar))
             continue
         if is_masked:
-            x_bar = through(linear_map, y_bar)
+            x_bar = linear_map.pullback(y_bar) if linear_map.chooses else through(linear_map, y_bar)
         elif is_number and linear_map.is_constant:
             x_bar = y_bar.mapped(linear_map.pullback)
         else:
@@ -140,6 +140,10 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
     primal, adjoint, values = x.primal, x.adjoint, x_bar.values
+    is_usual = type(primal) is type(values) is ndarray and primal.dtype is values.dtype
+    if is_usual and primal.shape == x_bar.mask.shape == values.shape != () and adjoint is ZERO:  # for speed
+        x.adjoint, x.owns = x_bar, False
+        return
     given = values if type(values) is ndarray else single_value(values)
     plain = primal if type(primal) is ndarray else single_value(primal)
     is_plain = type(given) is type(plain) is ndarray and given.dtype is plain.dtype

@@ -14,13 +14,16 @@ from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.masked import Choice, Masked
 
+CHOSEN_FROM = frozenset((ndarray, Masked))  # adjoints that are taken as they are: a mask is not counted before the next
 
-def add_chosen(x: Accumulator, x_bar: Cotangent) -> None:
+
+def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
     """Add what `x` gets of the cotangent of the answer to the adjoint of `x`."""
+    x_bar = choice.chosen(y_bar)
     if type(x_bar) is Masked:
         accumulate_masked(x, x_bar)
     else:
-        accumulate(x, x_bar, True)
+        accumulate(x, x_bar, x_bar is not y_bar)
 
 
 def pulls_of_choice(
@@ -47,27 +50,27 @@ def pulls_of_choice(
     def pull_both_arrays(operation: Operation) -> None:
         _, y, a, b, r, p, q = operation
         y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
+        if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(a, partial_a(r, p, q).chosen(y_bar))
-            add_chosen(b, partial_b(r, p, q).chosen(y_bar))
+            add_chosen(a, partial_a(r, p, q), y_bar)
+            add_chosen(b, partial_b(r, p, q), y_bar)
 
     def pull_a_array(operation: Operation) -> None:
         _, y, a, _, r, p, q = operation
         y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
+        if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(a, partial_a(r, p, q).chosen(y_bar))
+            add_chosen(a, partial_a(r, p, q), y_bar)
 
     def pull_b_array(operation: Operation) -> None:
         _, y, _, b, r, p, q = operation
         y_bar = y.adjoint
-        if type(y_bar) is ndarray or (y_bar := summed(y)) is not ZERO:
+        if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
                 r, p, q = read(r), read(p), read(q)
-            add_chosen(b, partial_b(r, p, q).chosen(y_bar))
+            add_chosen(b, partial_b(r, p, q), y_bar)
 
     scalars, arrays = (pull_both, pull_a, pull_b), (pull_both_arrays, pull_a_array, pull_b_array)
     return [(scalar, scalar, array, array) for scalar, array in zip(scalars, arrays, strict=True)]
