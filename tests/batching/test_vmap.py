@@ -155,6 +155,21 @@ def test_an_index_that_differs_from_row_to_row():
     assert is_all_at_once(g)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_gradients_in_a_large_matrix_are_computed_all_at_once(times):
+    """The outer products that the matrix gets from each use of it are held, and summed later."""
+    w, rows = RNG.normal(size=(64, 64)) / 8.0, RNG.normal(size=(3, 64))
+
+    def f(w, x):
+        for _ in range(times):
+            x = np.tanh(w @ x)
+        return np.sum(x)
+
+    g = vmap(grad(f), (None, 0))
+    np.testing.assert_allclose(g(w, rows), stacked(lambda x: grad(f)(w, x), rows), rtol=1e-12, atol=1e-15)
+    assert is_all_at_once(g)
+
+
 def test_written_down_loops_run_row_by_row():
     def f(x):
         return while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, 1.0))[1]

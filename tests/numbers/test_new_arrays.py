@@ -50,6 +50,14 @@ STATEMENTS: dict[str, Any] = {
     "repeated indices": lambda y, x: y.__setitem__(([0, 1, 0], [2, 0, 2]), x[0] ** 2),
     "repeated rows": lambda y, x: y.__setitem__([1, 0, 1, -1], np.stack([x[0], x[1], x[0] ** 2, x[1] ** 2])),
     "indices beside a slice": lambda y, x: y.__setitem__((slice(None), [2, 2, 0]), x**2),
+    "distinct indices beside a slice": lambda y, x: y.__setitem__((slice(None), [2, 0, -2]), x**2),
+    "distinct indices, and one element for all": lambda y, x: y.__setitem__((slice(None), [2, 0]), x[0, 0] ** 2),
+    "distinct indices, and a row for all": lambda y, x: y.__setitem__([-1, 0], (x[1] ** 2)[None]),
+    "distinct indices parted by a slice": lambda y, x: np.reshape(y, (1, 2, 3)).__setitem__(
+        ([0, 0], slice(None), [2, 1]), x[:, :2].T ** 2
+    ),
+    "a range of indices": lambda y, x: y.__setitem__((slice(None), range(2)), x[:, 1:] ** 2),
+    "one position twice, from both ends": lambda y, x: y.__setitem__([1, -1], x**2),
     "table of indices": lambda y, x: y.__setitem__((0, np.array([[0, 1], [1, 0]])), x[:, :2] ** 2),
     "list of numbers": lambda y, x: y.__setitem__(0, [x[0, 0], 2.0, x[1, 1] * x[0, 0]]),
     "constant": lambda y, x: y.__setitem__((slice(None), 0), [7, 8]),

@@ -81,10 +81,11 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     for place in form.kept:
         values[place] = number.frozen(args[place], tag)
     for place, _ in form.numbers:
-        values[place] = lowered(args[place], number, place in rule.kept_places)
+        arg = args[place]
+        values[place] = arg.primal if arg.tag is tag else lowered(arg, number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)
-    active = [(args[place], map_of(maps, operand)) for place, operand in form.numbers if args[place].tag is tag]
-    return number.linearized(tag, answer, active)
+    map_at = maps if callable(maps) else maps.__getitem__
+    return number.linearized(tag, answer, [(args[i], map_at(j)) for i, j in form.numbers if args[i].tag is tag])
 
 
 def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:

@@ -22,7 +22,7 @@ from shiftreset_ad.numbers.remedies import taking_numbers
 from shiftreset_ad.numbers.tags import innermost_in_need
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of
 from shiftreset_ad.rules.building import array, gathered
-from shiftreset_ad.rules.indexing import frozen_index, names_each_position_once, scatter, without_repeats
+from shiftreset_ad.rules.indexing import frozen_index, has_repeats, names_each_position_once, scatter, without_repeats
 from shiftreset_ad.rules.numpy.reductions import mask_of
 
 MANY = 100  # mentions of one position; above it, the sum is taken at once, and not in NumPy's order
@@ -182,7 +182,9 @@ def write_as_asked(x: Any, index: Any, item: Any, statement: str) -> None:
     elif type(item) is not float:
         item = _as_item(item)
     _require_writable(x, item, statement)
-    if not names_each_position_once(index := frozen_index(index)):
+    if not names_each_position_once(index := frozen_index(index)) and (
+        type(innermost(x)) is not ndarray or has_repeats(index, shape_of(x))
+    ):
         index, places = without_repeats(index, shape_of(x))
         item = _last(item, places, shape_of(x[index]))
     surplus = len(shape_of(item)) - len(shape_of(x)) if isinstance(item, Number) else 0

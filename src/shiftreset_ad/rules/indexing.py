@@ -91,6 +91,20 @@ def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...]
     The old index has arrays of integers, for an array of this shape; the new one has the positions along one axis. If
     slices are before the arrays or between them, a position is one element; otherwise it is all that lies at the place.
     """
+    positions, leading = _positions(index, shape)
+    unique, places = np.unique(positions, return_inverse=True)
+    return np.unravel_index(unique, leading), np.reshape(places, np.shape(positions))
+
+
+def has_repeats(index: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index with arrays of integers, for an array of this shape, names a position twice."""
+    positions, _ = _positions(index, shape)
+    size = np.size(positions)
+    return size > 1 and size > (len(set(positions.ravel().tolist())) if size <= FEW else np.unique(positions).size)
+
+
+def _positions(index: Any, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """The positions that the index names, as numbers along one axis, and the shape of all positions."""
     parts = index if type(index) is tuple else (index,)
     if all(isinstance(part, int | np.integer) or _has_integers(part) for part in parts):
         leading = shape[: len(parts)]
@@ -104,8 +118,7 @@ def without_repeats(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...]
     else:
         leading = shape
         positions = np.arange(math.prod(shape)).reshape(shape)[index]
-    unique, places = np.unique(positions, return_inverse=True)
-    return np.unravel_index(unique, leading), np.reshape(places, np.shape(positions))
+    return positions, leading
 
 
 def _has_integers(part: Any) -> bool:

@@ -95,9 +95,11 @@ class Held:
             self.mask, self.factors = None, []
 
     def _products(self) -> Any:
-        """The sum of the outer products."""
+        """The sum of the outer products, by functions that `vmap` carries out for all rows at once."""
+        if len(self.factors) == 1:
+            return np.outer(*self.factors[0])
         lefts, rights = zip(*self.factors, strict=True)
-        return np.stack(lefts).T @ np.stack(rights)
+        return np.transpose(np.stack(lefts)) @ np.stack(rights)
 
     def counted(self, x: Accumulator) -> Any:
         """Where the adjoint counts; None means everywhere."""
