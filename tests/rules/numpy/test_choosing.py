@@ -130,3 +130,66 @@ def test_a_choice_beside_zero_has_the_bits_of_numpys(zero, dtype, few, monkeypat
             assert found.dtype == expected.dtype
             assert found.strides == expected.strides
             assert found.tobytes() == expected.tobytes()
+
+
+SMALL_OPERANDS = [
+    *(0.0, -0.0, 2.5, 3, np.nan, np.float64(1.5), np.float32(1.5)),
+    *(np.array([1.0, -0.0, np.nan, 4.0]), np.arange(4), np.arange(4, dtype=np.float32), np.arange(8.0)[::2]),
+    *(
+        np.arange(16.0).reshape(4, 4),
+        np.arange(16.0).reshape(4, 4).T,
+        np.array(2.0),
+        np.array([7.0]),
+        np.zeros((2, 1, 4)),
+    ),
+]
+SMALL_MASKS = [
+    *(np.array([True, False, True, False]), np.array([0, 1, 0, 2]), np.array([[True], [False]])[:, :, None]),
+    *(np.array(True), True, [True, False, False, True], np.tri(4, dtype=bool), np.tri(4, dtype=bool).T),
+]
+
+
+@pytest.mark.parametrize("condition", SMALL_MASKS)
+def test_what_stands_for_where_has_the_bits_the_type_and_the_layout_of_where(condition):
+    for x, y in product(SMALL_OPERANDS, repeat=2):
+        expected, found = np.where(condition, x, y), choosing.chosen_of(condition, x, y)
+        assert type(found) is type(expected)
+        assert (found.dtype, found.shape, found.strides) == (expected.dtype, expected.shape, expected.strides)
+        assert found.tobytes() == expected.tobytes()
+        assert not any(np.may_share_memory(found, operand) for operand in (x, y))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [4, 40, 400])
+@pytest.mark.parametrize("seed", range(10))
+def test_choices_of_choices_with_ties_go_back_as_they_go_forward(size, dtype, seed):
+    """Values of few levels tie often. Forward mode multiplies by shares; reverse mode halves in place, under masks."""
+    rng = np.random.default_rng(seed)
+
+    def levels(*shape):
+        return rng.integers(0, 4, shape).astype(dtype)
+
+    masks, constants, kinds = rng.random((8, size)) < 0.6, levels(8, size), rng.integers(0, 6, 8)
+
+    def f(x):
+        for mask, c, kind in zip(masks, constants, kinds, strict=True):
+            steps = [
+                lambda x, m=mask, c=c: np.where(m, x, c),
+                lambda x, m=mask: np.where(m, 1.0, x),
+                lambda x, c=c: np.maximum(x, c),
+                lambda x, c=c: np.fmin(c, x) + np.minimum(x, 2.0),
+                lambda x: np.clip(x, 1.0, 2.0) + x,
+                lambda x, c=c: np.clip(x, c, c[::-1]),
+            ]
+            x = steps[kind](x)
+        return x
+
+    x, v, w = levels(size), rng.integers(-8, 8, size).astype(dtype), rng.integers(-8, 8, size).astype(dtype)
+    _, y_dot = jvp(f, (x,), (v,))
+    _, pullback = vjp(f, x)
+    (x_bar,) = pullback(w)
+    assert x_bar.dtype == dtype
+    np.testing.assert_allclose(np.sum(y_dot * w), np.sum(x_bar * v), rtol=1e-12)  # few bits, so no sum is rounded
+    np.testing.assert_array_equal(x_bar, [jvp(f, (x,), (e,))[1] @ w for e in np.eye(size, dtype=dtype)])
+    second = hvp(lambda x: np.sum(f(x) ** 2 * w), (x,), (v,))
+    np.testing.assert_allclose(second, 2.0 * pullback((y_dot * w).astype(dtype))[0], rtol=1e-12)
