@@ -30,11 +30,15 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
     number or array.
     """
     kind = type(answer)
+    if kind is ndarray and answer.dtype is FLOAT64 and answer.base is None:  # the usual case, for speed
+        y = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
+        y.primal, y.adjoint, y.tag = answer, ZERO, tag
+        return y, answer.size > SMALL
     array = answer if kind is ndarray or kind is float64 else in_memory(answer)
     is_array = type(array) is ndarray
     if not (is_array and array.dtype is FLOAT64) and type(array) is not float64 and not is_inexact(answer):
         return None, False
-    y = new(NumR)  # and not NumR(answer, adjoint, tag), to spare the call of __init__
+    y = new(NumR)
     y.primal, y.tag = answer, tag
     y.adjoint = initial_adjoint(array, active) if is_array and array.base is not None else ZERO
     return y, is_array and array.size > SMALL
