@@ -357,3 +357,34 @@ def test_a_view_along_an_axis_of_one_element_is_no_new_array():
     ):
         with pytest.raises(NoNativeFormError, match="it returns a view"):
             native(f, x)
+
+
+# Large arrays
+
+LARGE = RNG.normal(size=(450, 300)) * 0.1
+
+
+def test_products_with_large_matrices():
+    def f(a, x, y):
+        return a @ x, y @ a, a.T @ y, np.outer(y, x), np.stack([y, 2.0 * y]).T @ np.stack([x, -x])
+
+    check(f, LARGE, LARGE[0], LARGE[:, 1].copy())
+
+
+def test_steps_on_large_arrays():
+    def f(a):
+        b = np.tanh(a) * a + a[:1]
+        return np.sum(b), np.sum(b, axis=0), np.mean(b, axis=1), np.max(b), b.T[::2].copy(), np.concatenate([b[1:], b])
+
+    check(f, LARGE)
+
+
+def test_the_gradient_of_a_large_matrix_that_is_read_many_times():
+    def loss(a, x):
+        total = 0.0
+        for i in range(3):
+            x = np.tanh(a @ x)[:300] * (i + 1.0)
+            total = total + x @ x
+        return total
+
+    check(grad(loss), LARGE, LARGE[0])

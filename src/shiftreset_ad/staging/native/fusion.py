@@ -68,7 +68,7 @@ class Fusion:
             turn.known[member.place] = Value(text, f"{form_of(element)}")
             if member.place in stored:
                 turn.store(member.place, turn.known[member.place])
-        turn.write()
+        turn.write(new=stored.values())
 
 
 def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None:

@@ -22,7 +22,7 @@ DOUBLE, INTEGER, TRUTH, ARRAY = "double", "i64", "i1", "ptr"
 INTERRUPTED, DONE, LEAVE, FIRST_QUESTION = -1, 0, 1, 2
 ZEROS = {DOUBLE: "0.0", INTEGER: "0", TRUTH: "false", ARRAY: "null"}
 EXACT = 2**53  # up to here, each integer is a double
-LARGEST = 2**17  # elements of an array; of larger ones, NumPy's own time is nearly all
+LARGEST = 2**20  # elements of an array; of larger ones, the time is that of memory, whoever computes
 
 
 class NoNativeFormError(Exception):

@@ -6,12 +6,15 @@ only what is needed later is stored.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import Layout, broadcast, layout_of, merged
-from shiftreset_ad.staging.native.llvm import DOUBLE, INTEGER, TRUTH, Code, Value, refuse
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Code, Value, refuse
+from shiftreset_ad.staging.native.sharing import SHORT, as_function
 from shiftreset_ad.staging.steps.values import Staged
 
 
@@ -26,7 +29,7 @@ class Operand(NamedTuple):
 class Round(Code):
     """The code of one round of a loop over `shape`. Its operands are arrays, or numbers from outside of the loop."""
 
-    __slots__ = ("_addresses", "_indices", "_operands", "_outside", "_strides", "lengths")
+    __slots__ = ("_addresses", "_given", "_indices", "_operands", "_outside", "_strides", "lengths")
 
     def __init__(
         self, outside: Code, shape: tuple[int, ...], operands: dict[Any, Operand], stored: dict[Any, Operand]
@@ -39,6 +42,8 @@ class Round(Code):
         self._strides = dict(zip(self._operands, steps, strict=True))
         self._indices = [f"%index{next(self.names)}" for _ in self.lengths]
         self._addresses: dict[Any, str] = {}
+        # The forms of names from outside.
+        self._given = {"%frame": ARRAY} | {operand.address: ARRAY for operand in self._operands.values()}
 
     def place(self, x: Staged) -> int:
         return self._outside.place(x)
@@ -53,7 +58,11 @@ class Round(Code):
 
     def load(self, x: Staged) -> Value:
         place = self.place(x)
-        return self.element(place) if place in self._operands else self._outside.value(x)
+        if place in self._operands:
+            return self.element(place)
+        value = self._outside.value(x)
+        self._given[value.text] = value.form
+        return value
 
     def element(self, key: Any) -> Value:
         """The element of an operand in this round."""
@@ -89,11 +98,25 @@ class Round(Code):
         """The number of this round, of a loop over one axis."""
         return self._indices[0] if self._indices else "0"
 
-    def write(self) -> None:
-        """Write the loops, with all rounds, to the code outside."""
+    def write(self, new: Iterable[str] = ()) -> None:
+        """Write the loops, with all rounds, to the code outside. Loops that are alike may share a function.
+
+        `new` are addresses of blocks that have nothing yet, and so share no memory with what the loop reads.
+        """
         if self.leaves:
             refuse("a step on arrays would have to leave")
-        lines, ends = self._outside.lines, []
+        for text in self.used:
+            self._outside.use(text)
+        lines = self._loops()
+        is_long = math.prod(self.lengths) > SHORT and not isinstance(self._outside, Round)
+        if is_long and (shared := as_function(lines, self._given, set(new))) is not None:
+            definition, call = shared
+            self._outside.use(definition)
+            lines = [call]
+        self._outside.lines += lines
+
+    def _loops(self) -> list[str]:
+        lines, ends = [], []
         for index, length in zip(self._indices, self.lengths, strict=True):
             name, following = index[1:], self._outside.fresh()
             lines += [
@@ -115,8 +138,7 @@ class Round(Code):
                 f"  br i1 {more}, label %{name}_loop, label %after_{name}",
                 f"after_{name}:",
             ]
-        for text in self.used:
-            self._outside.use(text)
+        return lines
 
 
 def operand(address: str, x: ndarray[Any, Any], layout: Layout | None = None) -> Operand:

@@ -16,6 +16,7 @@ from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, DOUBLE, Value, described, form_of, function, refuse
+from shiftreset_ad.staging.native.sharing import with_places
 from shiftreset_ad.staging.native.slots import parts_of
 from shiftreset_ad.staging.native.steps import Shared
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
@@ -109,7 +110,11 @@ class Program:
         if self.has_frames:
             used[FUNCTIONS_OF_FRAMES] = None
         self.text = "\n".join(
-            [*used, *functions, function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts)))]
+            [
+                *with_places(used, functions),
+                *functions,
+                function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts))),
+            ]
         )
 
 
