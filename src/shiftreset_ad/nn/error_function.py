@@ -9,6 +9,7 @@ import numpy as np
 from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.nn.calling import operation
 from shiftreset_ad.rules.table import LinearMap, structured
+from shiftreset_ad.rules.ufuncs import UFUNCS
 
 
 @operation(1)
@@ -16,11 +17,18 @@ def erf(x: Any) -> Any:
     """The error function."""
     if isinstance(x, Standard):
         return x.apply("erf")
+    return _of_scipy()(x)
+
+
+def _of_scipy() -> Any:
     try:
-        from scipy.special import erf as of_scipy  # type: ignore[import-untyped]
+        from scipy.special import erf  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError('nn.gelu: SciPy is needed; pip install scipy, or give approximate="tanh"') from None
-    return of_scipy(x)
+    return erf
+
+
+UFUNCS[erf] = _of_scipy
 
 
 @structured(erf, kept=("x",))

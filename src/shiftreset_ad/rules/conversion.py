@@ -19,12 +19,18 @@ def _copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 
 @dispatched
-def constant_of(x: Any, function: Callable[[Any], Any]) -> Any:
-    """`function(x)`, as a constant; for functions that take real numbers only."""
-    return function(x)
+def constant_of(x: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """`function(x, *args)`, as a constant; for functions that take real numbers only."""
+    return function(x, *args)
 
 
 CONSTANT.add(constant_of)
+
+
+def real_part_of(x: Any) -> Any:
+    """The real part; real numbers are returned as they are."""
+    return np.real(x) if is_complex(x) else x
+
 
 # Precision
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.conversion import real_part_of
 from shiftreset_ad.rules.linalg.matrices import (
     adjoint,
     as_hermitian,
@@ -20,7 +21,6 @@ from shiftreset_ad.rules.linalg.matrices import (
     diagonal_of,
     hermitian_from,
     on_diagonal,
-    real_part_of,
     require_matrices,
     strictly,
     transposed,

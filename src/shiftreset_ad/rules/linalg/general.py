@@ -14,15 +14,9 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex
+from shiftreset_ad.rules.conversion import real_part_of
 from shiftreset_ad.rules.linalg.coincidences import coupled
-from shiftreset_ad.rules.linalg.matrices import (
-    diagonal_of,
-    real_part_of,
-    require_square,
-    rounding_of,
-    transposed,
-    with_diagonal,
-)
+from shiftreset_ad.rules.linalg.matrices import diagonal_of, require_square, rounding_of, transposed, with_diagonal
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured

@@ -14,15 +14,9 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
+from shiftreset_ad.rules.conversion import real_part_of
 from shiftreset_ad.rules.linalg.coincidences import coupled, sum_of_products
-from shiftreset_ad.rules.linalg.matrices import (
-    adjoint,
-    as_hermitian,
-    diagonal_of,
-    real_part_of,
-    transposed,
-    with_diagonal,
-)
+from shiftreset_ad.rules.linalg.matrices import adjoint, as_hermitian, diagonal_of, transposed, with_diagonal
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.broadcasting import is_complex, shape_of
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import array
+from shiftreset_ad.rules.conversion import real_part_of
 from shiftreset_ad.rules.masked import Mask, where_chosen
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.numpy.shapes import constant_of
@@ -33,11 +34,6 @@ def transposed(x: Any) -> Any:
 def adjoint(x: Any) -> Any:
     """Each matrix transposed and conjugated."""
     return transposed(conjugated(x))
-
-
-def real_part_of(x: Any) -> Any:
-    """The real part; real numbers are returned as they are."""
-    return np.real(x) if is_complex(x) else x
 
 
 def diagonal_of(x: Any) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.linalg.matrices import adjoint, real_part_of
+from shiftreset_ad.rules.conversion import real_part_of
+from shiftreset_ad.rules.linalg.matrices import adjoint
 from shiftreset_ad.rules.linalg.singular import decomposition, inverse_or_zero, inverse_sums
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.numpy.reductions import lined_up
@@ -118,7 +119,7 @@ def _length(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         zero = whole == 0
         if type(zero) is np.bool_ and not zero:
             return conjugated(x) / whole
-        return conjugated(x) * np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, whole))
+        return np.where(zero, 0.0, conjugated(x) / np.where(zero, 1.0, whole))
 
     return y, (
         LinearMap(

@@ -13,14 +13,8 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.linalg.matrices import (
-    adjoint,
-    array_of,
-    as_hermitian,
-    real_part_of,
-    require_matrices,
-    transposed,
-)
+from shiftreset_ad.rules.conversion import real_part_of
+from shiftreset_ad.rules.linalg.matrices import adjoint, array_of, as_hermitian, require_matrices, transposed
 from shiftreset_ad.rules.linalg.singular import vanishing
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.numpy.shapes import constant_of

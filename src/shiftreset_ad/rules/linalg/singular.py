@@ -18,15 +18,9 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.conversion import real_part_of
 from shiftreset_ad.rules.linalg.coincidences import coupled, sum_of_products
-from shiftreset_ad.rules.linalg.matrices import (
-    adjoint,
-    diagonal_of,
-    real_part_of,
-    require_matrices,
-    rounding_of,
-    transposed,
-)
+from shiftreset_ad.rules.linalg.matrices import adjoint, diagonal_of, require_matrices, rounding_of, transposed
 from shiftreset_ad.rules.numpy.products import conjugated
 from shiftreset_ad.rules.numpy.shapes import constant_of
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, structured

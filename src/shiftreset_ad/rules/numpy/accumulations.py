@@ -21,7 +21,7 @@ def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     def transpose(y_bar: Cotangent) -> Cotangent:
         place = 0 if axis is None else normalize_axis(axis, len(shape_of(y_bar)))
         from_the_end = (*(slice(None),) * place, slice(None, None, -1))
-        return reshaped(np.cumsum(y_bar[from_the_end], place)[from_the_end], shape)
+        return reshaped(np.copy(np.cumsum(y_bar[from_the_end], place)[from_the_end]), shape)
 
     return linear(a, lambda a: np.cumsum(a, axis=axis, dtype=dtype), transpose)
 
@@ -40,9 +40,9 @@ def recurrence(a: Any, b: Any) -> Any:
         return b
     later = a[..., 1::2]
     odd = recurrence(later * a[..., : size - 1 : 2], later * b[..., : size - 1 : 2] + b[..., 1::2])
-    even = a[..., 2::2] * odd[..., : (size - 1) // 2] + b[..., 2::2]
-    first = b[..., :1]
-    even = np.concatenate([first, even], axis=-1)
+    even = b[..., :1]
+    if size > 2:
+        even = np.concatenate([even, a[..., 2::2] * odd[..., : (size - 1) // 2] + b[..., 2::2]], axis=-1)
     if size % 2 == 0:
         return interleaved(even, odd)
     return np.concatenate([interleaved(even[..., :-1], odd), even[..., -1:]], axis=-1)

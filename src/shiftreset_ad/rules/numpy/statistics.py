@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.conversion import in_precision
+from shiftreset_ad.rules.conversion import in_precision, real_part_of
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.reductions import (
     NOT_GIVEN,
@@ -88,17 +88,17 @@ def _deviation(function: Callable[..., Any]) -> Callable[..., Any]:
             whole = lined_up(y, shape, axes)
             flat = whole == 0
             if mean is NOT_GIVEN:  # rounding may have left a deviation where the elements are equal
-                flat = flat | constant_of(a, lambda a: all_equal(a, axes, where))
+                flat = flat | constant_of(a, all_equal, axes, where)
             return np.where(flat, 0.0, centred) / (np.where(flat, 1.0, whole) * freedom)
 
         return y, (
             LinearMap(
-                lambda x_dot: np.real(np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims)),
-                lambda y_bar: where_chosen(where, slope() * lined_up(np.real(y_bar), shape, axes)),
+                lambda x_dot: real_part_of(np.sum(masked(where, slope() * x_dot), axis=axis, keepdims=keepdims)),
+                lambda y_bar: where_chosen(where, slope() * lined_up(real_part_of(y_bar), shape, axes)),
             ),
             LinearMap(
-                lambda mean_dot: -np.real(np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims)),
-                lambda y_bar: -unbroadcast(slope() * lined_up(np.real(y_bar), shape, axes), shape_of(mean)),
+                lambda mean_dot: -real_part_of(np.sum(slope() * mean_dot, axis=axis, keepdims=keepdims)),
+                lambda y_bar: -unbroadcast(slope() * lined_up(real_part_of(y_bar), shape, axes), shape_of(mean)),
             ),
         )
 

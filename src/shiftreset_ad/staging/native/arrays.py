@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.indexing import replaced, scatter
-from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.staging.native.extremes import SEARCHES, are_equal, search
+from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
 from shiftreset_ad.staging.native.llvm import (
@@ -33,35 +32,16 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
+from shiftreset_ad.staging.native.moves import JOINS, MOVES, is_move
 from shiftreset_ad.staging.native.positions import Positions, add, are_in_order, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
-from shiftreset_ad.staging.steps.functions import Attribute, Method, again, method, name_in_program, read_only
+from shiftreset_ad.staging.steps.functions import method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
-SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 MOST_MOVES = 64  # of single elements
-JOINS = {assemble, np.stack, np.concatenate, np.hstack, np.vstack, np.column_stack}
-MOVES = {
-    *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
-    *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
-    *(np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
-}
-METHODS = {
-    "__copy__",
-    "__deepcopy__",
-    "reshape",
-    "transpose",
-    "swapaxes",
-    "squeeze",
-    "ravel",
-    "copy",
-    "flatten",
-    "diagonal",
-    "repeat",
-    "take",
-}
+SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
     np.sum: (np.add, 0.0, False),
     np.mean: (np.add, 0.0, True),
@@ -104,41 +84,11 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         refuse(f"{name} gives {described(answer)}")
     out = new(step.place, np.asarray(answer))
     work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
-    if function in SUMS or function in BY_METHOD:
-        work.sum(*(SUMS.get(function) or BY_METHOD[function]))
-    elif function in SEARCHES:
-        work.search(SEARCHES[function])
-    elif step.kwargs and function not in MOVES and function is not np.tensordot:
-        refuse(f"{name} has options")
-    elif function in (np.matmul, operator.matmul):
-        work.product()
-    elif function is np.outer and not step.kwargs and len(args) == 2:
-        work.outer()
-    elif function is np.tensordot:
-        work.tensordot()
-    elif function is scatter:
-        work.scatter()
-    elif function is replaced:
-        work.replace()
-    elif is_move(function):
-        work.move()
-    elif function is operator.pow:
-        work.loop(np.power)
-    elif isinstance(function, np.ufunc):
-        work.loop(function)
-    else:
-        refuse(f"{name} of arrays has no native form")
+    work.write()
     if form_of(answer) == TRUTH:
         code.known[step.place] = Value(code.new(f"trunc i8 {code.new(f'load i8, ptr {out}')} to i1"), TRUTH)
     elif (form := form_of(answer)) != ARRAY:
         code.known[step.place] = Value(code.new(f"load {form}, ptr {out}"), f"{form}")
-
-
-def is_move(function: Any) -> bool:
-    """Whether a function only rearranges elements, by its other arguments."""
-    if isinstance(function, Attribute):
-        return function.__name__ in (METHODS if type(function) is Method else ("T", "mT"))
-    return function in MOVES
 
 
 class _Step:
@@ -188,6 +138,64 @@ class _Step:
         """An array of floats or a number among the arguments."""
         return self.array(x) if form_of(unstaged(x)) == ARRAY else self.number(x)
 
+    def truths(self, x: Any) -> Operand:
+        """An array of floats or of booleans among the arguments."""
+        value = unstaged(x)
+        if form_of(value) == ARRAY and value.dtype == np.bool:
+            return operand(self.address(x), value)
+        return self.array(x)
+
+    def write(self) -> None:
+        """Write the code, by the function of the step."""
+        function, name = self.function, name_in_program(self.function)
+        if function in SUMS or function in BY_METHOD:
+            self.sum(*(SUMS.get(function) or BY_METHOD[function]))
+        elif function in SEARCHES:
+            self.search(SEARCHES[function])
+        elif function in FORMULAS:
+            FORMULAS[function](self)
+        elif self.kwargs and function not in MOVES and function is not np.tensordot:
+            refuse(f"{name} has options")
+        elif function in (np.matmul, operator.matmul):
+            self.product()
+        elif function is np.outer and not self.kwargs and len(self.args) == 2:
+            self.outer()
+        elif function is np.tensordot:
+            self.tensordot()
+        elif function is scatter:
+            self.scatter()
+        elif function is replaced:
+            self.replace()
+        elif is_move(function):
+            self.move()
+        elif function is operator.pow:
+            self.loop(np.power)
+        elif isinstance(function, np.ufunc):
+            self.loop(function)
+        else:
+            refuse(f"{name} of arrays has no native form")
+
+    # Steps that are made of others
+
+    def becomes(self, function: Any, *args: Any, **kwargs: Any) -> None:
+        """Write another function in place of this one, with the same answer."""
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.write()
+
+    def made(self, function: Any, *args: Any, **kwargs: Any) -> ndarray[Any, Any]:
+        """Write a step whose answer only this one needs. An array that is like the answer stands for it."""
+        with np.errstate(all="ignore"):
+            like = np.atleast_1d(function(*map(unstaged, args), **kwargs))
+        address = self.aside(like)
+        _Step(self.code, function, args, kwargs, like, address, self.address, self.aside).write()
+        return self.known_at(address, like)
+
+    def known_at(self, address: str, like: ndarray[Any, Any]) -> ndarray[Any, Any]:
+        """An array that stands for what lies at an address."""
+        before = self.address
+        self.address = lambda x: address if x is like else before(x)
+        return like
+
     # NumPy's loops
 
     def loop(self, ufunc: np.ufunc) -> None:
@@ -212,10 +220,9 @@ class _Step:
         options = self.options("axis", "dtype", "out")
         if options.pop("keepdims", False) not in (True, False) or options.pop("dtype", np.float64) != np.float64:
             refuse(f"{name_in_program(self.function)} has options")
-        axis, many = options.pop("axis", None), len(x.layout.shape)
+        axes = axes_of(options.pop("axis", None), len(x.layout.shape))
         if options:
             refuse(f"{name_in_program(self.function)} has options")
-        axes = range(many) if axis is None else [a % many for a in (axis if type(axis) is tuple else (axis,))]
         lengths = lengths_of(x.layout, set(axes), self.answer)
         if lengths is None:
             refuse(f"{name_in_program(self.function)} along these axes has no native form")

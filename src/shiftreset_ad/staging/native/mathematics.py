@@ -22,6 +22,7 @@ from shiftreset_ad.staging.steps.values import unstaged
 
 ADDRESS = ctypes.sizeof(ctypes.c_void_p)
 PREFIX, OF_SPECIAL, SPECIAL = "loop_", "of_scipy_", "scipy.special"
+CLIP = np._core.umath.clip  # type: ignore[attr-defined]  # which numpy.clip calls
 POINTS = (0.375, 0.8125, 1.25)  # where a loop must agree with its function
 LOOP = re.compile(rf"^@({PREFIX}\w+) = external", re.MULTILINE)
 Loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -134,7 +135,7 @@ def loops_in(text: str) -> dict[str, int]:
 def _symbol(ufunc: np.ufunc) -> str | None:
     """The name of a ufunc's loop in the text; None if it is neither NumPy's nor one of `scipy.special`."""
     name = ufunc.__name__
-    if getattr(np, name, None) is ufunc:
+    if getattr(np, name, None) is ufunc or ufunc is CLIP:
         return f"{PREFIX}{name}"
     special = sys.modules.get(SPECIAL)
     return f"{PREFIX}{OF_SPECIAL}{name}" if getattr(special, name, None) is ufunc else None
@@ -145,7 +146,7 @@ def _ufunc(symbol: str) -> Any:
     name = symbol.removeprefix(PREFIX)
     if name.startswith(OF_SPECIAL):
         return getattr(import_module(SPECIAL), name.removeprefix(OF_SPECIAL))
-    return getattr(np, name)
+    return CLIP if name == CLIP.__name__ else getattr(np, name)
 
 
 @cache

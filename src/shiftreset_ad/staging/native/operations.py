@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.staging.native import c_functions
 from shiftreset_ad.staging.native.c_functions import leave_unless_finite, size
 from shiftreset_ad.staging.native.llvm import (
@@ -42,8 +41,6 @@ Emit = Callable[[Code, tuple[Any, ...], Any], str]  # of the code, the arguments
 def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any) -> None:
     """Write the code of a step that is no question."""
     function, form = step.function, form_of(answer)
-    if function is constant_of and isinstance(args[1], np.ufunc):
-        function, args = args[1], args[:1]
     if step.writes or step.kwargs:
         refuse(f"{name_in_program(function)} {'writes' if step.writes else 'has options'}")
     if form is None:

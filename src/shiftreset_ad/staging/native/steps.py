@@ -14,6 +14,7 @@ from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Value, described, form_of, is_table, refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
 from shiftreset_ad.staging.native.operations import ask, emit
+from shiftreset_ad.staging.native.restated import restated
 from shiftreset_ad.staging.native.slots import Slots
 from shiftreset_ad.staging.native.tags import tag_at, tagged
 from shiftreset_ad.staging.native.types import Types
@@ -73,6 +74,7 @@ class StepCode(ControlCode):
         if isinstance(step, Control):
             self.control(step)
             return
+        step = restated(step)
         shared.flags |= flags_of(step, trace, shared.types)
         answer = trace.values[step.place]
         args = tuple([self.argument(arg) for arg in step.args])

@@ -9,13 +9,14 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.additions import Addition
-from shiftreset_ad.staging.native.arrays import emit, is_move
+from shiftreset_ad.staging.native.arrays import emit
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
+from shiftreset_ad.staging.native.moves import is_move
 from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
 from shiftreset_ad.staging.native.writing import write, write_to
 from shiftreset_ad.staging.steps.blocks import own_arguments

@@ -1,0 +1,163 @@
+"""Functions that NumPy, or this library, carries out by other functions: the same ones, in the same order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.rules.linalg.norms import length
+from shiftreset_ad.rules.numpy.accumulations import running_product
+from shiftreset_ad.rules.numpy.choosing import clipped
+from shiftreset_ad.rules.numpy.statistics import all_equal
+from shiftreset_ad.staging.native.accumulations import accumulate, decide
+from shiftreset_ad.staging.native.layouts import Layout
+from shiftreset_ad.staging.native.llvm import TRUTH, Value, refuse
+from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.mathematics import CLIP
+from shiftreset_ad.staging.steps.functions import method, name_in_program
+
+Formula = Callable[[Any], None]  # of the step that is being written (`arrays`)
+
+
+def _clipped(step: Any) -> None:
+    x, lowest, highest = step.args
+    step.becomes(np.minimum, step.made(np.maximum, x, lowest), highest)
+
+
+def _clip(step: Any) -> None:
+    """A bound that is None does not count."""
+    options = dict(zip(("a_min", "a_max"), step.args[1:], strict=False)) | dict(step.kwargs)
+    lowest, highest = (options.pop(name, options.pop(f"a_{name}", None)) for name in ("min", "max"))
+    if options or (lowest is None and highest is None):
+        refuse("numpy.clip has options")
+    if lowest is None or highest is None:
+        ufunc, bound = (np.maximum, lowest) if highest is None else (np.minimum, highest)
+        step.becomes(ufunc, step.args[0], bound)
+    else:
+        step.becomes(CLIP, step.args[0], lowest, highest)
+
+
+def _rounded(step: Any) -> None:
+    if step.options("decimals", "out").pop("decimals", 0) != 0:
+        refuse("numpy.round to decimals has no native form")
+    step.becomes(np.rint, step.args[0])
+
+
+def _variance(root: bool) -> Formula:
+    """The mean of the squares of the deviations from the mean, or its root."""
+
+    def write(step: Any) -> None:
+        x = step.array(step.args[0])
+        options = step.options("axis", "dtype", "out")
+        keepdims, ddof = bool(options.pop("keepdims", False)), options.pop("ddof", 0)
+        axes = axes_of(options.pop("axis", None), len(x.layout.shape))
+        freedom = math.prod(x.layout.shape[axis] for axis in axes) - ddof
+        if options.pop("dtype", np.float64) != np.float64 or options or freedom <= 0:
+            refuse(f"{name_in_program(step.function)} has options")
+        mean = step.made(np.mean, step.args[0], axis=axes, keepdims=True)
+        squares = step.made(np.square, step.made(np.subtract, step.args[0], mean))
+        total = step.made(np.sum, squares, axis=axes, keepdims=keepdims)
+        if root:
+            step.becomes(np.sqrt, step.made(np.divide, total, float(freedom)))
+        else:
+            step.becomes(np.divide, total, float(freedom))
+
+    return write
+
+
+def _norm(step: Any) -> None:
+    options = step.options("ord", "axis", "keepdims")
+    ndim = len(step.array(step.args[0]).layout.shape)
+    axes = axes_of(options.pop("axis", None), ndim)
+    order = options.pop("ord", None)
+    if order is not None and (order != 2 or len(axes) > 1):
+        refuse("numpy.linalg.norm has options")
+    step.becomes(length, step.args[0], axes, options.pop("keepdims", False))
+
+
+def _length(step: Any) -> None:
+    given, axes, keepdims = step.args
+    x = step.array(given)
+    if len(axes) < len(x.layout.shape):
+        step.becomes(np.sqrt, step.made(np.sum, step.made(np.multiply, given, given), axis=axes, keepdims=keepdims))
+        return
+    vector = step.known_at(x.address, np.empty(_in_one_row(step, x).layout.shape))
+    step.becomes(np.sqrt, step.made(np.matmul, vector, vector))
+
+
+def _in_one_row(step: Any, x: Operand, is_in_order: bool = False) -> Operand:
+    """All elements as a vector, in the order in which they lie in memory."""
+    layout = x.layout
+    has_gaps = not (layout.is_in_order if is_in_order else layout.is_dense) or min(layout.strides) < 0
+    if has_gaps:
+        refuse(f"{name_in_program(step.function)} of an array in another order has no native form")
+    return x._replace(layout=Layout((layout.size,), (layout.itemsize,), layout.itemsize))
+
+
+def _are_equal(step: Any) -> None:
+    """Whether the greatest and the least element along axes are the same."""
+    x, axes, where = step.args
+    if where is not True:
+        refuse("a deviation of chosen elements has no native form")
+    sides = {key: step.array(step.made(of, x, axis=axes, keepdims=True)) for key, of in (("x", np.max), ("y", np.min))}
+    turn = Round(step.code, step.answer.shape, sides, {"answer": operand(step.out, step.answer)})
+    same = turn.new(f"fcmp oeq double {turn.element('x').text}, {turn.element('y').text}")
+    turn.store("answer", Value(same, TRUTH))
+    turn.write()
+
+
+def _accumulated(ufunc: np.ufunc, default: int | None = None) -> Formula:
+    def write(step: Any) -> None:
+        x, options = step.array(step.args[0]), step.options("axis", "dtype", "out")
+        axis = options.pop("axis", default)
+        if options.pop("dtype", np.float64) != np.float64 or options:
+            refuse(f"{name_in_program(step.function)} has options")
+        if axis is None and len(x.layout.shape) > 1:
+            x = _in_one_row(step, x, is_in_order=True)
+        axis = 0 if axis is None else axis % len(x.layout.shape)
+        accumulate(step.code, ufunc, x, axis, operand(step.out, step.answer))
+
+    return write
+
+
+def _decided(is_all: bool) -> Formula:
+    def write(step: Any) -> None:
+        x, options = step.truths(step.args[0]), step.options("axis", "out", "keepdims")
+        options.pop("keepdims", None)
+        axes = axes_of(options.pop("axis", None), len(x.layout.shape))
+        if options:
+            refuse(f"{name_in_program(step.function)} has options")
+        decide(step.code, is_all, x, set(axes), operand(step.out, step.answer))
+
+    return write
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes of a reduction."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(int(a) % ndim for a in (axis if type(axis) is tuple else (axis,)))
+
+
+BY_NAME: dict[Any, Formula] = {
+    np.var: _variance(root=False),
+    np.std: _variance(root=True),
+    np.cumsum: _accumulated(np.add),
+    np.cumprod: _accumulated(np.multiply),
+    np.any: _decided(is_all=False),
+    np.all: _decided(is_all=True),
+    np.round: _rounded,
+    np.clip: _clip,
+}
+FORMULAS: dict[Any, Formula] = {
+    **BY_NAME,
+    **{method(function.__name__): formula for function, formula in BY_NAME.items()},
+    clipped: _clipped,
+    length: _length,
+    np.linalg.norm: _norm,
+    all_equal: _are_equal,
+    running_product: _accumulated(np.multiply, -1),
+}
