@@ -8,8 +8,8 @@ import numpy as np
 
 from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.nn.calling import operation
+from shiftreset_ad.rules.same import SAME_FOR_ARRAYS
 from shiftreset_ad.rules.table import LinearMap, structured
-from shiftreset_ad.rules.ufuncs import UFUNCS
 
 
 @operation(1)
@@ -28,7 +28,7 @@ def _of_scipy() -> Any:
     return erf
 
 
-UFUNCS[erf] = _of_scipy
+SAME_FOR_ARRAYS[erf] = _of_scipy
 
 
 @structured(erf, kept=("x",))

@@ -20,14 +20,16 @@ from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.building import SEQUENCES
-from shiftreset_ad.rules.conversion import constant_of
+from shiftreset_ad.rules.conversion import constant_of, real_part_of
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
+from shiftreset_ad.rules.same import SAME_FOR_ARRAYS
 from shiftreset_ad.rules.special import legendre as _rows
 from shiftreset_ad.rules.special.definitions import elementwise, taking_numbers
 from shiftreset_ad.rules.special.dirichlet import slope_of_diric
 from shiftreset_ad.rules.special.spherical import SPHERICAL
 from shiftreset_ad.rules.special.table import special as _scipy
 from shiftreset_ad.rules.stand_ins import carried_out
+from shiftreset_ad.rules.sums_of_exponentials import largest, logsumexp_of
 from shiftreset_ad.rules.table import LinearMap, structured
 
 
@@ -56,6 +58,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     return _scipy.logsumexp(a, axis=axis, b=b, keepdims=keepdims, return_sign=return_sign)
 
 
+SAME_FOR_ARRAYS[logsumexp] = lambda: logsumexp_of
+
+
 @structured(logsumexp, "a", "b", kept=("a", "b"))
 def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     a, factor = (np.asarray(x) if isinstance(x, SEQUENCES) else x for x in (a, 1.0 if b is None else b))
@@ -70,15 +75,12 @@ def _logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, 
     kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
     shape_of_y = shape_of(answer[0] if return_sign else answer)
 
-    def largest(a: Any) -> Any:
-        return np.max(np.broadcast_to(np.real(a), shape), axis=axes, keepdims=True, initial=-np.inf)
-
     def shares() -> Any:
         """exp(a) / sum(b exp(a)); if the sum is infinite, its infinite terms have equal shares."""
-        top = constant_of(np.where(factor == 0, -np.inf, a), largest)
+        top = constant_of(np.where(factor == 0, -np.inf, a), largest, shape, axes)
         infinite = np.isinf(top)
         finite = np.exp(np.where(infinite, 0.0, a) - np.where(infinite, 0.0, top))
-        powers = np.where(infinite, np.equal(np.real(a), top), finite)
+        powers = np.where(infinite, np.equal(real_part_of(a), top), finite)
         return powers / np.sum(np.broadcast_to(counted(powers), shape), axis=axes, keepdims=True)
 
     def counted(powers: Any) -> Any:

@@ -98,7 +98,7 @@ WITH_LOOPS_OF_THEIR_OWN = {
 NATIVE = [
     *("abs", "max", "min", "argmax", "maximum", "where", "power", "mod", "floor", "cbrt", "log1p"),
     *("prod", "mean", "diff", "repeat", "roll", "outer", "erf", "expit", "gammaln", "softmax"),
-    *("sign", "clip", "round", "var", "std", "cumsum", "cumprod", "norm", "norm.logpdf", "gelu"),
+    *("sign", "clip", "round", "var", "std", "cumsum", "cumprod", "norm", "norm.logpdf", "gelu", "logsumexp"),
     *("grad", "jacobian", "hessian", "vmap", "stop_gradient", "checkpoint"),
 ]
 START = np.array([0.4, 0.7])

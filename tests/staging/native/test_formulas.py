@@ -9,7 +9,10 @@ from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.linalg.norms import length
 from shiftreset_ad.rules.numpy.accumulations import running_product
 from shiftreset_ad.rules.numpy.statistics import all_equal
+from shiftreset_ad.scipy import special
+from shiftreset_ad.staging.native import formulas
 from shiftreset_ad.staging.native.compiled import _are_same
+from shiftreset_ad.staging.native.layouts import Layout, broadcast
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from tests.staging.native.natively import eagerly, native, needs_native
 
@@ -165,6 +168,36 @@ def test_what_has_no_native_form(f, reason):
         native(f, V)
 
 
+LARGE = np.array([1000.0, 1000.0, -1000.0, 999.5, 3.0])
+
+
+@pytest.mark.parametrize("x", [A, S, V, ZEROS, LARGE, V[:1]], ids=["matrix", "axes", "vector", "ties", "large", "one"])
+def test_logsumexp(x):
+    f = special.logsumexp
+    check(lambda x: (f(x), f(x, axis=0), f(x, axis=-1, keepdims=True), f(x, axis=(0,))), (x,), (-x,), (x * 30.0,))
+    check(grad(lambda x: np.sum(f(x, axis=0, keepdims=True)) * f(x)), (x,), (-x,), (x * 30.0,))
+    check(lambda x: hvp(lambda x: f(x) * f(x), (x,), (x * x,)), (x,), (-x,))
+
+
+def test_logsumexp_leaves_where_it_is_not_finite():
+    points = [[np.inf, 1.0, 2.0], [-np.inf, 0.5, 0.25], [np.nan, 1.0, 2.0], [-np.inf, -np.inf, -np.inf]]
+    check(special.logsumexp, (np.ones(3),), *[(np.array(point),) for point in points], leaves=3)
+
+
+def test_logsumexp_of_another_scipy(monkeypatch):
+    monkeypatch.setattr(formulas, "is_scipys", lambda: False)
+    with pytest.raises(NoNativeFormError, match="another formula"):
+        native(special.logsumexp, V)
+    with pytest.raises(NoNativeFormError, match="options"):
+        native(lambda x: special.logsumexp(x, b=x), V)
+
+
 def test_overflow_in_the_middle_leaves():
     check(lambda x: np.linalg.norm(x), (V,), (1e200 * V,), leaves=1)
     check(lambda x: np.var(x), (V,), (1e200 * V,), leaves=1)
+
+
+def test_an_array_of_more_axes_does_not_broadcast():
+    with pytest.raises(ValueError, match="does not fit"):
+        broadcast(Layout((1, 3), (24, 8), 8), (3,))
+    assert broadcast(Layout((1, 1), (8, 8), 8), ()) == (0, 0)

@@ -15,6 +15,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.extremes import SEARCHES, are_equal, search
 from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
+from shiftreset_ad.staging.native.fusion import Fusion, Member
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
 from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
 from shiftreset_ad.staging.native.llvm import (
@@ -33,6 +34,7 @@ from shiftreset_ad.staging.native.llvm import (
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
 from shiftreset_ad.staging.native.moves import JOINS, MOVES, is_move
+from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.native.positions import Positions, add, are_in_order, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
@@ -41,6 +43,7 @@ from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
 MOST_MOVES = 64  # of single elements
+OF_A_STEP = -1  # the place of an array that only one step needs; it is that of no value
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
     np.sum: (np.add, 0.0, False),
@@ -187,7 +190,12 @@ class _Step:
         with np.errstate(all="ignore"):
             like = np.atleast_1d(function(*map(unstaged, args), **kwargs))
         address = self.aside(like)
-        _Step(self.code, function, args, kwargs, like, address, self.address, self.aside).write()
+        if function in OPERATIONS:
+            fusion = Fusion()
+            fusion.members.append(Member(OF_A_STEP, args, OPERATIONS[function], like))
+            fusion.write(self.code, self.address, {OF_A_STEP: address})
+        else:
+            _Step(self.code, function, args, kwargs, like, address, self.address, self.aside).write()
         return self.known_at(address, like)
 
     def known_at(self, address: str, like: ndarray[Any, Any]) -> ndarray[Any, Any]:

@@ -12,6 +12,7 @@ from shiftreset_ad.rules.linalg.norms import length
 from shiftreset_ad.rules.numpy.accumulations import running_product
 from shiftreset_ad.rules.numpy.choosing import clipped
 from shiftreset_ad.rules.numpy.statistics import all_equal
+from shiftreset_ad.rules.sums_of_exponentials import is_scipys, largest, log_of_sum, logsumexp_of
 from shiftreset_ad.staging.native.accumulations import accumulate, decide
 from shiftreset_ad.staging.native.layouts import Layout
 from shiftreset_ad.staging.native.llvm import TRUTH, Value, refuse
@@ -109,6 +110,27 @@ def _are_equal(step: Any) -> None:
     turn.write()
 
 
+def _largest(step: Any) -> None:
+    x, shape, axes = step.args
+    if step.array(x).layout.shape != shape:
+        refuse("scipy.special.logsumexp with weights has no native form")
+    step.becomes(np.max, x, axis=axes, keepdims=True)
+
+
+def _log_of_sum(step: Any) -> None:
+    """It leaves where an answer is not finite: there SciPy has another formula."""
+    x, options = step.array(step.args[0]), step.options("axis", "b", "keepdims", "return_sign")
+    axes = axes_of(options.pop("axis", None), len(x.layout.shape))
+    if any(options[name] is not False for name in options if name != "keepdims") or not x.layout.is_in_order:
+        refuse("scipy.special.logsumexp has options")
+    if not is_scipys():
+        refuse("scipy.special.logsumexp has another formula in this SciPy")
+    found = log_of_sum(step.made, step.args[0], axes)
+    is_finite = step.made(np.all, step.made(np.isfinite, found))
+    step.code.leave_if(step.code.new(f"icmp eq i8 {step.code.new(f'load i8, ptr {step.address(is_finite)}')}, 0"))
+    step.becomes(np.positive, step.known_at(step.address(found), np.empty(step.answer.shape or 1)))
+
+
 def _accumulated(ufunc: np.ufunc, default: int | None = None) -> Formula:
     def write(step: Any) -> None:
         x, options = step.array(step.args[0]), step.options("axis", "dtype", "out")
@@ -158,6 +180,8 @@ FORMULAS: dict[Any, Formula] = {
     clipped: _clipped,
     length: _length,
     np.linalg.norm: _norm,
+    largest: _largest,
+    logsumexp_of: _log_of_sum,
     all_equal: _are_equal,
     running_product: _accumulated(np.multiply, -1),
 }

@@ -56,6 +56,8 @@ def layout_of(x: ndarray[Any, Any]) -> Layout:
 def broadcast(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of an array in a loop over a larger shape."""
     new = len(shape) - len(layout.shape)
+    if new < 0 and layout.size > 1:
+        raise ValueError(f"an array of shape {layout.shape} does not fit into {shape}")
     return (0,) * new + tuple(
         0 if length == 1 else stride for length, stride in zip(layout.shape, layout.strides, strict=True)
     )
