@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native import frames, lock, stack
+from shiftreset_ad.staging.native.answers import dropped, given, new_answers, no_answers
 from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, is_table, refuse
 from shiftreset_ad.staging.native.machine import (
     DATA,
@@ -23,13 +24,11 @@ from shiftreset_ad.staging.native.machine import (
     NDIM,
     OF_A_FLOAT,
     OF_A_LIST,
-    OF_A_TUPLE,
     SHAPE,
     STRIDES,
     Linked,
 )
 from shiftreset_ad.staging.native.mathematics import OF_SPECIAL
-from shiftreset_ad.staging.native.objects import MADE, NUMPYS
 from shiftreset_ad.staging.native.program import Leaf, Program
 from shiftreset_ad.staging.native.slots import FLAGS
 
@@ -40,7 +39,7 @@ STICKY = 0x3F  # the flags among the bits of the machine's control word
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
 DTYPES = {"d": "dtype_float64", "?": "dtype_bool", "l": "dtype_int64"}
-NEW, IN_FORTRANS_ORDER = 93, 2  # the number of PyArray_New among NumPy's functions in C, and an option of it
+NEW = 93  # the number of PyArray_New among NumPy's functions in C
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},
     "none": None,
@@ -163,6 +162,7 @@ def _entry(program: Program) -> Iterator[str]:
     is_large = words > MOST_ON_THE_STACK
     yield "  %word = alloca i32"
     yield "  %too_long = alloca i32"
+    yield from no_answers(program)
     if is_large:
         yield f"  %frame = call ptr @PyMem_RawMalloc(i64 {8 * words + 64})"
         yield "  %is_there = icmp ne ptr %frame, null"
@@ -177,6 +177,7 @@ def _entry(program: Program) -> Iterator[str]:
     for i, leaf in enumerate(program.inputs):
         yield from _taken(i, leaf)
     yield f"take{len(program.inputs)}:"
+    yield from new_answers(program)
     yield from _run(program)
     yield "give:"
     yield f"  %list = call ptr @PyList_New(i64 {len(program.outputs)})"
@@ -188,7 +189,7 @@ def _entry(program: Program) -> Iterator[str]:
     yield "  br label %give0"
     constants = 0
     for i, leaf in enumerate(program.outputs):
-        yield from _given(i, leaf, constants)
+        yield from given(i, leaf, constants)
         constants += leaf.kind is None
     yield f"give{len(program.outputs)}:"
     yield from _returned("%list", is_large)
@@ -196,15 +197,19 @@ def _entry(program: Program) -> Iterator[str]:
     yield "  call void @Py_DecRef(ptr %list)"
     yield "  br label %no_list"
     yield "no_list:"
+    yield from dropped(program, "problem")
     yield from _returned("null", is_large)
     yield "other:"
+    yield from dropped(program, "other")
     yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
     yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
     yield from _returned("%number", is_large)
     if program.looks:
         yield "interrupted:"
+        yield from dropped(program, "interrupted")
         yield from _returned("null", is_large)
     yield "leave:"
+    yield from dropped(program, "leave")
     yield "  call void @Py_IncRef(ptr @none)"
     yield from _returned("@none", is_large)
 
@@ -321,59 +326,3 @@ def _run(program: Program) -> Iterator[str]:
         yield "  br i1 %is_quiet, label %quiet, label %leave"
         yield "quiet:"
     yield f"  switch i64 %status, label %other [i64 {DONE}, label %give i64 {LEAVE}, label %leave]"
-
-
-def _given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
-    """The lines that put an answer into the list."""
-    yield f"give{i}:"
-    if leaf.kind is None:
-        yield f"  %constant{i} = getelementptr i8, ptr %self, i64 {OF_A_TUPLE + 8 * constants}"
-        yield f"  %y{i} = load ptr, ptr %constant{i}"
-        yield f"  call void @Py_IncRef(ptr %y{i})"
-    elif leaf.kind is ndarray:
-        yield from _array(i, leaf)
-    else:
-        yield from _number(i, leaf)
-    yield f"  %item{i} = getelementptr ptr, ptr %items, i64 {i}"
-    yield f"  store ptr %y{i}, ptr %item{i}"
-    yield f"  %is_made{i} = icmp ne ptr %y{i}, null"
-    yield f"  br i1 %is_made{i}, label %give{i + 1}, label %no_number"
-
-
-def _number(i: int, leaf: Leaf) -> Iterator[str]:
-    """A number. A tag says whether it is one of NumPy's."""
-    if leaf.tag is None:
-        yield f"  %from{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
-        yield from MADE[leaf.kind](f"{i}")
-        return
-    yield f"  %of_tag{i} = getelementptr i64, ptr %frame, i64 {leaf.tag}"
-    yield f"  %tag{i} = load i64, ptr %of_tag{i}"
-    yield f"  %is_numpys{i} = icmp ne i64 %tag{i}, 0"
-    yield f"  br i1 %is_numpys{i}, label %numpys{i}, label %pythons{i}"
-    for name, kind in (("numpys", NUMPYS[leaf.kind]), ("pythons", leaf.kind)):
-        yield f"{name}{i}:"
-        yield f"  %from{i}_{name} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
-        yield from MADE[kind](f"{i}_{name}")
-        yield f"  br label %made{i}_{name}"
-        yield f"made{i}_{name}:"
-        yield f"  br label %made{i}"
-    yield f"made{i}:"
-    yield f"  %y{i} = phi ptr [%y{i}_numpys, %made{i}_numpys], [%y{i}_pythons, %made{i}_pythons]"
-
-
-def _array(i: int, leaf: Leaf) -> Iterator[str]:
-    """A new array of NumPy's, with a copy of the elements."""
-    x = leaf.example
-    order = 0 if x.flags.c_contiguous else IN_FORTRANS_ORDER
-    lengths = ", ".join(f"i64 {length}" for length in x.shape)
-    yield f"  %lengths{i} = alloca [{x.ndim} x i64]"
-    yield f"  store [{x.ndim} x i64] [{lengths}], ptr %lengths{i}"
-    arguments = f"ptr @array_type, i32 {x.ndim}, ptr %lengths{i}, i32 {x.dtype.num}, ptr null, ptr null, i32 0"
-    yield f"  %y{i} = call ptr @PyArray_New({arguments}, i32 {order}, ptr null)"
-    yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
-    yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
-    yield f"set{i}:"
-    yield f"  %of_data{i}_out = getelementptr i8, ptr %y{i}, i64 {DATA}"
-    yield f"  %data{i}_out = load ptr, ptr %of_data{i}_out"
-    yield f"  %from{i} = getelementptr i8, ptr {leaf.constant or '%memory'}, i64 {leaf.offset}"
-    yield f"  call void @llvm.memcpy.p0.p0.i64(ptr %data{i}_out, ptr %from{i}, i64 {x.nbytes}, i1 false)"

@@ -75,12 +75,14 @@ class ArrayBlocks:
         "_left",
         "_now",
         "_outputs",
+        "answers",
         "in_place",
         "size",
     )
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], in_place: InPlace) -> None:
         self.size = 0
+        self.answers: set[int] = set()  # arrays that lie in the memory of an answer of Python's, and have no block
         self.in_place = in_place
         self._left = left
         self._addresses: dict[int, Address] = {}

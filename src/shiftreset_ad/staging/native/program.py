@@ -16,6 +16,8 @@ from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, DOUBLE, Value, described, form_of, function, refuse
+from shiftreset_ad.staging.native.memory import ArrayBlocks
+from shiftreset_ad.staging.native.order import in_order
 from shiftreset_ad.staging.native.sharing import with_places
 from shiftreset_ad.staging.native.slots import parts_of
 from shiftreset_ad.staging.native.steps import Shared
@@ -23,15 +25,18 @@ from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
+
+LEAST = 1024  # bytes of an answer that is worth it that the steps write to the answer itself
 
 
 class Leaf(NamedTuple):
-    """A value that Python gives or gets: its type, and its slot; or a constant. An answer that is an array has no slot.
+    """A value that Python gives or gets: its type, and its slot; or a constant.
 
     `example` is the array that was recorded, and `offset` says where in the memory the array lies; the `constant` of an
-    array is its name in the text. If there is a slot with a `tag`, the value is of this type or of another one.
+    array is its name in the text. If there is a slot with a `tag`, the value is of this type or of another one. An
+    answer that is an array has a slot if the steps write to the array itself: the slot has the address of its elements.
     """
 
     kind: Any
@@ -60,8 +65,12 @@ class Program:
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
+        left = in_order(trace, left)
         shared = Shared(trace, left, outputs)
         slots, memory = shared.slots, shared.memory
+        memory.answers = set(_made_as_answers(left, memory, outputs))
+        for place in sorted(memory.answers):
+            slots.take(place)
         parts = []
         now = -1
         for number, steps in enumerate(parts_of(left.steps)):
@@ -122,6 +131,16 @@ def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
 
 
+def _made_as_answers(left: Eliminated, memory: ArrayBlocks, outputs: list[Any]) -> Iterator[int]:
+    """The places of answers that the steps may write to the new arrays themselves, so that nobody copies them."""
+    made = {step.place for step in left.steps if type(step) is Step}
+    for place in left.places_in(outputs):
+        if place in made and memory.makes(place):
+            value = next(x.inside for x in outputs if type(x) is Staged and left.place(x) == place)
+            if value.nbytes >= LEAST and _is_like_a_new_array(value):
+                yield place
+
+
 def _calls(parts: int) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
     for number in range(parts):
@@ -178,6 +197,8 @@ class _Part(CallingCode):
             return Leaf(ndarray, None, self.address(value), value)
         place = self.place(x)
         if form_of(value) == ARRAY:
+            if place in self.memory.answers:
+                return Leaf(ndarray, slots.of[place], example=value)
             root, offset = self.memory.address(place)
             if place in slots.of or not self.memory.has_block(root) or not _is_like_a_new_array(value):
                 refuse("it returns a view")

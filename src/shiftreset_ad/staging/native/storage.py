@@ -147,7 +147,9 @@ class ArrayCode(Code):
     # Memory
 
     def new_block(self, place: int, array: ndarray[Any, Any]) -> str:
-        """The address of a new block for an array."""
+        """The address of a new block for an array, or of the answer that the array is."""
+        if place in self.memory.answers:
+            return self.given(place)
         return self.new(f"getelementptr i8, ptr %memory, i64 {self.memory.block(place, bytes_of(array))}")
 
     def aside(self, array: ndarray[Any, Any]) -> str:
