@@ -14,15 +14,16 @@ So each linear map of each rule is one of the three again, and all modes and all
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.modes.stacks.at_once import at_once
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.nn import torch_kernels
-from shiftreset_ad.nn.calling import operation
+from shiftreset_ad.nn.calling import Shared, operation
 from shiftreset_ad.nn.geometry import Flat, Geometry, geometry_of, windows
 from shiftreset_ad.nn.torch_kernels import by_torch
 from shiftreset_ad.rules.broadcasting import shape_of
@@ -135,11 +136,45 @@ def _correlated(x: Any, w: Any, g: Flat) -> Any:
     return correlated(x, w, g), _maps(x, w, g)
 
 
-def _maps(x: Any, w: Any, g: Flat) -> tuple[LinearMap, LinearMap]:
-    return (
-        LinearMap(lambda x_dot: correlated(x_dot, w, g), lambda y_bar: spread(y_bar, w, g), makes_new=True),
-        LinearMap(lambda w_dot: correlated(x, w_dot, g), lambda y_bar: met(x, y_bar, g), makes_new=True),
-    )
+def _maps(x: Any, w: Any, g: Flat) -> Callable[[int], LinearMap]:
+    """The linear map of x, of w or of the bias, by its place; one kernel of PyTorch's gives all their cotangents."""
+    asked = [False, False, False]
+    ndim = len(shape_of(w)) - 2
+    back = Shared(lambda y_bar: _cotangents(y_bar, x, w, g, asked))
+
+    def to(operand: int, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def pullback(y_bar: Any) -> Any:
+            found = back(y_bar)
+            return otherwise(y_bar) if found is None else found[operand]
+
+        return pullback
+
+    def along_channels(b_dot: Any) -> Any:
+        out = geometry_of(tuple(g)).out
+        return np.broadcast_to(np.reshape(b_dot, (-1,) + (1,) * ndim), (shape_of(x)[0], shape_of(w)[0], *out))
+
+    def map_of(operand: int) -> LinearMap:
+        asked[operand] = True
+        back.users += 1
+        if operand == 0:
+            return LinearMap(
+                lambda x_dot: correlated(x_dot, w, g), to(0, lambda y_bar: spread(y_bar, w, g)), makes_new=True
+            )
+        if operand == 1:
+            return LinearMap(
+                lambda w_dot: correlated(x, w_dot, g), to(1, lambda y_bar: met(x, y_bar, g)), makes_new=True
+            )
+        over = (0, *range(2, 2 + ndim))
+        return LinearMap(along_channels, to(2, lambda y_bar: np.sum(y_bar, axis=over)), makes_new=True)
+
+    return map_of
+
+
+def _cotangents(y_bar: Any, x: Any, w: Any, g: Flat, asked: list[bool]) -> Any:
+    """The cotangents of x, w and the bias that are `asked` for; None unless one kernel of PyTorch's computes them."""
+    if not {type(y_bar), type(x), type(w)} <= {np.ndarray, Standard}:
+        return None
+    return by_torch(partial(torch_kernels.cotangents, asked=asked), geometry_of(tuple(g)), y_bar, x, w)
 
 
 @structured(spread, "y", "w", kept=("y", "w"), multilinear=True)
@@ -160,15 +195,7 @@ def _met(x: Any, y: Any, g: Flat) -> Any:
 
 @structured(convolved, "x", "w", "bias", kept=("x", "w"))
 def _convolved(x: Any, w: Any, bias: Any, g: Flat) -> Any:
-    y = convolved(x, w, bias, g)
-    shape = shape_of(y)
-    ndim = len(shape) - 2
-
-    def along_channels(b_dot: Any) -> Any:
-        return np.broadcast_to(np.reshape(b_dot, (-1,) + (1,) * ndim), shape)
-
-    over_channels = LinearMap(along_channels, lambda y_bar: np.sum(y_bar, axis=(0, *range(2, 2 + ndim))))
-    return y, (*_maps(x, w, g), over_channels)
+    return convolved(x, w, bias, g), _maps(x, w, g)
 
 
 def _as_one_batch(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def batch_norm_in_training(
         name, x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     axes = (0, *range(2, len(shape_of(x))))
-    count = int(np.prod([shape_of(x)[axis] for axis in axes]))
+    count = math.prod([shape_of(x)[axis] for axis in axes])
     if count < 2:
         raise ValueError(f"nn.{name}: x of shape {shape_of(x)} has one element in a channel; give a larger batch")
     channels, dtype = shape_of(x)[1], dtype_of(x)
@@ -106,7 +107,7 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
     if groups < 1 or shape[1] % groups:
         raise ValueError(f"nn.group_norm: groups is {groups}; give a divisor of the {shape[1]} channels of x")
     weight, bias = _of_channels("group_norm", x, weight=weight, bias=bias)
-    y = _normalized(np.reshape(x, (shape[0], groups, int(np.prod(shape[1:])) // groups)), (2,), eps)[0]
+    y = _normalized(np.reshape(x, (shape[0], groups, math.prod(shape[1:]) // groups)), (2,), eps)[0]
     return _scaled(np.reshape(y, shape), weight, bias)
 
 

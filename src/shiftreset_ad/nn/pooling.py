@@ -1,8 +1,4 @@
-"""Pooling: the largest element, or the mean, of each window.
-
-The largest element is found once, by its position, and then it is an element of `x` like any other: so its derivative
-goes to the first of equal elements, as in PyTorch. A mean is a convolution with a constant kernel.
-"""
+"""Pooling: the largest element (`maxima.py`), or the mean, of each window. A mean is a convolution with a constant."""
 
 from __future__ import annotations
 
@@ -10,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.nn import torch_kernels
-from shiftreset_ad.nn.calling import as_array, of_any_library, operation
+from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.correlation import correlated
 from shiftreset_ad.nn.geometry import Geometry, require_windows, sizes
 from shiftreset_ad.nn.kernels import chosen
-from shiftreset_ad.nn.torch_kernels import by_torch
+from shiftreset_ad.nn.maxima import largest
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.rules.table import CONSTANT
 
 
 @of_any_library
@@ -46,7 +40,7 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation
             )
         first = np.take_along_axis(places, np.argmax(inside, axis=1)[:, None], axis=1)
         tables.append(np.where(inside, places, first))  # outside, an element of the same window again
-    return _elements(x, winners(x, tables, g), g.out)
+    return largest(x, tables, g, g.out)
 
 
 @of_any_library
@@ -90,7 +84,7 @@ def adaptive_max_pool(x: Any, out: Any) -> Any:
         starts, ends = _parts(n, parts)
         places = starts[:, None] + np.arange(max(ends - starts))
         tables.append(np.minimum(places, ends[:, None] - 1))
-    return _elements(x, winners(x, tables, None), out)
+    return largest(x, tables, None, out)
 
 
 @of_any_library
@@ -133,39 +127,6 @@ def global_average_pool(x: Any) -> Any:
     array([[[2.]]])
     """
     return adaptive_average_pool(x, 1)
-
-
-@operation(1)
-def winners(x: Any, tables: Any, g: Geometry | None) -> Any:
-    """The flat position in `size` of the largest element of each window: (batch, channels, out).
-
-    `tables` has, for each axis, the positions in each window: (out, kernel). A window is a product of these. `g` is
-    given if the windows are those of a `Geometry`.
-    """
-    found = None if g is None else by_torch(torch_kernels.winners, Geometry(*g), x)
-    if found is not None:
-        return np.reshape(found, (*shape_of(x)[:2], int(np.prod(shape_of(found)[2:]))))
-    size, ndim = shape_of(x)[2:], len(tables)
-    flat = np.zeros((1, 1), int)  # of each element of each window, its position
-    for axis, table in enumerate(tables):
-        before, after = shape_of(x)[: 2 + 2 * axis], shape_of(x)[3 + 2 * axis :]
-        x = np.reshape(np.take(x, table.ravel(), 2 + 2 * axis), (*before, *table.shape, *after))
-        pairs = flat[:, None, :, None] * size[axis] + table[None, :, None, :]
-        flat = np.reshape(pairs, (flat.shape[0] * table.shape[0], flat.shape[1] * table.shape[1]))
-    places = range(2, 2 + 2 * ndim, 2)
-    by_windows = np.transpose(x, (0, 1, *places, *[place + 1 for place in places]))
-    best = np.argmax(np.reshape(by_windows, (*shape_of(x)[:2], *flat.shape)), axis=-1)
-    return np.take(flat.ravel(), best + np.arange(flat.shape[0]) * flat.shape[1])
-
-
-CONSTANT.add(winners)
-
-
-def _elements(x: Any, positions: Any, out: Any) -> Any:
-    """The elements at flat positions in each channel: `(batch, channels, *out)`."""
-    batch, channels, *size = shape_of(x)
-    found = np.take_along_axis(np.reshape(x, (batch, channels, int(np.prod(size)))), positions, axis=-1)
-    return np.reshape(found, (batch, channels, *out))
 
 
 def _parts(size: int, parts: int) -> tuple[Any, Any]:

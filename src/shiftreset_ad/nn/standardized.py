@@ -5,6 +5,7 @@ Of PyTorch's kernels, one gives the three, and one their way back. Numbers go by
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def _over(x: Any) -> tuple[int, ...]:
 
 def _count(x: Any) -> int:
     """The number of elements of a channel."""
-    return int(np.prod([shape_of(x)[axis] for axis in _over(x)]))
+    return math.prod([shape_of(x)[axis] for axis in _over(x)])
 
 
 def _by_passes(x: Any, weight: Any, bias: Any, eps: float, library: str) -> tuple[Any, Any, Any]:

@@ -35,10 +35,15 @@ def met(x: Any, y: Any, g: Geometry) -> Any:
     return _backward(y, x, w, g, [False, True, False])[1]
 
 
+def cotangents(y: Any, x: Any, w: Any, g: Geometry, asked: list[bool]) -> Any:
+    """`spread`, `met` and the sums of `y` over each channel, each if it is asked for and otherwise None."""
+    return _backward(y, x, w, g, asked)
+
+
 def _backward(y: Any, x: Any, w: Any, g: Geometry, asked: list[bool]) -> Any:
-    none = [0] * len(g.size)
+    none, bias = [0] * len(g.size), [y.shape[1]] if asked[2] else None
     return _operators().convolution_backward(
-        y, x, w, None, g.stride, g.padding, g.dilation, False, none, g.groups, asked
+        y, x, w, bias, g.stride, g.padding, g.dilation, False, none, g.groups, asked
     )
 
 
@@ -56,12 +61,17 @@ def standardized_back(y_bar: Any, x: Any, weight: Any, mean: Any, scale: Any, ep
     )
 
 
-def winners(x: Any, g: Geometry) -> Any:
-    """The flat position of the largest element of each window."""
+def largest(x: Any, g: Geometry) -> Any:
+    """The largest element of each window, and its flat position."""
     import torch
 
     pool = getattr(torch.nn.functional, f"max_pool{len(g.size)}d")
-    return pool(x, g.kernel, g.stride, g.padding, g.dilation, return_indices=True)[1]
+    return pool(x, g.kernel, g.stride, g.padding, g.dilation, return_indices=True)
+
+
+def winners(x: Any, g: Geometry) -> Any:
+    """The flat position of the largest element of each window."""
+    return largest(x, g)[1]
 
 
 def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
@@ -70,13 +80,8 @@ def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
         tensors = together(*operands)
         if name_of_library(tensors[0].xp) != "torch":
             return None
-        return tensors[0].like(kernel(*[x.array for x in tensors], g))
-    return _on_memory(kernel, g, *operands) if g.kernels == "torch" else None
-
-
-def _on_memory(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
-    """The answer of a kernel on the memory of plain arrays, or None if PyTorch does not have their dtype."""
-    return by_torch_on_memory(kernel, *operands, g)
+        return _each(tensors[0].like, kernel(*[x.array for x in tensors], g))
+    return by_torch_on_memory(kernel, *operands, g) if g.kernels == "torch" else None
 
 
 def by_torch_on_memory(kernel: Callable[..., Any], *args: Any) -> Any:
@@ -90,8 +95,14 @@ def by_torch_on_memory(kernel: Callable[..., Any], *args: Any) -> Any:
     if dtype not in (np.float32, np.float64):
         return None
     given = [torch.from_numpy(_readable(x, dtype)) if isinstance(x, np.ndarray) else x for x in args]
-    answer = kernel(*given)
-    return tuple([part.numpy() for part in answer]) if isinstance(answer, tuple) else answer.numpy()
+    return _each(torch.Tensor.numpy, kernel(*given))
+
+
+def _each(function: Callable[[Any], Any], answer: Any) -> Any:
+    """The function of an answer of PyTorch's, or of each of several; None stays None."""
+    if isinstance(answer, tuple):
+        return tuple([None if part is None else function(part) for part in answer])
+    return function(answer)
 
 
 class _Memory:

@@ -16,6 +16,7 @@ from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, nn, value, vjp
 from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
+from shiftreset_ad.nn.standardized import standardized
 from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import replaced
@@ -252,6 +253,7 @@ MORE_CALLS: list[Callable[[Any], Any]] = [
     lambda m: repeated(m, (4, 3, 3)),
     lambda m: hermitian_from(m, "L"),
     nn.relu,
+    lambda m: nn.max_pool(np.reshape(m, (1, 1, 3, 3)), 2),
     lambda m: replaced([m[0], m], 1),
 ]
 
@@ -282,3 +284,34 @@ def test_the_maps_of_linear_functions_hold_no_operand_and_no_answer(monkeypatch:
 
 
 OTHERS = {times, operator.getitem}  # of a constant sparse array; `x[i]` has operations of its own
+
+
+def test_an_answer_among_several_is_freed_when_the_program_drops_it() -> None:
+    freed = []
+
+    def f(x: Any) -> Any:
+        y, _, _ = nn.batch_norm_in_training(x)
+        array = weakref.ref(y.primal)
+        z = nn.relu(y)
+        del y
+        freed.append(array() is None)
+        return np.sum(z * z)
+
+    grad(f)(np.random.default_rng(0).normal(size=(30, 4, 8)))
+    assert freed == [True]
+
+
+@pytest.mark.parametrize("written", range(3))
+def test_writes_to_an_answer_among_several_are_undone_for_its_rule(written: int) -> None:
+    random = np.random.default_rng(0)
+    x, weights = random.normal(size=(3, 600)), random.normal(size=(3, 600))
+
+    def f(x: Any, is_in_place: bool) -> Any:
+        answers = list(standardized(x, np.ones(600), np.zeros(600), 1e-3, "numpy"))
+        if is_in_place:
+            answers[written][...] = answers[written] * answers[written]
+        else:
+            answers[written] = answers[written] * answers[written]
+        return np.sum(answers[0] * weights) + np.sum(answers[1] * weights[1]) + np.sum(answers[2] * weights[2])
+
+    np.testing.assert_array_equal(grad(f)(x, True), grad(f)(x, False))

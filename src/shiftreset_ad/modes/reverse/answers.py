@@ -12,7 +12,7 @@ from shiftreset_ad.control import Operation
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.memory import initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
-from shiftreset_ad.modes.reverse.shells import SMALL, with_shell
+from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
@@ -23,6 +23,8 @@ from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.building import SEQUENCES
 
 new = object.__new__
+
+HELD = (NumR, Shell)  # what an operation holds of an answer that has an adjoint
 
 
 def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bool]:
@@ -77,9 +79,22 @@ def jointly(
     tag.is_read_later = True
     ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])
-    pull = pull_by_maps if type(pullback) is list else pull_jointly
-    capture(tag, (pull, ys, list(map(waiting, operands)), pullback, site))
+    waiting_operands = list(map(waiting, operands))
+    if type(pullback) is list:
+        capture(tag, (pull_by_maps, list(map(hollowed_answer, ys)), waiting_operands, pullback, site))
+    else:
+        capture(tag, (pull_jointly, ys, waiting_operands, pullback, site))
     return ys
+
+
+def hollowed_answer(y: Any) -> Any:
+    """What an operation with several answers holds of one: its shell if it is large. The maps hold what they read."""
+    if type(y) is not NumR:
+        return y
+    held = with_shell(y)
+    if held is not y:
+        held.is_read = True  # the maps may read the answer, so a write keeps its elements
+    return held
 
 
 def pull_jointly(operation: Operation) -> None:
@@ -94,16 +109,16 @@ def pull_jointly(operation: Operation) -> None:
 
 def pull_by_maps(operation: Operation) -> None:
     _, ys, operands, maps, _ = operation
-    if all(settle(y) is ZERO for y in ys if type(y) is NumR):
+    if all(settle(y) is ZERO for y in ys if type(y) in HELD):
         return
-    y_bars = [of_answer(y) if type(y) is NumR else None for y in ys]
+    y_bars = [of_answer(y) if type(y) in HELD else None for y in ys]
     for x, linear_map in zip(operands, maps, strict=True):
         x_bar = linear_map.pullback(y_bars)
         if x_bar is not None:
             accumulate(x, x_bar, linear_map.makes_new and type(x_bar) is ndarray)
 
 
-def of_answer(y: NumR) -> Cotangent:
+def of_answer(y: NumR | Shell) -> Cotangent:
     """The cotangent of an answer, as a rule of ours takes it: it may be the adjoint itself."""
     adjoint = settle(y)
     is_plain = type(adjoint) is type(y.primal) is ndarray

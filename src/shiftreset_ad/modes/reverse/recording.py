@@ -169,7 +169,7 @@ def forget(operation: Operation) -> None:
         forget_adjoint(y)
     elif type(y) is list:
         for answer in y:
-            if type(answer) is NumR:
+            if type(answer) is NumR or type(answer) is Shell:
                 forget_adjoint(answer)
 
 

@@ -69,14 +69,15 @@ def is_large(primal: Any) -> bool:
 
 def hollow(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array that has the shape and the type, and no memory for its elements: all are one NaN, so a use shows."""
-    if dtype is FLOAT64 and shape in HOLLOW_DOUBLES:
-        return HOLLOW_DOUBLES[shape]
-    array = np.broadcast_to(np.array(np.nan, dtype), shape)
-    if dtype is FLOAT64:
-        if len(HOLLOW_DOUBLES) == 1000:
-            HOLLOW_DOUBLES.clear()
-        HOLLOW_DOUBLES[shape] = array
+    known = HOLLOW_DOUBLES if dtype is FLOAT64 else HOLLOW.setdefault(dtype, {})
+    array = known.get(shape)
+    if array is None:
+        if len(known) == 1000:
+            known.clear()
+        known[shape] = array = np.broadcast_to(np.array(np.nan, dtype), shape)
     return array
 
 
-HOLLOW_DOUBLES: dict[tuple[int, ...], Any] = {}  # hollow arrays by their shapes; they are read-only
+# Hollow arrays by their shapes, for each precision; they are read-only
+HOLLOW_DOUBLES: dict[tuple[int, ...], Any] = {}
+HOLLOW: dict[Any, dict[tuple[int, ...], Any]] = {}

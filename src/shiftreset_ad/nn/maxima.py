@@ -1,0 +1,111 @@
+"""The largest element of each window.
+
+It is found once, by its position, and then it is an element of `x` like any other: so its derivative goes to the first
+of equal elements, as in PyTorch. For arrays of NumPy's this is one operation, with one kernel of PyTorch's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shiftreset_ad.nn import torch_kernels
+from shiftreset_ad.nn.calling import fused, operation
+from shiftreset_ad.nn.geometry import Geometry, Sizes
+from shiftreset_ad.nn.torch_kernels import by_torch
+from shiftreset_ad.numbers.number import Number, innermost
+from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.indexing import At
+from shiftreset_ad.rules.masked import Masked
+from shiftreset_ad.rules.table import CONSTANT, LinearMap, structured
+
+
+def largest(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
+    """The largest element of each window of `x: (batch, channels, *size)`: `(batch, channels, *out)`.
+
+    `tables` and `g` are those of `winners`.
+    """
+    is_ours = type(x) is np.ndarray or (issubclass(type(x), Number) and type(innermost(x)) is np.ndarray)
+    return (_largest if is_ours else _at_winners)(x, tables, g, out)
+
+
+def _at_winners(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
+    return _elements(x, winners(x, tables, g), out)
+
+
+@fused(1, _at_winners)
+def _largest(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
+    return _with_positions(x, tables, g, out)[0]
+
+
+def _lie_apart(g: Geometry) -> bool:
+    """Whether no two windows have an element in common."""
+    return all(s >= e for s, e in zip(g.stride, g.extent, strict=True))
+
+
+def _with_positions(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> tuple[Any, Any]:
+    """The largest elements and their positions, as `winners` gives them."""
+    if g is not None and type(x) is np.ndarray:
+        found = by_torch(torch_kernels.largest, Geometry(*g), x)
+        if found is not None:
+            y, positions = found
+            return y, np.reshape(positions, (*x.shape[:2], math.prod(y.shape[2:])))
+    positions = winners(x, tables, g)
+    return _elements(x, positions, out), positions
+
+
+@structured(_largest, linear=True)
+def _differentiate(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
+    y, positions = _with_positions(x, tables, g, out)
+    shape = shape_of(x)
+    channels, size = shape[0] * shape[1], math.prod(shape[2:])
+    places = np.ravel(np.reshape(np.arange(channels) * size, (*shape[:2], 1)) + positions)
+    is_once = g is not None and _lie_apart(Geometry(*g))
+
+    def to_x(y_bar: Any) -> Any:
+        if type(y_bar) is not np.ndarray:
+            return At(np.unravel_index(np.reshape(places, (*shape[:2], *out)), shape), y_bar)
+        x_bar, mask = np.zeros(channels * size, y_bar.dtype), np.zeros(channels * size, bool)
+        mask[places] = True
+        if is_once:
+            x_bar[places] = y_bar.ravel()
+        else:
+            np.add.at(x_bar, places, y_bar.ravel())
+        return Masked(x_bar.reshape(shape), mask.reshape(shape))
+
+    return y, (LinearMap(lambda x_dot: _elements(x_dot, positions, out), to_x),)
+
+
+@operation(1)
+def winners(x: Any, tables: Any, g: Geometry | None) -> Any:
+    """The flat position in `size` of the largest element of each window: (batch, channels, out).
+
+    `tables` has, for each axis, the positions in each window: (out, kernel). A window is a product of these. `g` is
+    given if the windows are those of a `Geometry`.
+    """
+    found = None if g is None else by_torch(torch_kernels.winners, Geometry(*g), x)
+    if found is not None:
+        return np.reshape(found, (*shape_of(x)[:2], math.prod(shape_of(found)[2:])))
+    size, ndim = shape_of(x)[2:], len(tables)
+    flat = np.zeros((1, 1), int)  # of each element of each window, its position
+    for axis, table in enumerate(tables):
+        before, after = shape_of(x)[: 2 + 2 * axis], shape_of(x)[3 + 2 * axis :]
+        x = np.reshape(np.take(x, table.ravel(), 2 + 2 * axis), (*before, *table.shape, *after))
+        pairs = flat[:, None, :, None] * size[axis] + table[None, :, None, :]
+        flat = np.reshape(pairs, (flat.shape[0] * table.shape[0], flat.shape[1] * table.shape[1]))
+    places = range(2, 2 + 2 * ndim, 2)
+    by_windows = np.transpose(x, (0, 1, *places, *[place + 1 for place in places]))
+    best = np.argmax(np.reshape(by_windows, (*shape_of(x)[:2], *flat.shape)), axis=-1)
+    return np.take(flat.ravel(), best + np.arange(flat.shape[0]) * flat.shape[1])
+
+
+CONSTANT.add(winners)
+
+
+def _elements(x: Any, positions: Any, out: Any) -> Any:
+    """The elements at flat positions in each channel: `(batch, channels, *out)`."""
+    batch, channels, *size = shape_of(x)
+    found = np.take_along_axis(np.reshape(x, (batch, channels, math.prod(size))), positions, axis=-1)
+    return np.reshape(found, (batch, channels, *out))
