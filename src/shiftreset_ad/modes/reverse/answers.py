@@ -88,13 +88,11 @@ def jointly(
 
 
 def hollowed_answer(y: Any) -> Any:
-    """What an operation with several answers holds of one: its shell if it is large. The maps hold what they read."""
-    if type(y) is not NumR:
-        return y
-    held = with_shell(y)
-    if held is not y:
-        held.is_read = True  # the maps may read the answer, so a write keeps its elements
-    return held
+    """What an operation with several answers holds of one: its shell if it is large, as the maps hold what they read.
+
+    The maps may read an answer, so `is_read_later` has each later write keep the elements.
+    """
+    return with_shell(y) if type(y) is NumR else y
 
 
 def pull_jointly(operation: Operation) -> None:
