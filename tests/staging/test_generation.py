@@ -12,7 +12,8 @@ import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, staged
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.staging.native import machine
-from shiftreset_ad.staging.python.generation import generated, option
+from shiftreset_ad.staging.python.expressions import option
+from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.python.lowering import scattered
 from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged, call

@@ -24,7 +24,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.layouts import array_of, with_axes_like
 from shiftreset_ad.rules.plain import itself
-from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged

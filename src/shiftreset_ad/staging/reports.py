@@ -36,7 +36,9 @@ def _of_way(way: Way, number: int) -> str:
 def _by(way: Way) -> str:
     """What carries out the steps."""
     reason = way.llvm.removeprefix(NONE)
-    return "as native code" if reason == way.llvm else f"by NumPy, with no native code ({reason})"
+    if reason != way.llvm:
+        return f"by NumPy, with no native code ({reason})"
+    return f"as native code, which calls {', '.join(way.by_python)}" if way.by_python else "as native code"
 
 
 def counted(count: int, what: str) -> str:

@@ -15,13 +15,13 @@ import numpy as np
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.derived import name_in_module
-from shiftreset_ad.control.frames import is_installed, is_of_a_library, is_ours
+from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.forms import recorded_in_a_form
 from shiftreset_ad.staging.pictures import Picture
-from shiftreset_ad.staging.python.generation import FILENAME
+from shiftreset_ad.staging.python.errors import is_of_a_handler
 from shiftreset_ad.staging.recording import DIFFERS, agree
 from shiftreset_ad.staging.reports import report
 from shiftreset_ad.staging.seen.guards import Guards
@@ -315,14 +315,3 @@ def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     (array([0.8, 1.6]), array([2.4, 3.2]))
     """
     return StagedFunction(f)
-
-
-def is_of_a_handler(error: BaseException) -> bool:
-    """Whether code of the user's has raised an error in the steps, which have no such code: a handler of a signal."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return False
-    code = trace.tb_frame.f_code
-    return code.co_filename != FILENAME and not is_of_a_library(code) and not is_installed(code.co_filename)

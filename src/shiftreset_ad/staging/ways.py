@@ -13,7 +13,8 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import Line
 from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.python.generation import generated, is_same
+from shiftreset_ad.staging.python.expressions import is_same
+from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
@@ -81,6 +82,11 @@ class Way:
     def llvm(self) -> str:
         """The native code, or why there is none."""
         return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
+
+    @property
+    def by_python(self) -> list[str]:
+        """The names of the functions that native code calls in Python."""
+        return self._native.by_python if isinstance(self._native, InTurn) else []
 
     @property
     def quick(self) -> Callable[..., Any] | None:

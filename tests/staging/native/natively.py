@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.native import machine
+from shiftreset_ad.staging.native import machine, program
 from shiftreset_ad.staging.native.compiled import Native, _are_same
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.python.generation import generated, is_same
+from shiftreset_ad.staging.python.expressions import is_same
+from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine.unfit()}")
+
+
+@contextmanager
+def calls_pay(pay: bool = True) -> Iterator[None]:
+    """A block in which each step without a native form is carried out by Python, or none is, whatever time it gains."""
+    before = program.pays
+    program.pays = lambda gain: pay
+    try:
+        yield
+    finally:
+        program.pays = before
 
 
 def native(f: Any, *args: Any) -> Native:

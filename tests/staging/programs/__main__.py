@@ -12,7 +12,12 @@ from tests.staging.programs.run import examine
 
 SHARE = 20  # programs that a process looks at before it reports
 # Refusals are printed as a share of all programs by all routes, and tests that are asked as a share of all records.
-WHOLES = {"refused": "checks", "asks": "records", "records in native code": "records"}
+WHOLES = {
+    "refused": "checks",
+    "asks": "records",
+    "records in native code": "records",
+    "records that call Python": "records",
+}
 
 if __name__ == "__main__":
     parser = options(__doc__)

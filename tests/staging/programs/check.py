@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from shiftreset_ad import StagingWarning, staged
 from shiftreset_ad.staging.native.compiled import NONE
+from tests.staging.native.natively import calls_pay
 from tests.staging.programs.routes import ROUTES
 
 CALLS = (0, 0, 1, 1, 2, 0, None, 0, 3, 4, 4, 1, 5)  # the points in turns; None is for a change of the world
@@ -113,7 +114,7 @@ def check(
 
     The routes take turns on the same program, so that what is known of its code by one of them is used by others.
     """
-    with limited():
+    with limited(), calls_pay() if seed % 3 else nullcontext():
         program, plain = loaded(text), loaded(text)
         forms = [(route, ROUTES[route](plain["f"]), staged(ROUTES[route](program["f"]))) for route in routes]
         at, refused = points(seed), set[str]()
@@ -138,9 +139,13 @@ def check(
         for _, _, g in forms:
             counts["records"] += len(g.sources)
             counts["records in native code"] += sum(not code.startswith(NONE) for code in g.llvm)
-            ways = [way for signature in g._signatures.values() for way in signature.ways]
-            for reason in {shortened(reason) for way in ways for reason in way.not_written}:
+            counts["records that call Python"] += sum(bool(way.by_python) for way in ways_of(g))
+            for reason in {shortened(reason) for way in ways_of(g) for reason in way.not_written}:
                 counts[f"asks: {reason}"] += 1
+
+
+def ways_of(f: Any) -> list[Any]:
+    return [way for signature in f._signatures.values() for way in signature.ways]
 
 
 def has_control(sources: list[str]) -> bool:

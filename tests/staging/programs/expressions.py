@@ -92,6 +92,8 @@ class Expressions:
             (1, lambda: f"-({one})"),
             (0.7, lambda: f"{one} * {self.integer(0)}"),
             (0.5, lambda: f"np.maximum({one}, {other})"),
+            (0.3, lambda: f"np.clip({one}, -0.9, {self.constant()} + 2.0)"),
+            (0.2, lambda: f"np.interp({one}, [-1.0, 0.5, 2.0], [0.2, 0.5, -0.3])"),
             (0.4, lambda: f"np.minimum({one}, {other})"),
             (0.4, lambda: f"min({one}, {other})"),
             (0.4, lambda: f"max({one}, {other})"),
@@ -125,6 +127,11 @@ class Expressions:
                 (0.3, lambda: f"sum([e for e in {self.array(0)} if e > {one}])"),
                 (0.3, lambda: f"{self.array(0)}[np.argmin({self.array(0)}) % len({self.array(0)})]"),
                 (0.3, lambda: f"np.sort({self.array(0)})[{rng.choice(('0', '-1'))}]"),
+                (0.3, lambda: f"np.linalg.norm({self.array(0)} + {one})"),
+                (0.3, lambda: f"np.einsum('i,i', {self.array(0)}, {self.array(0)}) * 0.2"),
+                (0.2, lambda: f"np.median({self.array(0)}) * {one}"),
+                (0.2, lambda: f"np.linalg.det({self.matrix()}) * 0.1"),
+                (0.2, lambda: f"np.linalg.slogdet({self.matrix()})[1]"),
             ]
         if self.helpers:
             helper = rng.choice(self.helpers)
@@ -169,10 +176,20 @@ class Expressions:
                 f"np.maximum({one}, {number})",
                 f"{rng.choice(names.arrays)}[::-1]",
                 f"np.flip({one})",
+                f"np.cumsum({one}) * 0.3",
+                f"np.linalg.solve({self.matrix()}, {one})",
+                f"np.clip({one}, -1.5, 1.5)",
+                f"np.real(np.fft.fft({one}))",
+                f"np.kron({one}, np.ones(1))",
                 f"({one} if {self.test(depth - 1)} else {other})",
                 f"np.stack([{number} for _ in u])" if "u" in names.arrays else one,
             )
         )
+
+    def matrix(self) -> str:
+        """A square matrix that has an inverse."""
+        row, other = self.array(0), self.array(0)
+        return f"np.diag(1.5 + {row} * {row}) + 0.1 * np.outer(np.sin({row}), np.cos({other}))"
 
     def integer(self, depth: int) -> str:
         rng, names = self.rng, self.names

@@ -16,8 +16,9 @@ from shiftreset_ad.staging.native.frames import TOP
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, LEAVE, TRUTH, Value, function, refuse
 from shiftreset_ad.staging.native.lock import LOOK
+from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.stack import DEPTH, entered
-from shiftreset_ad.staging.native.steps import Shared, StepCode
+from shiftreset_ad.staging.native.steps import StepCode
 from shiftreset_ad.staging.native.tags import ArgumentTag, tag_at
 from shiftreset_ad.staging.native.tape import END_OF_FRAME
 from shiftreset_ad.staging.python.uses import is_same_branch

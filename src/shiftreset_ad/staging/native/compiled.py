@@ -12,7 +12,7 @@ from shiftreset_ad.staging.native import c_functions, cache, entry, machine, mat
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.python.generation import is_same
+from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.steps.trace import Trace, identical
 
 NONE = "; no native code: "
@@ -26,7 +26,7 @@ class Native:
     machine.
     """
 
-    __slots__ = ("_arrays", "_constants", "checks_all", "questions", "text")
+    __slots__ = ("_arrays", "_objects", "by_python", "checks_all", "questions", "text")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
@@ -35,7 +35,8 @@ class Native:
         self.text = entry.text_of(program)
         self.questions = program.questions
         self.checks_all = entry.checks_all(program)
-        self._constants = entry.constants_of(program)
+        self.by_python = program.by_python
+        self._objects = entry.objects_of(program)
         self._arrays = program.constants
 
     def entry(self) -> Take:
@@ -43,7 +44,7 @@ class Native:
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
         open_names = {**entry.addresses(), **mathematics.loops_in(self.text), **c_functions.addresses()}
         open_names.update({f"constant{i}": array.ctypes.data for i, array in enumerate(self._arrays)})
-        return entry.built(machine.Linked(code, open_names, entry.NAME), self._constants, self._arrays)
+        return entry.built(machine.Linked(code, open_names, entry.NAME), self._objects, self._arrays)
 
 
 class InTurn:
@@ -72,6 +73,14 @@ class InTurn:
             return NONE + self.problem if self.problem else self._native().text
         except NoNativeFormError as error:
             return f"{NONE}{error}"
+
+    @property
+    def by_python(self) -> list[str]:
+        """The names of the functions that native code calls in Python."""
+        try:
+            return [] if self.problem else self._native().by_python
+        except NoNativeFormError:
+            return []
 
     @property
     def quick(self) -> Take | None:

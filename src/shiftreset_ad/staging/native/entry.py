@@ -14,9 +14,19 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import frames, lock, stack
+from shiftreset_ad.staging.native import exchange, frames, lock, stack
 from shiftreset_ad.staging.native.answers import dropped, given, new_answers, no_answers
-from shiftreset_ad.staging.native.llvm import DONE, FIRST_QUESTION, INTERRUPTED, LEAVE, function, is_table, refuse
+from shiftreset_ad.staging.native.exchange import DTYPES
+from shiftreset_ad.staging.native.llvm import (
+    DONE,
+    DOUBLE,
+    FIRST_QUESTION,
+    INTERRUPTED,
+    LEAVE,
+    form_of,
+    function,
+    refuse,
+)
 from shiftreset_ad.staging.native.machine import (
     DATA,
     DTYPE,
@@ -24,24 +34,25 @@ from shiftreset_ad.staging.native.machine import (
     NDIM,
     OF_A_FLOAT,
     OF_A_LIST,
+    OF_A_TUPLE,
     SHAPE,
+    STICKY,
     STRIDES,
     Linked,
 )
 from shiftreset_ad.staging.native.mathematics import OF_SPECIAL
 from shiftreset_ad.staging.native.program import Leaf, Program
-from shiftreset_ad.staging.native.slots import FLAGS
+from shiftreset_ad.staging.native.slots import FLAGS, SELF
 
 NAME = "entry"
 MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
-STICKY = 0x3F  # the flags among the bits of the machine's control word
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
-DTYPES = {"d": "dtype_float64", "?": "dtype_bool", "l": "dtype_int64"}
 NEW = 93  # the number of PyArray_New among NumPy's functions in C
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},
+    "int64_type": np.int64,
     "none": None,
     "true": True,
     "false": False,
@@ -68,6 +79,7 @@ FUNCTIONS = {
     "Py_GetRecursionLimit": "i32 ()",
     "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)",
+    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }
 
 
@@ -97,12 +109,12 @@ def _new_array() -> int:
     return ctypes.c_void_p.from_address(functions + NEW * 8).value or 0
 
 
-def built(linked: Linked, constants: list[Any], *kept: Any) -> Callable[..., Any]:
-    """The function of Python's whose code is linked. It keeps the code, and these objects, alive."""
+def built(linked: Linked, objects: list[Any], *kept: Any) -> Callable[..., Any]:
+    """The function of Python's whose code is linked, and finds the `objects`. It keeps all of these alive."""
     definition = _Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = new(ctypes.addressof(definition), (*constants, linked, definition, *kept), None)
+    made: Callable[..., Any] = new(ctypes.addressof(definition), (*objects, linked, definition, *kept), None)
     return made
 
 
@@ -113,12 +125,15 @@ def checks_all(program: Program) -> bool:
 
 def is_checked(leaf: Leaf) -> bool:
     """Whether the entry can check the type of this argument."""
-    x = leaf.example
-    return leaf.kind in TYPES and (leaf.kind is not ndarray or x.dtype in (np.float64, np.bool) or is_table(x))
+    return leaf.kind in TYPES and not leaf.is_object
 
 
-def constants_of(program: Program) -> list[Any]:
-    """The answers of a program that are the same for all inputs."""
+def objects_of(program: Program) -> list[Any]:
+    """What the code finds at its entry: the answers that are the same for all inputs, and the functions it calls."""
+    return [*_constants_of(program), *program.foreign]
+
+
+def _constants_of(program: Program) -> list[Any]:
     return [leaf.constant for leaf in program.outputs if leaf.kind is None]
 
 
@@ -137,23 +152,11 @@ def text_of(program: Program) -> str:
         f"@eights = private constant [8 x i64] [{', '.join(['i64 8'] * 8)}]",
     ]
     entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count)", _entry(program), "")
-    return "\n".join([*names, _note_flags(program), program.text, entry, ""])
-
-
-def _note_flags(program: Program) -> str:
-    """The function that notes the flags so far, as NumPy's loops may clear them."""
-    lines = []
-    if program.flags:
-        lines += [
-            "  %word = alloca i32",
-            "  call void @llvm.x86.sse.stmxcsr(ptr %word)",
-            "  %now = load i32, ptr %word",
-            f"  %slot = getelementptr i64, ptr %frame, i64 {FLAGS}",
-            "  %before = load i32, ptr %slot",
-            "  %all = or i32 %before, %now",
-            "  store i32 %all, ptr %slot",
-        ]
-    return function("void @note_flags(ptr %frame)", [*lines, "  ret void"])
+    shared = [exchange.note_flags(program.flags)]
+    if program.foreign:
+        first = OF_A_TUPLE + 8 * len(_constants_of(program))
+        shared += [exchange.GIVEN, exchange.TAKEN, exchange.functions(first, program.flags)]
+    return "\n".join([*names, *shared, program.text, entry, ""])
 
 
 def _entry(program: Program) -> Iterator[str]:
@@ -204,7 +207,7 @@ def _entry(program: Program) -> Iterator[str]:
     yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
     yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
     yield from _returned("%number", is_large)
-    if program.looks:
+    if program.may_raise:
         yield "interrupted:"
         yield from dropped(program, "interrupted")
         yield from _returned("null", is_large)
@@ -223,13 +226,18 @@ def _returned(x: str, is_large: bool) -> Iterator[str]:
 def _taken(i: int, leaf: Leaf) -> Iterator[str]:
     """The lines that put an argument into its slot."""
     yield f"take{i}:"
-    if not is_checked(leaf):
+    if not is_checked(leaf) and (leaf.slot is None or not leaf.is_object):
         if leaf.slot is not None:
             refuse(f"it takes a {leaf.kind.__name__}")
         yield f"  br label %take{i + 1}"
         return
     yield f"  %of_x{i} = getelementptr ptr, ptr %args, i64 {i}"
     yield f"  %x{i} = load ptr, ptr %of_x{i}"
+    if leaf.is_object:
+        yield f"  %slot{i} = getelementptr i64, ptr %frame, i64 {leaf.slot}"
+        yield f"  store ptr %x{i}, ptr %slot{i}"
+        yield f"  br label %take{i + 1}"
+        return
     yield f"  %of_type{i} = getelementptr i8, ptr %x{i}, i64 {HEADER}"
     yield f"  %type{i} = load ptr, ptr %of_type{i}"
     yield f"  %is_right{i} = icmp eq ptr %type{i}, @{TYPES[leaf.kind]}"
@@ -249,7 +257,11 @@ def _taken(i: int, leaf: Leaf) -> Iterator[str]:
         yield f"  br i1 %fits{i}, label %take{i + 1}, label %leave"
         return
     yield f"  %content{i} = getelementptr i8, ptr %x{i}, i64 {DATA if leaf.kind is ndarray else OF_A_FLOAT}"
-    yield f"  %n{i} = load i64, ptr %content{i}"
+    if leaf.kind is ndarray and form_of(leaf.example) == DOUBLE:  # an array without axes is a number
+        yield f"  %element{i} = load ptr, ptr %content{i}"
+        yield f"  %n{i} = load i64, ptr %element{i}"
+    else:
+        yield f"  %n{i} = load i64, ptr %content{i}"
     yield f"  store i64 %n{i}, ptr %slot{i}"
     yield f"  br label %take{i + 1}"
 
@@ -292,8 +304,10 @@ def _run(program: Program) -> Iterator[str]:
         yield f"  %cleared = and i32 %before, {~STICKY}"
         yield "  store i32 %cleared, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
-    may_release = program.looks or program.is_large
-    if may_release:
+    if program.foreign:
+        yield f"  %of_self = getelementptr i64, ptr %frame, i64 {SELF}"
+        yield "  store ptr %self, ptr %of_self"
+    if program.may_release:
         yield f"  %of_thread = getelementptr i64, ptr %frame, i64 {lock.THREAD}"
         yield "  store ptr null, ptr %of_thread"
     if program.is_large:
@@ -305,9 +319,9 @@ def _run(program: Program) -> Iterator[str]:
         yield "  call void @note_flags(ptr %frame)"
         yield "  store i32 %before, ptr %word"
         yield "  call void @llvm.x86.sse.ldmxcsr(ptr %word)"
-    if may_release:
+    if program.may_release:
         yield "  call void @take_lock(ptr %frame)"
-    if program.looks:
+    if program.may_raise:
         yield f"  %is_interrupted = icmp eq i64 %status, {INTERRUPTED}"
         yield "  br i1 %is_interrupted, label %interrupted, label %finished"
         yield "finished:"

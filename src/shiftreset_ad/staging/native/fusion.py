@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.conversion import astype
-from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, double, form_of, is_table, refuse
+from shiftreset_ad.staging.native.llvm import (
+    ARRAY,
+    Code,
+    NoNativeFormError,
+    Value,
+    described,
+    double,
+    form_of,
+    is_table,
+    refuse,
+)
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.operations import AS_IT_IS, OPERATIONS, Emit
 from shiftreset_ad.staging.steps.functions import method
@@ -54,21 +65,33 @@ class Fusion:
         made = {member.place for member in members}
         operands: dict[Any, Operand] = {}
         for member in members:
-            for arg in member.args:
-                key, value = (code.place(arg), arg.inside) if type(arg) is Staged else (id(arg), arg)
-                if isinstance(value, ndarray) and value.shape and key not in made and key not in operands:
-                    if form_of(value) != ARRAY:
-                        refuse(f"it computes with {described(value)}")
-                    operands[key] = operand(address(arg), value)
+            with _refused_for(member):
+                for arg in member.args:
+                    key, value = (code.place(arg), arg.inside) if type(arg) is Staged else (id(arg), arg)
+                    if isinstance(value, ndarray) and value.shape and key not in made and key not in operands:
+                        if form_of(value) != ARRAY:
+                            refuse(f"it computes with {described(value)}")
+                        operands[key] = operand(address(arg), value)
         answers = {m.place: operand(stored[m.place], m.answer) for m in members if m.place in stored}
         turn = Round(code, members[0].answer.shape, operands, answers)
         for member in members:
             element = member.answer.flat[0]
-            text = member.emit(turn, member.args, element)
+            with _refused_for(member):
+                text = member.emit(turn, member.args, element)
             turn.known[member.place] = Value(text, f"{form_of(element)}")
             if member.place in stored:
                 turn.store(member.place, turn.known[member.place])
         turn.write(new=stored.values())
+
+
+@contextmanager
+def _refused_for(member: Member) -> Iterator[None]:
+    """Have the reason why there is no native form tell of which step."""
+    try:
+        yield
+    except NoNativeFormError as error:
+        error.place = member.place
+        raise
 
 
 def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None:

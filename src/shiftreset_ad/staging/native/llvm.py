@@ -26,7 +26,9 @@ LARGEST = 2**20  # elements of an array; of larger ones, the time is that of mem
 
 
 class NoNativeFormError(Exception):
-    """A step has no native form. The text says which step, and why."""
+    """A step has no native form. The text says why. `place` is that of the step if it is another one than the last."""
+
+    place: int | None = None
 
 
 def refuse(reason: str) -> NoReturn:
@@ -57,6 +59,11 @@ def form_of(x: Any) -> str | None:
 def is_table(x: Any) -> bool:
     """Whether a value is an array of integers: native code reads it, moves it, and indexes by it."""
     return type(x) is ndarray and x.dtype == np.int64 and x.dtype.char == "l" and bool(x.shape)
+
+
+def has_address(x: Any) -> bool:
+    """Whether native code finds an argument by the address of its elements: an array that it may compute with."""
+    return type(x) is ndarray and (x.dtype in (np.float64, np.bool) or is_table(x))
 
 
 def literal(x: Any) -> Value:

@@ -19,6 +19,7 @@ import numpy as np
 SWITCH = "SHIFTRESET_AD_NATIVE"
 LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
 HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
+STICKY = 0x3F  # the flags among the bits of the machine's control word
 DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56  # where NumPy has what it knows of an array
 LARGEST_STACK, STACK_WITHOUT_LIMIT = 2**23, 2**21  # bytes; the latter is what a thread has if there is no limit
 _numbers = count()
@@ -47,6 +48,8 @@ def _are_objects_as_expected() -> bool:
         kind = ctypes.c_void_p.from_address(id(number) + HEADER).value
         if kind != id(type(number)) or ctypes.c_double.from_address(id(number) + OF_A_FLOAT).value != 1.5:
             return False
+    if ctypes.c_int64.from_address(id(np.int64(2**40)) + OF_A_FLOAT).value != 2**40:
+        return False
     both: Any = [number, None], (number, None)
     items = ctypes.c_void_p.from_address(id(both[0]) + OF_A_LIST).value
     in_list = [ctypes.c_void_p.from_address((items or 0) + 8 * i).value for i in range(2)]

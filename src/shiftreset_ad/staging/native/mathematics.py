@@ -116,11 +116,11 @@ def call_on_arrays(
     head = f"void @loop{many}(ptr %ufunc, ptr %frame, ptr %lengths, ptr %strides, {', '.join(arrays)}) noinline"
     code.use(function(head, lines))
     given = ", ".join(f"ptr {address}" for address in addresses)
-    both = f"ptr {_longs(code, lengths)}, ptr {_longs(code, strides)}"
+    both = f"ptr {longs(code, lengths)}, ptr {longs(code, strides)}"
     code.lines.append(f"  call void @loop{many}(ptr @{name}, ptr %frame, {both}, {given})")
 
 
-def _longs(code: Code, numbers: tuple[int, ...]) -> str:
+def longs(code: Code, numbers: tuple[int, ...]) -> str:
     """A constant array of integers."""
     name = "@longs" + "".join(f"_{number}" for number in numbers).replace("-", "m")
     code.use(f"{name} = private constant [{len(numbers)} x i64] [{', '.join(f'i64 {number}' for number in numbers)}]")

@@ -6,6 +6,7 @@ that later functions need have a slot in the frame. A slot is used again when it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,15 +16,28 @@ from numpy import ndarray
 from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
-from shiftreset_ad.staging.native.llvm import ARRAY, DONE, DOUBLE, Value, described, form_of, function, refuse
+from shiftreset_ad.staging.native.llvm import (
+    ARRAY,
+    DONE,
+    DOUBLE,
+    NoNativeFormError,
+    Value,
+    described,
+    form_of,
+    function,
+    has_address,
+    refuse,
+)
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.order import in_order
+from shiftreset_ad.staging.native.paying import pays
+from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.sharing import with_places
 from shiftreset_ad.staging.native.slots import parts_of
-from shiftreset_ad.staging.native.steps import Shared
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
 from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -37,6 +51,7 @@ class Leaf(NamedTuple):
     `example` is the array that was recorded, and `offset` says where in the memory the array lies; the `constant` of an
     array is its name in the text. If there is a slot with a `tag`, the value is of this type or of another one. An
     answer that is an array has a slot if the steps write to the array itself: the slot has the address of its elements.
+    Native code hands an input on to Python as it is if it `is_object`: it has no form.
     """
 
     kind: Any
@@ -45,6 +60,7 @@ class Leaf(NamedTuple):
     example: Any = None
     offset: int = 0
     tag: int | None = None
+    is_object: bool = False
 
 
 class Program:
@@ -54,26 +70,50 @@ class Program:
     which slot has which argument and which answer; an input that no step needs has no slot. `memory` is the number of
     bytes for arrays, and `constants` are arrays that the text names. `flags` are those by which NumPy would warn.
     `questions` are those of the NumPy steps, in their order: if the type of an answer may depend on values, the NumPy
-    steps ask for it, and native code leaves. It `calls` if it has functions that call themselves.
+    steps ask for it, and native code leaves. It `calls` if it has functions that call themselves. `foreign` are the
+    functions of Python's that it calls, `by_python` the names of what they carry out.
+
+    What has no native form is met while the code is written. Then the code is written again, and these steps are
+    foreign.
     """
 
     __slots__ = (
-        *("calls", "constants", "flags", "has_frames", "inputs", "is_large", "looks", "memory", "outputs", "questions"),
-        *("slots", "text"),
+        *("by_python", "calls", "constants", "flags", "foreign", "has_frames", "inputs", "is_large", "looks", "memory"),
+        *("outputs", "questions", "slots", "text"),
     )
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
         left = in_order(trace, left)
-        shared = Shared(trace, left, outputs)
-        slots, memory = shared.slots, shared.memory
-        memory.answers = set(_made_as_answers(left, memory, outputs))
+        reasons: dict[int, str] = {}
+        while True:
+            shared = Shared(trace, left, outputs, {*reasons})
+            try:
+                self._write(shared, outputs)
+            except NoNativeFormError as error:
+                if error.place is not None:
+                    shared.met.setdefault(error.place, f"{error}")
+                elif not shared.met:
+                    raise
+            except Exception:  # of code that is not as it should be, as a step has turned out to be foreign
+                if not shared.met:
+                    raise
+            if not shared.met:
+                break
+            reasons.update(shared.met)
+        if shared.foreign and not pays(shared.gain):
+            refuse(next(iter(reasons.values())))
+
+    def _write(self, shared: Shared, outputs: list[Any]) -> None:
+        trace, left, slots, memory = shared.trace, shared.left, shared.slots, shared.memory
+        made = _made_as_answers(left, memory, outputs)
+        memory.answers = {place for place in made if place not in shared.without_form}
         for place in sorted(memory.answers):
             slots.take(place)
         parts = []
         now = -1
-        for number, steps in enumerate(parts_of(left.steps)):
+        for number, steps in enumerate(parts_of(trace, left)):
             part = _Part(number, shared, now)
             for step in steps:
                 part.add(step)
@@ -99,6 +139,8 @@ class Program:
             if any(not given.isdisjoint(sources.of(x)) for x in outputs):
                 refuse("a branch answers an array that it was given")
         self.flags, self.questions, self.constants = shared.flags, shared.questions, shared.constants
+        self.foreign = shared.foreign
+        self.by_python = [*dict.fromkeys(_name_of(step) for step in shared.steps_of_foreign)]
         self.memory = memory.size
         self.slots = slots.count
         self.calls = len(shared.functions) > 0
@@ -106,7 +148,7 @@ class Program:
         self.looks = lock.LOOK in used
         answers = [trace.values[step.place] for step in left.steps if step.place is not None]
         self.is_large = sum(answer.size for answer in answers if isinstance(answer, ndarray)) > lock.MANY
-        if self.looks or self.is_large:
+        if self.may_release:
             used[lock.FUNCTIONS] = None
         functions = [
             *shared.texts,
@@ -126,9 +168,27 @@ class Program:
             ]
         )
 
+    @property
+    def may_release(self) -> bool:
+        """Whether a run may release the lock of the interpreter."""
+        return self.looks or self.is_large or bool(self.foreign)
+
+    @property
+    def may_raise(self) -> bool:
+        """Whether a run may end with an error of Python's."""
+        return self.looks or bool(self.foreign)
+
+
+def _name_of(step: Step) -> str:
+    """What a step is in a user's program."""
+    if step.function is operator.getitem:
+        return "x[i]"
+    return f"x {INFIX[step.function]} y" if step.function in INFIX else name_in_program(step.function)
+
 
 def _input(value: Any, slot: int | None) -> Leaf:
-    return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None)
+    is_object = form_of(value) is None and not has_address(value)
+    return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None, is_object=is_object)
 
 
 def _made_as_answers(left: Eliminated, memory: ArrayBlocks, outputs: list[Any]) -> Iterator[int]:

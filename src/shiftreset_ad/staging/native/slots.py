@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shiftreset_ad.staging.native import frames, lock, stack
+from shiftreset_ad.staging.native.llvm import form_of
 from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
@@ -13,16 +14,24 @@ from shiftreset_ad.staging.steps.trace import Step, Trace
 
 STEPS_OF_A_PART = 250  # about 500 instructions
 FLAGS = 0  # the slot with the machine's flags that were noted
+SELF = stack.COUNT + 1  # the slot with what the entry was made with
 
 
-def parts_of(steps: list[Step]) -> Iterator[list[Step]]:
-    """The steps of each function. A step with blocks is in one function."""
+def parts_of(trace: Trace, left: Eliminated) -> Iterator[list[Step]]:
+    """The steps of each function. A step with blocks is in one function, as are all uses of a value without a form."""
+    last: dict[int, Step] = {}  # that needs a value without form
+    for step in left.steps:
+        last.update((place, step) for place in left.operands(step) if form_of(trace.values[place]) is None)
     part: list[Step] = []
+    needed: set[int] = set()  # the values without form that later steps need
     length = 0
-    for step in steps:
+    for step in left.steps:
         part.append(step)
         length += sum(1 for _ in all_steps([step]))
-        if length >= STEPS_OF_A_PART:
+        needed = {place for place in needed if last[place] is not step}
+        if step.place in last:
+            needed.add(step.place)
+        if length >= STEPS_OF_A_PART and not needed:
             yield part
             part, length = [], 0
     if part:
@@ -35,11 +44,11 @@ class Slots:
     __slots__ = ("_free", "_kept", "_last", "count", "of")
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.count = FLAGS + 1 + frames.SLOTS + lock.SLOTS + stack.SLOTS
+        self.count = FLAGS + 1 + frames.SLOTS + lock.SLOTS + stack.SLOTS + 1
         self.of: dict[int, int] = {}
         self._last: dict[int, int] = {}  # the last part that needs a place
         self._free: list[int] = []
-        for number, steps in enumerate(parts_of(left.steps)):
+        for number, steps in enumerate(parts_of(trace, left)):
             for step in all_steps(steps):
                 self._last.update(dict.fromkeys(left.operands(step), number))
         # An argument that is an array has its address in a slot, for its views, too.

@@ -9,72 +9,64 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.control import ControlCode
-from shiftreset_ad.staging.native.functions import Function
-from shiftreset_ad.staging.native.llvm import ARRAY, TRUTH, Value, described, form_of, is_table, refuse
-from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
+from shiftreset_ad.staging.native.foreign import ForeignCode
+from shiftreset_ad.staging.native.llvm import (
+    ARRAY,
+    TRUTH,
+    NoNativeFormError,
+    Value,
+    described,
+    form_of,
+    is_table,
+    refuse,
+)
 from shiftreset_ad.staging.native.operations import ask, emit
+from shiftreset_ad.staging.native.paying import gain_of, weight
 from shiftreset_ad.staging.native.restated import restated
-from shiftreset_ad.staging.native.slots import Slots
-from shiftreset_ad.staging.native.tags import tag_at, tagged
+from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.native.types import Types
-from shiftreset_ad.staging.native.writing import require_one_block
-from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.python.generation import asked, known_of
-from shiftreset_ad.staging.python.in_place import in_native_code
-from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.python.expressions import asked, known_of
 from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 INVALID, DIVIDE, OVER, UNDER = 1, 4, 8, 16  # the machine's flags, as x86 has them
 FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
 
 
-class Shared:
-    """What the functions of a program share.
-
-    `flags` are those by which NumPy would warn, `questions` those that have been asked, and `constants` the arrays that
-    the text names. `functions` are those that call themselves, by their bodies, and `texts` is their code.
-    """
-
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.trace = trace
-        self.left = left
-        self.flags = 0
-        self.questions: list[Step] = []
-        self.constants: list[ndarray[Any, Any]] = []
-        self.functions: dict[Block, Function] = {}
-        self.texts: list[str] = []
-        self.slots = Slots(trace, left, outputs)
-        self.memory = ArrayBlocks.of(trace, left, outputs, in_native_code(trace, left, outputs))
-        require_one_block(trace, left, self.memory, outputs)
-        self.types = Types(trace, left)
-        self.uses = Uses(trace, Roots(left, self.memory), outputs)
-        self.memory.keep_for_frames(self.uses, trace.homes)
-        self.tagged = tagged(left, self.types, outputs)
-
-
-class StepCode(ControlCode):
+class StepCode(ForeignCode):
     """Some of the steps of a program, as the code of a function."""
 
-    __slots__ = ("shared",)
-
-    def __init__(self, shared: Shared, now: int) -> None:
-        super().__init__(shared.uses, shared.tagged, shared.memory, shared.constants, now)
-        self.shared = shared
+    __slots__ = ()
 
     def add(self, step: Step) -> None:
-        trace, shared = self.shared.trace, self.shared
         self.now += 1
         if isinstance(step, Gather):
             self.gather(step)
-            return
-        if isinstance(step, Control):
+        elif isinstance(step, Control):
             self.control(step)
-            return
+        elif step.place in self.shared.without_form or self.joins(step):
+            self._add_foreign(step, "")
+        else:
+            try:
+                self._add_native(step)
+            except NoNativeFormError as error:
+                if error.place is not None or not self.shared.may_be_foreign(step):
+                    raise
+                self._add_foreign(step, f"{error}")
+
+    def _add_foreign(self, step: Step, reason: str) -> None:
+        """Let Python carry out a step. If this was not known, the code so far serves only to meet others like it."""
+        shared = self.shared
+        if step.place not in shared.without_form:
+            shared.met[step.place] = reason
+        self.wait_for_python(step)
+
+    def _add_native(self, step: Step) -> None:
+        trace, shared = self.shared.trace, self.shared
         step = restated(step)
+        shared.gain += weight(trace.homes[step.place]) * gain_of(trace.values[step.place])
         shared.flags |= flags_of(step, trace, shared.types)
         answer = trace.values[step.place]
         args = tuple([self.argument(arg) for arg in step.args])

@@ -38,8 +38,20 @@ def is_numpys(kind: type) -> bool:
     return issubclass(kind, np.generic | ndarray)
 
 
-def tagged(left: Eliminated, types: Types, outputs: list[Any]) -> set[int]:
-    """The places whose values need a tag: outputs of either type, and the values that they are made of."""
+def tagged(left: Eliminated, types: Types, outputs: list[Any], foreign: set[int]) -> set[int]:
+    """The places whose values need a tag: outputs of either type, and the values that they are made of.
+
+    Operands of `foreign` steps, which Python carries out, need one, too, if they can have one. Python tells the tags of
+    the answers.
+    """
+    outside = [*left.places_in(outputs)]
+    operands = [place for step in all_steps(left.steps) if step.place in foreign for place in left.operands(step)]
+    found = _made_of(outside + operands, left, types, foreign) if foreign else set()
+    return found or _made_of(outside, left, types, foreign)
+
+
+def _made_of(wanted: list[int], left: Eliminated, types: Types, foreign: set[int]) -> set[int]:
+    """The places that need a tag so that those wanted have one; none if one of them cannot have one."""
     sources: dict[int, list[int]] = {}
     made_otherwise = set()
     functions: dict[Block, Call] = {}
@@ -56,12 +68,14 @@ def tagged(left: Eliminated, types: Types, outputs: list[Any]) -> set[int]:
         elif isinstance(step, Control):
             for param, answer, *given in zip(step.params, step.answers, step.args, step.results[-1], strict=True):
                 sources[param], sources[answer] = [*left.places_in(given)], [param]
+        elif step.place in foreign:
+            sources[step.place] = []
         elif not isinstance(step, Gather) and len(types.at(step.place)) > 1:
             sources[step.place] = [*left.places_in(step.args)]
             if not types.is_numpys_by_one(step):
                 made_otherwise.add(step.place)
     found: set[int] = set()
-    waiting = [place for place in left.places_in(outputs) if types.at(place) in EITHER]
+    waiting = [place for place in wanted if types.at(place) in EITHER]
     while waiting:
         place = waiting.pop()
         if place not in found and len(types.at(place)) > 1:

@@ -8,35 +8,26 @@ function stops, and returns the number of the question in place of its answers.
 
 from __future__ import annotations
 
-import builtins
-import math
-import operator
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from keyword import iskeyword
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from shiftreset_ad.staging.python.answers import Own
 from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
-from shiftreset_ad.staging.python.elimination import Eliminated, constants_in, like
+from shiftreset_ad.staging.python.elimination import Eliminated, constants_in
+from shiftreset_ad.staging.python.errors import FILENAME
+from shiftreset_ad.staging.python.expressions import Expressions, asked, known_of, reactions
 from shiftreset_ad.staging.python.functions import FunctionSource, OtherAnswerError
 from shiftreset_ad.staging.python.in_place import InPlace, with_added, with_item
-from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
-from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step, Trace, UnstageableError, identical, owners_of
-from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.values import Staged, unstaged
 
-LARGEST = 2**63  # integers from this size on are constants with a name
 LONGEST_PART = 60  # characters of an expression inside another expression
-
-FILENAME = "<staged>"  # of the functions that are generated
 
 
 def generated(
@@ -54,27 +45,15 @@ def generated(
     return source.names["steps"], lines, source.questions
 
 
-class _Source:
-    """The source of the function, line by line, and the names of its constants."""
+class _Source(Expressions):
+    """The source of the function, line by line."""
 
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
-        self.trace = trace
-        self.left = left
-        self.names: dict[str, Any] = {
-            "errstate": np.errstate,
-            "is_same": is_same,
-            "ndarray": ndarray,
-            "certain": certain,
-            "OtherAnswerError": OtherAnswerError,
-        }
+        super().__init__(trace, left)
+        self.names.update(certain=certain, OtherAnswerError=OtherAnswerError)
         self.names.update(steps=None, inputs=None, copies=None)  # taken: no constant gets these names
         self.questions: list[Step] = []
-        self._named: dict[int, str] = {}
-        self.errors: Any = trace.errors
-        self.variables: dict[int, str] = {}
         self._free: list[str] = []
-        self._parts: dict[int, tuple[str, bool]] = {}  # expressions for the next line; does it need no parentheses?
-        self._read: Counter[int] = Counter()  # how often the line has each of them
         self._count = 0
         self.uses = Uses(trace, left, outputs)
         self.in_place = InPlace(trace, left, outputs)
@@ -136,16 +115,16 @@ class _Source:
 
     def lines(self, step: Step, is_part: bool) -> Iterator[str]:
         expression, is_whole = self.expression(step)
-        for place in [place for place in self._parts if self._read[place] != 1]:  # the lowered step does not need it
-            part, _ = self._parts.pop(place)
+        for place in [place for place in self.parts if self.read[place] != 1]:  # the lowered step does not need it
+            part, _ = self.parts.pop(place)
             self.variables[place] = self.variable()
             yield f"{self.variables[place]} = {part}"
             expression, is_whole = self.expression(step)
-        self._parts.clear()
-        self._read.clear()
+        self.parts.clear()
+        self.read.clear()
         self.release(step)
         if is_part and len(expression) <= LONGEST_PART:
-            self._parts[step.place] = expression, is_whole
+            self.parts[step.place] = expression, is_whole
             return
         if step.is_question:
             yield self.question(self.test(expression, step.expected), step, step.expected)
@@ -169,39 +148,13 @@ class _Source:
         number = len(self.questions) - 1
         return f"if not ({test}): {f'raise OtherAnswerError({number})' if self.depth else f'return {number}'}"
 
-    def likeness(self, name: str, answer: Any) -> str:
-        """The test whether the value of a variable has the type, the shape and the dtype of this answer."""
-        kind = type(answer)
-        if kind is ndarray:
-            of_its_type = f"type({name}) is ndarray and {name}.shape == {answer.shape}"
-        else:
-            of_its_type = f"type({name}) is {self.constant(kind)}"
-        if isinstance(answer, tuple | list):
-            return f"{of_its_type} and len({name}) == {len(answer)}"
-        if isinstance(answer, ndarray | np.generic):
-            of_its_type += f" and {name}.dtype == {self.constant(answer.dtype)}"
-        if kind is ndarray:
-            of_its_type += f" and {name}.strides == {answer.strides}"
-        return of_its_type
-
-    def test(self, expression: str, expected: Any) -> str:
-        """The test whether the answer to a question is the same as before."""
-        if expected is None or expected is True or expected is False:
-            return f"({expression}) is {expected}"
-        return f"is_same({expression}, {self.constant(expected)})"
-
     def expression(self, step: Step) -> tuple[str, bool]:
         """The expression for a step, and whether it needs no parentheses inside another expression."""
         if isinstance(step, Gather):
             return gathering(self, step), True
         if (expression := self.in_place_of(step)) is not None:
             return expression, True
-        function, args, kwargs = lowered(step, self.trace)
-        if not kwargs and len(args) == 2 and function in INFIX:
-            return f"{self.operand(args[0])} {INFIX[function]} {self.operand(args[1])}", False
-        if not kwargs and len(args) == 1 and function in PREFIX:
-            return f"{PREFIX[function]}{self.operand(args[0])}", False
-        return self.look_up_or_call(function, args, kwargs), True
+        return super().expression(step)
 
     def in_place_of(self, step: Step) -> str | None:
         """The expression for a step that writes to the array that it is given, or has to do with one that does."""
@@ -221,57 +174,6 @@ class _Source:
             return f"{self.constant(with_added)}({self.argument(x)}, {self.argument(y)})"
         return None
 
-    def look_up_or_call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        if function is operator.getitem:
-            return f"{self.operand(args[0])}[{self.argument(args[1])}]"
-        if type(function) is Attribute:
-            return f"{self.operand(args[0])}.{function.__name__}"
-        options = [option(name, self.argument(arg)) for name, arg in kwargs.items()]
-        if type(function) is Method:
-            given = [self.argument(arg) for arg in args[1:]]
-            return f"{self.operand(args[0])}.{function.__name__}({', '.join(given + options)})"
-        given = [self.argument(arg) for arg in args]
-        return f"{self.constant(function)}({', '.join(given + options)})"
-
-    def operand(self, x: Any) -> str:
-        """An expression for an argument, in parentheses where they are needed."""
-        is_whole = True
-        if type(x) is Staged:
-            _, is_whole = self._parts.get(self.left.place(x), ("", True))
-        return self.argument(x) if is_whole else f"({self.argument(x)})"
-
-    def argument(self, x: Any) -> str:
-        """An expression for an argument between commas."""
-        kind = type(x)
-        if kind is Staged:
-            place = self.left.place(x)
-            if x._place in self.left.fixed:
-                return self.argument(x.inside)
-            if place in self._parts:
-                self._read[place] += 1
-                return self._parts[place][0]
-            return self.variables[place]
-        if is_staged(x):
-            if kind is slice:
-                return f"slice({self.argument(x.start)}, {self.argument(x.stop)}, {self.argument(x.step)})"
-            parts = "".join([f"{self.argument(part)}, " for part in x])
-            return f"({parts})" if kind is tuple else f"[{parts}]"
-        if x is None or kind is bool:
-            return repr(x)
-        if (kind is float and math.isfinite(x)) or (kind is int and abs(x) < LARGEST):
-            return repr(x) if math.copysign(1.0, x) > 0.0 else f"({x!r})"
-        return self.constant(x)
-
-    def constant(self, x: Any) -> str:
-        """The name of a constant."""
-        name = self._named.get(id(x))
-        if name is None:
-            readable = readable_name(x)
-            name = readable if readable.isidentifier() and readable not in self.names else f"c{len(self._named)}"
-            self._named[id(x)] = name
-            self.names[name] = x
-        return name
-
     def answers(self, outputs: list[Any]) -> tuple[list[str], list[str]]:
         """The line before the answers, and the expressions for the outputs: the user gets copies of constants."""
         constants = {id(owner): owner for array in constants_in(self.left) for owner in owners_of(array)}
@@ -288,44 +190,3 @@ class _Source:
             for x, is_shared in zip(outputs, shared, strict=True)
         ]
         return ["copies = {}"], answers
-
-
-def asked(step: Step, expected: Any) -> Step:
-    """A question without its arguments, which would keep the whole trace alive."""
-    known = Step(step.place, step.function, (), NOTHING, None)
-    known.site, known.expected = step.site, expected
-    return known
-
-
-def known_of(answer: Any) -> Any:
-    """What the program knows of the answer of a step that is open-ended."""
-    return (type(answer), len(answer)) if isinstance(answer, tuple | list) else like(answer)
-
-
-def reactions(errors: Mapping[str, str]) -> str:
-    """Reactions to floating-point errors, as options of `errstate`."""
-    alike = set(errors.values())
-    given = {"all": alike.pop()} if len(alike) == 1 else errors
-    return ", ".join(f"{name}={reaction!r}" for name, reaction in given.items())
-
-
-def readable_name(x: Any) -> str:
-    """The name of a function in the source; "" for anything else, and for a name that could be a variable."""
-    own = getattr(x, "__name__", "") if callable(x) else ""
-    of_ufunc = getattr(x, "__self__", None)
-    name = f"{of_ufunc.__name__}_{own}" if isinstance(of_ufunc, np.ufunc) else own
-    return "" if iskeyword(name) or getattr(builtins, name, x) is not x or name[1:].isdigit() else name
-
-
-def option(name: str, expression: str) -> str:
-    """An option in a call. Its name may be no identifier."""
-    return f"{name}={expression}" if name.isidentifier() and not iskeyword(name) else f"**{{{name!r}: {expression}}}"
-
-
-def is_same(x: Any, expected: Any) -> bool:
-    """Whether the answer to a question is the same: NaN equals NaN, and 0.0 differs from -0.0."""
-    if type(x) is not type(expected):
-        return False
-    if isinstance(x, ndarray | np.generic | float | complex):
-        return identical(x, expected)
-    return bool(x == expected)
