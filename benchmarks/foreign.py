@@ -50,8 +50,8 @@ def on_numbers(s: Any, x: Any) -> tuple[Any, Any]:
 
 
 CASES = {
-    "solve of 10 x 10, and 72 steps on numbers": Case(oscillator, np.linspace(0.1, 1.0, 10)),
-    "sort of 10, and 272 steps on numbers": Case(on_numbers, np.linspace(0.1, 1.0, 10)),
+    "solve of 10 x 10, and 64 steps on numbers": Case(oscillator, np.linspace(0.1, 1.0, 10)),
+    "sort of 10, and 240 steps on numbers": Case(on_numbers, np.linspace(0.1, 1.0, 10)),
     "solve of 10 x 10, and a product": Case(lambda s, x: (s, np.linalg.solve(MATRIX, x) * 0.9), np.linspace(0, 1, 10)),
     "solve of 10 x 10 alone": Case(lambda s, x: (s, np.linalg.solve(MATRIX, x)), np.linspace(0.1, 1.0, 10)),
     "sort of 10 alone": Case(lambda s, x: (s, np.sort(x)), np.linspace(0.1, 1.0, 10)),

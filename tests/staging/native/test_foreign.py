@@ -124,11 +124,11 @@ def test_a_number_of_pythons_or_numpys_goes_in_as_what_it_is():
         return x * (0.5 if type(x) is float else 0.25)
 
     def f(x, xs, n):
-        return fori_loop(0, n, lambda i, s: call(looked_at, (s,), open_ended=False) + xs[i], x)
+        return fori_loop(0, n, lambda i, s: call(looked_at, (s,), open_ended=False) + xs[i], x) * xs[0]
 
     code, steps = native_and_steps(f, 1.0, X, 2)
     (found,) = code.entry()(1.0, X, 3)
-    assert found == ((1.0 * 0.5 + X[0]) * 0.25 + X[1]) * 0.25 + X[2] == steps([1.0, X, 3])[0]
+    assert found == (((1.0 * 0.5 + X[0]) * 0.25 + X[1]) * 0.25 + X[2]) * X[0] == steps([1.0, X, 3])[0]
 
 
 def test_the_type_of_an_answer_may_differ_from_round_to_round():
@@ -145,6 +145,7 @@ def test_the_type_of_an_answer_may_differ_from_round_to_round():
         [1.0, np.float64(1.0)],
         [X, X[:2]],
         [X, X.astype(np.float32)],
+        [X, X.astype(np.int64)],
         [X, X[::-1]],
         [X, np.asfortranarray(MATRIX)],
     ],
@@ -192,6 +193,22 @@ def test_a_value_without_a_form_stays_inside_of_a_call():
         code.entry()(X)[0], (X + 1.0) * (np.sum(X) * 0.5) + np.real(np.exp(1j * X) * (X * 2.0))
     )
     assert len(code._objects) <= 2
+
+
+def test_long_programs_do_not_part_a_value_without_a_form():
+    """A function of LLVM's has 250 steps, and the next one would not find the tuple."""
+
+    def f(x):
+        for _ in range(120):
+            part, whole = np.modf(x * 1.5 + 0.1)
+            x = part * 1.2 + whole * 0.1
+        return x
+
+    check(f, (X,), (X * 2.0,))
+
+
+def test_answers_that_are_the_same_for_all_inputs_stand_beside_the_functions():
+    check(lambda x: (2.5, np.sort(x) * 2.0, "text", np.cumprod(x) + 1.0), (X,), (X * 2.0,))
 
 
 def test_arguments_without_a_form_are_handed_on():
@@ -355,6 +372,20 @@ def test_no_call_is_made_with_values_that_python_would_not_have():
     assert met == [0.25]
 
 
+def test_no_call_is_made_after_a_step_of_which_numpy_would_warn():
+    met = []
+
+    def looked_at(x):
+        met.append(x)
+        return x * 2.0
+
+    entry = native(lambda x, y: call(looked_at, (x / y,), open_ended=False) + 1.0, np.float64(1.0), 2.0).entry()
+    met.clear()
+    assert entry(np.float64(1.0), 4.0) == [1.5]
+    assert entry(np.float64(1.0), 0.0) is None
+    assert met == [0.25]
+
+
 def test_reactions_to_errors_are_those_of_the_step():
     def f(x):
         with np.errstate(over="ignore"):
@@ -390,6 +421,12 @@ def test_a_call_leaves_no_object_behind():
         run()
     gc.collect()
     assert sys.getallocatedblocks() - before < 50
+
+
+def test_programs_of_many_elements_call_python():
+    """They release the lock at once."""
+    x = np.linspace(-1.0, 1.0, 40_000)
+    check(lambda x: np.sort(x * x) + np.tanh(x), (x,), (x[::-1].copy(),))
 
 
 def test_threads_run_the_same_code():
