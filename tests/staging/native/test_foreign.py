@@ -12,7 +12,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import fori_loop, grad
-from shiftreset_ad.staging.native.compiled import Native
+from shiftreset_ad.staging.native.compiled import InTurn, Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.errors import FILENAME
@@ -308,6 +308,44 @@ def test_the_error_of_a_handler_of_signals_is_raised():
             entry(X)
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_the_error_of_a_handler_is_raised_in_the_call_that_compiles_too():
+    calls = 0
+
+    @_of_a_step
+    def sends(x):
+        signal.raise_signal(signal.SIGUSR1)
+        return x * 2.0
+
+    def handler(*_):
+        nonlocal calls
+        calls += 1
+        if calls == 4:  # after the recorded run and two runs of the steps
+            raise TimeoutError("too long")
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        code, steps = native_and_steps(lambda x: call(sends, (x * 1.0,), open_ended=False) * 0.5, X)
+        take = InTurn(lambda: code, steps)
+        take([X])
+        with pytest.raises(TimeoutError, match="too long"):
+            take([X])
+        take([X])
+        assert take.entry is not None
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_the_call_that_compiles_warns_once():
+    code, steps = native_and_steps(lambda x: np.cumprod(x) + 0.5, X)
+    take = InTurn(lambda: code, steps)
+    for _ in range(4):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            take([np.array([1e200, 1e200, 1.0])])
+        assert [str(warning.message).split(" in ")[0] for warning in caught] == ["overflow encountered"]
+    assert take.entry is not None
 
 
 def test_the_traceback_of_an_interrupt_has_no_array_of_native_memory():

@@ -12,6 +12,7 @@ from shiftreset_ad.staging.native import c_functions, cache, entry, machine, mat
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.errors import is_of_a_handler
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.steps.trace import Trace, identical
 
@@ -98,13 +99,17 @@ class InTurn:
         """The answers of a call before there is native code. Other threads see the entry when it has been checked."""
         answers = None if self.steps is None else self.steps(inputs)
         if not self.problem and (self._was_called or self.steps is None):
+            entry = None
             try:
                 native = self._native()
                 entry = native.entry()
-                found = entry(*inputs)
+                with np.errstate(all="ignore"):  # what it calls in Python has warned in the steps
+                    found = entry(*inputs)
             except NoNativeFormError as error:
                 self._give_up(f"{error}")
             except Exception as error:
+                if entry is not None and is_of_a_handler(error):
+                    raise
                 self._give_up(f"{error!r}")
             else:
                 if self.steps is not None and not _are_same(found, answers):
