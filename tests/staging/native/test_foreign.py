@@ -234,7 +234,8 @@ def test_functions_that_call_themselves_call_python():
         def tree(x, depth):
             if depth == 0:
                 return np.clip(x, -1.0, 0.8) * x
-            return tree(x * 0.5, depth - 1) + np.sum(np.sort(np.stack([x, tree(x + 0.1, depth - 1)])) * np.array([1.0, 2.0]))
+            both = np.sort(np.stack([x, tree(x + 0.1, depth - 1)]))
+            return tree(x * 0.5, depth - 1) + np.sum(both * np.array([1.0, 2.0]))
 
         return grad(lambda x: tree(x, depth))(x)
 
