@@ -1,6 +1,7 @@
 """`cond`, `while_loop`, `fori_loop`, `scan`: plain Python anywhere, loops and branches in a staged function."""
 
 import gc
+import itertools
 import math
 import re
 import warnings
@@ -13,6 +14,8 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import StagingWarning, cond, fori_loop, grad, scan, staged, while_loop
 from shiftreset_ad.staging.control import execution
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.values import Staged
 
 RANDOM = np.random.default_rng(0)
 
@@ -409,3 +412,16 @@ def test_what_scan_gathers_has_a_derivative_that_its_carry_has_not(f, operator):
 def test_a_derivative_that_is_zero_in_the_first_calls():
     g = staged(grad(lambda z, x, weight: weight * np.sum(scan(lambda c, y: (c + y, z * y), 0.0, x)[1])))
     assert [g(2.0, np.arange(3.0), weight) for weight in (0.0, 0.0, 0.0, 1.0, 2.0)] == [0.0, 0.0, 0.0, 3.0, 6.0]
+
+
+def test_branches_in_branches_are_recorded_once():
+    """Each was recorded twice for each branch around it."""
+    trace, calls = Trace(), itertools.count()
+    x = Staged(trace, trace.place_for(7.5))
+
+    def nested(depth):
+        next(calls)
+        return cond(x > depth, lambda: nested(depth - 1) if depth else x * 2.0, lambda: x * 0.5)
+
+    assert nested(6.0).inside == 15.0
+    assert next(calls) == 7
