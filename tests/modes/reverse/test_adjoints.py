@@ -222,3 +222,17 @@ def test_an_operation_with_an_answer_that_has_no_adjoint_is_refused():
     for f in (lambda x: x + objects, lambda x: objects * x):
         with pytest.raises(TypeError, match="None"):
             grad(lambda x, f=f: [f(x), 1.0][1])(np.ones(2))  # where it is made, and not where it is used
+
+
+def test_each_element_that_a_loop_has_read_counts():
+    """An infinite derivative of an element that was read is infinite, and of another element it is 0."""
+
+    def total(x, read):
+        y, found = np.sqrt(x), 0.0
+        for i in read:
+            found = found + y[i]
+        return found
+
+    x = np.array([0.0, 1.0, 0.0, 4.0, 0.0])
+    np.testing.assert_array_equal(grad(total)(x, range(5)), [np.inf, 0.5, np.inf, 0.25, np.inf])
+    np.testing.assert_array_equal(grad(total)(x, (3, 2, 1, -2)), [0.0, 0.5, np.inf, 0.5, 0.0])

@@ -93,6 +93,34 @@ def test_integers_that_are_long(rounds):
 
 
 @needs_native
+@pytest.mark.parametrize("rounds", ROUNDING.values(), ids=ROUNDING)
+def test_integers_that_are_long_in_a_later_call(rounds):
+    def f(x, scale):
+        total = 0.0
+        while x < 4.0:
+            total, x = total + 0.5 * rounds(x * scale), x * 1.25 + 0.1
+        return total
+
+    compiled = staged(f)
+    for scale in (1.7, 2.3, 0.4, 1e18, 1e30, -1e40, 2.1):
+        assert compiled(0.3, scale) == f(0.3, scale)
+    assert "as native code" in compiled.report()
+    for scale in (np.inf, np.nan):
+        with pytest.raises((OverflowError, ValueError)):
+            compiled(0.3, scale)
+
+
+@needs_native
+def test_a_logarithm_to_the_base_one():
+    f = looped(lambda x: math.log(3.0, x))
+    compiled = staged(f)
+    for x in (0.5, 0.7, 0.5):
+        assert compiled(x) == f(x)
+    with pytest.raises(ZeroDivisionError):
+        compiled(1.0)
+
+
+@needs_native
 def test_types_of_numbers():
     agrees(looped(lambda x: math.sqrt(np.float64(x) * 2.0) + float(np.float64(x)) + math.sqrt(int(x)) + math.sin(2)))
     agrees(looped(lambda x: x if bool(math.floor(x)) else 2.0 * x))
@@ -103,6 +131,7 @@ def test_types_of_numbers():
 @needs_native
 def test_the_least_and_the_greatest():
     agrees(looped(lambda x: min(x, 2.0) + max(x, 1.0, 2.0 * x - 1.0) + max([x, 2.0]) * min((x, 0.0 * x, -0.0))))
+    agrees(looped(lambda x: math.copysign(x, min(0.0 * x, -0.0)) + math.copysign(x, max((-0.0 * x, 0.0)))))
     agrees(looped(lambda x: max(x, 2.0, key=lambda y: -y) if x < 1e-3 else min(3.0, x)))
     slope = staged(grad(looped(lambda x: min(x * x, 2.0) + max(x, 1.5))))
     for x in (*POINTS, *POINTS):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftreset_ad import fori_loop, grad, staged, while_loop
+from shiftreset_ad import StagingWarning, fori_loop, grad, staged, while_loop
 from shiftreset_ad.staging.control import execution, repeated
 
 
@@ -51,3 +51,14 @@ def test_an_error_in_a_late_round_is_refused_as_in_the_first_ones():
     with pytest.raises(ZeroDivisionError):
         f(1.0, 40)
     assert f(1.0, 20) == fori_loop(0, 20, lambda i, y: y + 1.0 / (30.0 - i), 1.0)
+
+
+def test_a_question_with_another_answer_in_a_late_round():
+    def f(x, n):
+        return fori_loop(0, n, lambda i, y: y + len(str(i >= 12)), x)
+
+    compiled = staged(f)
+    with pytest.warns(StagingWarning, match="differs from round to round"):
+        assert compiled(1.0, 20) == f(1.0, 20)
+    for n in (21, 5):
+        assert compiled(1.0, n) == f(1.0, n)
