@@ -35,7 +35,7 @@ def running(xs, s):
 def written(u):
     y = u * 1.0
     y[0] = u[-1] * 2.0
-    return np.sum(y, axis=0) * int(u[0])
+    return np.sum(y, axis=0) * u[0].__int__()
 
 
 TREE = np.array([1, -1, -1]), np.array([2, -1, -1]), 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 import warnings
@@ -165,7 +166,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         [(lambda x, scale: x * scale, lambda k: (V * k, next(scales)))],
     ),
     "a value that is read": (
-        lambda x: x * float(x[0]),
+        lambda x: x * math.fsum([x[0], 1.0]),
         "numpy.stack for numpy.array and numpy.sin for math.sin",
         [(lambda x: np.sin(x) * np.stack([x[0], x[1], x[2]]), lambda k: (V * k,))],
     ),
@@ -294,7 +295,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
 RAISED = "Return the value, to use it"
 OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are sequences to `match`
 OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
-OF_LLVM = "define {} {} {"  # its native functions begin so
+OF_LLVM = "define {} {} {", "define internal void @rounds_"  # its native functions begin so
+OF_PIECES = ("return ({})", "return without_values(error)")  # functions of Python's that native code calls
 OF_IR = ("write {}", "give {}")  # lines of the text of the steps
 
 
@@ -344,7 +346,8 @@ def test_each_message_has_a_program() -> None:
         RAISED,
         OF_NO_MESSAGE,
         OF_SOME_VERSIONS,
-        OF_LLVM,
+        *OF_LLVM,
+        *OF_PIECES,
         *OF_IR,
         *(said for _, said, _ in PROGRAMS.values()),
         *in_plain_python,

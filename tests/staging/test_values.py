@@ -216,15 +216,15 @@ def test_builtins(x):
 
 def test_other_answers_of_a_question_are_other_ways():
     def f(x):
-        return x * 2.0 if bool(x > 0.0) and bool(x < 1.0) else -x
+        return x * 2.0 if (x > 0.0).__bool__() and (x < 1.0).__bool__() else -x
 
     check(f, (0.5,), (2.0,), (-1.0,), (0.25,), ways=3)
-    check(lambda x: x[int(x[0])] * 1.0, (np.array([0.0, 1.0, 2.0]),), (np.array([2.0, 1.0, 5.0]),), ways=2)
+    check(lambda x: x[x[0].__int__()] * 1.0, (np.array([0.0, 1.0, 2.0]),), (np.array([2.0, 1.0, 5.0]),), ways=2)
     check(lambda x: {1.0: 2.0, 3.0: 4.0}.get(x, 0.0) * x, (1.0,), (3.0,), (5.0,), ways=3)
     check(lambda x: float(f"{x:.0f}") + x, (1.25,), (1.2,), (7.0,), ways=2)
-    check(lambda x: np.array([x, 1.0]) * x, (1.25,), (7.0,), ways=2)
+    check(lambda x: np.fromiter([x, 1.0], float) * x, (1.25,), (7.0,), ways=2)
     check(lambda x: np.array_str(x) == "[1. 2.]", (np.array([1.0, 2.0]),), (np.array([1.0, 3.0]),), ways=2)
-    check(lambda x: math.copysign(1.0, x) * x, (0.0,), (-0.0,), ways=2)
+    check(lambda x: complex(x).real * x, (0.0,), (-0.0,), ways=2)
     check(lambda x, y: x in y, (1.0, V), (2.0, V), (2.0, 2 * V), ways=2)
 
 

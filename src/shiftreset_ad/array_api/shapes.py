@@ -238,8 +238,8 @@ def _imaginary_part(z: Any) -> Any:
 
 
 @entered(constant_of)
-def _constant_of(x: Any, function: Callable[[Any], Any]) -> Any:
-    return function(x)
+def _constant_of(x: Any, function: Callable[..., Any], *args: Any) -> Any:
+    return function(x, *args)
 
 
 @entered(np.imag)

@@ -145,7 +145,9 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         require_order(function, a)
         shape = shape_of(a)
         axes = reduced_axes(axis, shape)
-        where, initial = mask_of(where), frozen_initial(initial)
+        where = mask_of(where)
+        if initial is not NOT_GIVEN:
+            initial = frozen_initial(initial)
         if reduce is not None and type(a) is ndarray and initial is NOT_GIVEN and where is True:
             y = reduce(a, axis, None, None, keepdims)
         else:
