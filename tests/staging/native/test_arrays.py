@@ -388,3 +388,22 @@ def test_the_gradient_of_a_large_matrix_that_is_read_many_times():
         return total
 
     check(grad(loss), LARGE, LARGE[0])
+
+
+VIEWS = {
+    "ravel": np.ravel,
+    "reshape": lambda x: np.reshape(x, (1, 1)),
+    "expand_dims": lambda x: np.expand_dims(x, 0),
+    "broadcast_to": lambda x: np.broadcast_to(x, (3,)),
+    "atleast_1d": np.atleast_1d,
+    "newaxis": lambda x: x[None],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_views_of_an_array_without_axes(view):
+    """Native code takes such an array as a number, and not by the address of its element."""
+    compiled = staged(lambda x: view(x) * 2.0)
+    for k in (1.0, 2.0, 3.0, -4.0):
+        np.testing.assert_array_equal(compiled(np.array(k)), view(np.array(k)) * 2.0)
+    assert "as native code" in compiled.report()

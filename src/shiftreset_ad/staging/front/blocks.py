@@ -125,7 +125,7 @@ class _AsData:
         done: list[ast.stmt] = []
         for statement in statements:
             if isinstance(statement, ast.Return | ast.Break | ast.Continue):
-                return [*done, *self._jump(statement)]
+                return [*done[: len(done) - facts(statement).moved], *self._jump(statement)]
             if isinstance(statement, LOOPS):
                 self._loops += 1
                 statement.body = self.block(statement.body)

@@ -15,11 +15,13 @@ GOES_ON, CONTINUES, BREAKS, RETURNS = range(4)  # the values of a loop's flag; a
 class Facts:
     """Of a jump: the `flag` of its loop, or RESULT, and the `code` for the flag. Of a test: why it `must_ask`.
 
-    Of a definition: the `variable` that it binds, if this has another name.
+    Of a `return` in a loop: so many statements before it are `moved` behind the loop. Of a definition: the `variable`
+    that it binds, if this has another name.
     """
 
     flag: str | None = None
     code: int = GOES_ON
+    moved: int = 0
     rounds: str | None = None
     must_ask: str | None = None
     variable: str | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from copy import deepcopy
 from itertools import count
+from typing import Any
 
 from shiftreset_ad.staging.front.facts import BREAKS, CONTINUES, GOES_ON, RESULT, RETURNS, assign, compare, facts, place
 from shiftreset_ad.staging.front.names import LOOPS, blocks_of, is_left_by_a_jump
@@ -104,8 +105,10 @@ class Jumps:
                 facts(statement).flag = flag
                 if isinstance(statement, ast.Return):
                     facts(statement).code = code = RETURNS + len(exits)
-                    again = place(ast.Return(deepcopy(statement.value)), statement)
-                    exits.append(place(ast.If(compare(flag, ast.Eq(), code), [again], []), statement))
+                    last = [*_last_assignments(done[:-1]), ast.Return(statement.value)]
+                    facts(statement).moved = len(last) - 1
+                    again = [place(deepcopy(part), statement) for part in last]
+                    exits.append(place(ast.If(compare(flag, ast.Eq(), code), again, []), statement))
                 else:
                     facts(statement).code = BREAKS if isinstance(statement, ast.Break) else CONTINUES
                 return [*done, *waiting]
@@ -140,6 +143,27 @@ JUMPS = (ast.Return, ast.Break, ast.Continue)
 def _sets(flag: str, statement: ast.stmt) -> bool:
     """Whether a jump in a statement is the flag's."""
     return any(facts(node).flag == flag for node in ast.walk(statement) if isinstance(node, JUMPS))
+
+
+def _last_assignments(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The assignments to names at the end of statements before a `return`.
+
+    A block that is written down leaves them to the place behind the loop. So their variables need no value in rounds
+    without the `return`.
+    """
+    found: list[ast.stmt] = []
+    for statement in reversed(statements):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not isinstance(statement, ast.Assign | ast.AugAssign) or not all(map(_has_names_only, targets)):
+            break
+        found.insert(0, statement)
+    return found
+
+
+def _has_names_only(target: Any) -> bool:
+    return isinstance(target, ast.Name) or (
+        isinstance(target, ast.Tuple | ast.List) and all(map(_has_names_only, target.elts))
+    )
 
 
 def _ends(statements: list[ast.stmt]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.native.indexing import is_at_values
 from shiftreset_ad.staging.native.layouts import distance, is_view
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
@@ -183,7 +184,8 @@ class ArrayBlocks:
         if is_at_values(step) or step.place in self.in_place.copied:
             return Address(step.place, 0)
         for x in staged_in(own_arguments(step)):
-            if self._left.place(x) in self._addresses and is_view(answer, x.inside):
+            has_block = self._left.place(x) in self._addresses and shape_of(x.inside)  # without axes, it is a number
+            if has_block and is_view(answer, x.inside):
                 root, offset = self._addresses[self._left.place(x)]
                 return Address(root, offset + distance(answer, x.inside))
         return Address(step.place, 0)
