@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -287,7 +288,9 @@ def test_an_error_ends_the_run_and_an_interrupt_is_raised():
     assert entry(X) == before
 
 
-def test_the_error_of_a_handler_of_signals_is_raised():
+@contextmanager
+def _with_signals(quiet):
+    """A step that sends a signal each time. The handler raises an error after so many quiet calls."""
     calls = 0
 
     @_of_a_step
@@ -298,48 +301,37 @@ def test_the_error_of_a_handler_of_signals_is_raised():
     def handler(*_):
         nonlocal calls
         calls += 1
-        if calls > 2:
+        if calls == quiet + 1:
             raise TimeoutError("too long")
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        entry = native(lambda x: call(sends, (x * 1.0,), open_ended=False) * 0.5, X).entry()
-        np.testing.assert_array_equal(entry(X)[0], X)
-        with pytest.raises(TimeoutError, match="too long"):
-            entry(X)
+        yield lambda x: call(sends, (x * 1.0,), open_ended=False) * 0.5
     finally:
         signal.signal(signal.SIGUSR1, before)
 
 
+def test_the_error_of_a_handler_of_signals_is_raised():
+    with _with_signals(quiet=2) as f:
+        entry = native(f, X).entry()
+        np.testing.assert_array_equal(entry(X)[0], X)
+        with pytest.raises(TimeoutError, match="too long"):
+            entry(X)
+
+
 def test_the_error_of_a_handler_is_raised_in_the_call_that_compiles_too():
-    calls = 0
-
-    @_of_a_step
-    def sends(x):
-        signal.raise_signal(signal.SIGUSR1)
-        return x * 2.0
-
-    def handler(*_):
-        nonlocal calls
-        calls += 1
-        if calls == 4:  # after the recorded run and two runs of the steps
-            raise TimeoutError("too long")
-
-    before = signal.signal(signal.SIGUSR1, handler)
-    try:
-        code, steps = native_and_steps(lambda x: call(sends, (x * 1.0,), open_ended=False) * 0.5, X)
+    with _with_signals(quiet=3) as f:  # in the recorded run and in two runs of the steps
+        code, steps = native_and_steps(f, X)
         take = InTurn(lambda: code, steps)
         take([X])
         with pytest.raises(TimeoutError, match="too long"):
             take([X])
         take([X])
         assert take.entry is not None
-    finally:
-        signal.signal(signal.SIGUSR1, before)
 
 
 def test_the_call_that_compiles_warns_once():
-    code, steps = native_and_steps(lambda x: np.cumprod(x) + 0.5, X)
+    code, steps = native_and_steps(lambda x: np.multiply.accumulate(x) + 0.5, X)
     take = InTurn(lambda: code, steps)
     for _ in range(4):
         with warnings.catch_warnings(record=True) as caught:
