@@ -45,7 +45,7 @@ def places_read(partial: Partial, arguments: int) -> tuple[bool, ...]:
     if not isinstance(partial, FunctionType) or partial.__code__.co_argcount < arguments:  # such as `*operands`
         return (True,) * arguments
     code = partial.__code__
-    read = _DECLARED.get(partial) or names_in(code)
+    read = _DECLARED[partial] if partial in _DECLARED else names_in(code)
     return tuple([name in read for name in code.co_varnames[:arguments]])
 
 
