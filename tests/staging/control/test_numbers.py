@@ -140,6 +140,27 @@ def test_the_least_and_the_greatest():
 
 
 @needs_native
+def test_quotients_and_remainders_together():
+    agrees(looped(lambda x: divmod(x, 0.7)[1] + divmod(-x, 0.3)[0] + divmod(int(x * 10.0), 3)[1]))
+    compiled = staged(looped(lambda x: divmod(1.0, x - x)[0]))
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            compiled(1.0)
+
+
+@needs_native
+def test_numbers_that_are_close():
+    agrees(looped(lambda x: 1.0 if math.isclose(x, 2.0, rel_tol=0.5) else 0.0))
+    agrees(looped(lambda x: math.isclose(x, 2, rel_tol=0.0, abs_tol=0.5) + math.isclose(x, x) * 0.5))
+    agrees(looped(lambda x: math.isclose(x, math.inf) + math.isclose(math.inf * x, math.inf) * 0.5))
+    agrees(looped(lambda x: math.isclose(x * math.nan, 1.0) + math.isclose(2.0, x) * x))
+    compiled = staged(looped(lambda x: float(math.isclose(x, 2.0, abs_tol=-1.0))))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="tolerances must be non-negative"):
+            compiled(1.0)
+
+
+@needs_native
 def test_arrays_of_staged_numbers():
     agrees(looped(lambda x: float(np.array([x, 1.0, 2.0 * x]).sum() + np.asarray(((x, 1.0), (x * x, x)), float)[1, 0])))
     compiled = staged(lambda x, y: (np.array([x, [1.0, 2.0]]), np.array([[x, y], [y, x]], dtype=np.float32)))

@@ -157,12 +157,16 @@ class StandIn:
     def mark(self):
         return None
 
-    def items(self, items):
+    def items(self, items, note):
         if type(items) is Symbol or type(items) is np.ndarray:
             return lambda i: Symbol(self, plain(items)[plain(i)])
         if len({type(plain(x)) for x in items}) > 1 or not all(isinstance(plain(x), NUMBERS) for x in items):
             return None
         return lambda i: Symbol(self, plain(items[plain(i)]))
+
+    def item(self, x, index, note):
+        choice = None if type(index) is not Symbol or isinstance(index.value, bool) else self.items(x, note)
+        return x[index] if choice is None else choice(index)
 
     def in_block(self, function, *args):
         """The plain values that a block answers."""

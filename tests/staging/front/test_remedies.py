@@ -180,8 +180,8 @@ PROGRAMS = [
     ),
     (
         with_two_names,
-        "a list or a dict that is carried through this test changes afterwards, and may have another name. "
-        "Make a new one",
+        "a list, a dict or an array that is carried through this test, or read at an index that depends on the "
+        "arguments, changes afterwards, and may have another name. Make a new one",
         with_a_new_list,
     ),
     (ByImplicitSuper().go, "a block under this test uses `super()`. Write `Base.f(self)`", ByName().go),

@@ -8,6 +8,8 @@ from shiftreset_ad import zeros
 
 RATE = {rate}
 TABLE = [{table}]
+GRID = np.array([TABLE, TABLE[::-1]])
+ROWS = [[TABLE[0], 0.5], [-0.3, TABLE[2]], [0.1, 1.5]]
 
 
 class Settings:
@@ -110,6 +112,8 @@ def change():
     global RATE
     RATE = RATE + 0.25
     TABLE[1] = TABLE[1] - 0.5
+    GRID[1, 0] = GRID[1, 0] + 0.125
+    ROWS[1][1] = ROWS[1][1] - 0.25
     SETTINGS.gain = SETTINGS.gain * 1.5
     set_scale(0.3)
 """

@@ -42,7 +42,7 @@ from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays, is_staged
+from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays, is_staged, may_hold
 
 PLAIN = (float, complex, np.generic, ndarray)
 USUAL = frozenset((float, float64, ndarray))
@@ -152,7 +152,7 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
         if mask.shape != shape:
             mask = unbroadcast_mask(mask, shape)
         if not shape:
-            if mask:
+            if may_hold(mask) if is_staged(mask) else mask:  # what does not count is zero
                 accumulate(x, conform(values, primal))
             return
         x_bar = Masked(values if conforms(given, plain) else conform(values, primal), mask)

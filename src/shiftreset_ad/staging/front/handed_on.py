@@ -1,38 +1,56 @@
-"""The lists and dicts that written control hands on, which must not change afterwards.
+"""The lists, dicts and arrays that written control hands on, which must not change afterwards.
 
 Control takes a list apart and makes a new one of its items. In Python a branch, or a loop without a round, may hand on
-the list itself. Then a change would be seen under all names that the list has.
+the list itself. Then a change would be seen under all names that the list has. So it is with a row of a plain array, or
+of a list, at a staged index.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any
 
-from shiftreset_ad.staging.front.contents import OfDict, OfSequence, Restorable
+from numpy import ndarray
+
+from shiftreset_ad.staging.front.contents import OfDict, OfSequence
 
 
 class HandedOn:
-    """Lists and dicts, each with the site that hands it on, and with its contents at this moment."""
+    """Lists, dicts and arrays, each with the site that hands it on, and whether it is still as it was."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[Any, Restorable, list[Any]]] = []
+        self._found: list[tuple[Any, Callable[[], bool]]] = []
 
     def note(self, site: Any, values: Iterable[Any]) -> None:
         """The site takes, or hands on, the lists and dicts in these values."""
-        for part in _containers(values):
-            contents = OfDict(part) if isinstance(part, dict) else OfSequence(part)
-            self._found.append((site, contents, contents.read()))
+        self._found.extend((site, _is_as_it_was(part)) for part in _containers(values))
+
+    def note_read(self, site: Any, sources: Iterable[list[Any] | ndarray[Any, Any]]) -> None:
+        """The site reads a row of these lists and arrays, or makes a new list for a row of them."""
+        for x in sources:
+            self._found.append((site, _is_as_it_was(x) if isinstance(x, list) else _has_its_elements(x)))
 
     def site_of_a_change(self) -> Any:
         """The site of something that has changed; None if nothing has."""
-        for site, contents, before in self._found:
-            now = contents.read()
-            if len(now) != len(before) or not all(map(is_, now, before)):
-                return site
-        return None
+        return next((site for site, is_as_it_was in self._found if not is_as_it_was()), None)
+
+
+def _is_as_it_was(x: Any) -> Callable[[], bool]:
+    contents = OfDict(x) if isinstance(x, dict) else OfSequence(x)
+    before = contents.read()
+
+    def is_as_it_was() -> bool:
+        now = contents.read()
+        return len(now) == len(before) and all(map(is_, now, before))
+
+    return is_as_it_was
+
+
+def _has_its_elements(x: ndarray[Any, Any]) -> Callable[[], bool]:
+    before = x.tobytes()
+    return lambda: x.tobytes() == before
 
 
 def _containers(values: Iterable[Any]) -> Iterator[Any]:

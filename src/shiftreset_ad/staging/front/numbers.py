@@ -6,6 +6,7 @@ for these alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, cast
@@ -14,7 +15,7 @@ import numpy as np
 
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.staging.steps.values import Staged, call, is_staged
+from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
 
 def of_numbers(function: Callable[..., Any], *args: Any) -> Any:
@@ -26,6 +27,11 @@ def of_numbers(function: Callable[..., Any], *args: Any) -> Any:
 
 def _is_number(x: Any) -> bool:
     return isinstance(x.inside if type(x) is Staged else x, float | int | np.floating | np.integer)
+
+
+def has_staged_number(args: Sequence[Any]) -> bool:
+    """Whether all arguments are Python's numbers, and some are staged."""
+    return any(type(arg) is Staged for arg in args) and all(type(unstaged(arg)) in (float, int) for arg in args)
 
 
 def array_of(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -67,4 +73,23 @@ def greatest(values: Sequence[Any]) -> Any:
     return found
 
 
+def quotient_and_remainder(x: Any, y: Any) -> Any:
+    """`divmod(x, y)` of Python's numbers."""
+    return x // y, x % y
+
+
+def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    """`math.isclose`, by CPython's arithmetic."""
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    a, b = float(a), float(b)
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    difference = abs(b - a)
+    return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
+
+
+OF_PYTHONS = {divmod: cast(FunctionType, quotient_and_remainder), math.isclose: cast(FunctionType, is_close)}
 IN_ORDER: dict[Any, FunctionType] = {min: cast(FunctionType, least), max: cast(FunctionType, greatest)}

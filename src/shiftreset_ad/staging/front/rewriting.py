@@ -14,6 +14,8 @@ from typing import Any
 from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
 from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
+from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
+from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import Jumps
 from shiftreset_ad.staging.front.liveness import note_liveness
 from shiftreset_ad.staging.front.names import (
@@ -186,6 +188,14 @@ class Rewriter(ast.NodeTransformer):
         if not sees_its_frame:
             node.func = place(self._run("called", node.func), node.func)
         return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """An item that is read. Writing in place has rewritten forms of its own."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or is_constant(node.slice):
+            return node
+        index = outside_brackets(node.slice, self._code.constant(self._code.running))
+        return place(self._call(ItemSite(node.lineno, self._code, None), "item", node.value, index), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         return self._comprehension(node, ["elt"])

@@ -19,14 +19,15 @@ import numpy as np
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.staging.front.numbers import IN_ORDER, array_of, of_numbers
+from shiftreset_ad.staging.front.indices import slice_of
+from shiftreset_ad.staging.front.numbers import IN_ORDER, OF_PYTHONS, array_of, has_staged_number, of_numbers
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
-from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written, slice_of
+from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written
 from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 from shiftreset_ad.staging.steps.unwatched import unwatched
 
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
+OF_THE_FRONT = CALLING | OF_PYTHONS.keys()
 
 _codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
@@ -88,7 +90,9 @@ def called(f: Any) -> Any:
     session = current()
     if session is not None and session.active and may_act(f):
         session.refuse(session.active[-1], MAY_ACT.format(name=getattr(f, "__name__", type(f).__name__)))
-    if (type(f) is FunctionType and is_ours(f.__code__)) or (type(f) in (type, BuiltinFunctionType) and f in CALLING):
+    if (type(f) is FunctionType and is_ours(f.__code__)) or (
+        type(f) in (type, BuiltinFunctionType) and f in OF_THE_FRONT
+    ):
         return f if session is None else partial(_given_rewritten, f)
     if type(f) in (type, BuiltinFunctionType) and f in OF_NUMBERS:
         return f if session is None else partial(of_numbers, f)
@@ -114,6 +118,8 @@ def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
         values = args if len(args) > 1 else args[0]
         if type(values) in (list, tuple) and any(map(is_staged, values)):
             return _called_form(IN_ORDER[f])(values)
+    if f in OF_PYTHONS and has_staged_number([*args, *kwargs.values()]):
+        return _called_form(OF_PYTHONS[f])(*args, **kwargs)
     return f(*map(_rewritten_argument, args), **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.front.session import ControlWriter
+from shiftreset_ad.staging.front.session import ControlWriter, Note
 
 
 class Sequential(Protocol):
@@ -22,7 +22,7 @@ class Sequential(Protocol):
     def at(self, position: int) -> Any:
         """The item at a plain index."""
 
-    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any] | None:
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
         """A function that gives the item at a staged index; None if there is no such function."""
 
 
@@ -39,7 +39,7 @@ class StagedRange:
     def at(self, position: Any) -> Any:
         return self._start + position * self._step
 
-    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any]:
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any]:
         return self.at
 
 
@@ -58,10 +58,10 @@ class Items:
     def at(self, position: int) -> Any:
         return self._items[position]
 
-    def at_any_index(self, control: ControlWriter) -> Callable[[Any], Any] | None:
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
         if type(items := self._items) is range:
             return lambda position: items.start + position * items.step
-        return control.items(items)
+        return control.items(items, note)
 
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:

@@ -16,6 +16,8 @@ from typing import Any, NoReturn, Protocol
 from shiftreset_ad.staging.front.handed_on import HandedOn
 from shiftreset_ad.staging.front.refusals import CHANGES_LATER, Refusal
 
+Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
+
 
 class ControlWriter(Protocol):
     """Staged values, and the functions that write a branch or a loop down."""
@@ -38,8 +40,11 @@ class ControlWriter(Protocol):
     def truth(self, x: Any) -> Any:
         """`bool(x)`, staged if the value is."""
 
-    def items(self, items: Any) -> Callable[[Any], Any] | None:
+    def items(self, items: Any, note: Note) -> Callable[[Any], Any] | None:
         """A function that gives the item at a staged index of a sequence, if all items are alike."""
+
+    def item(self, x: Any, index: Any, note: Note) -> Any:
+        """`x[index]` of a plain list, tuple or array. The index may be staged."""
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
         """The answer of one of the functions."""

@@ -278,12 +278,11 @@ class LoopSite(Site):
         """Whether the rounds from here on have been written down."""
         if not self.is_open(session, frame) or not (functions := self.functions(session, frame, self.round)):
             return False
-        item = items.at_any_index(session.control)
+        item = items.at_any_index(session.control, partial(session.handed_on.note_read, self))
         if item is None:
             session.asked[self] = self.refusal(UNEQUAL_ITEMS)
             return False
         (body,) = functions
-
         arrays = Arrays(session, frame, self.written)
 
         def write() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from shiftreset_ad.staging.control.versions import Origin, Written
 from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.frames import FrameVariables
+from shiftreset_ad.staging.front.indices import outside_brackets
 from shiftreset_ad.staging.front.names import SCOPES, write_in_place
 from shiftreset_ad.staging.front.session import Session, current
 
@@ -79,14 +80,8 @@ class WritesAsVersions(ast.NodeTransformer):
         return ast.Constant(OPERATORS[type(operator)])
 
     def _index(self, index: ast.expr | None) -> ast.expr:
-        """An index as an expression outside of brackets."""
-        if isinstance(index, ast.Slice):
-            ends = [ast.Constant(None) if end is None else end for end in (index.lower, index.upper, index.step)]
-            return self._call("slice_of", *ends)
-        if isinstance(index, ast.Tuple):
-            return ast.Tuple([self._index(part) for part in index.elts], ast.Load())
         assert index is not None
-        return index
+        return outside_brackets(index, self._running)
 
     def _call(self, name: str, *args: ast.expr) -> ast.expr:
         return ast.Call(ast.Attribute(self._running, name, ast.Load()), list(args), [])
@@ -99,11 +94,6 @@ def is_array(x: Any) -> bool:
         return False
     session.control.versions.announce(x)
     return True
-
-
-def slice_of(*ends: Any) -> slice:
-    """A slice, as it is written in brackets."""
-    return slice(*ends)
 
 
 def item_written(item: Any, x: Any, index: Any) -> Any:

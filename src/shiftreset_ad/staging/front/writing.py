@@ -6,20 +6,17 @@ import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.modes.stacks import Stack
-from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.staging.control.choosing import choice, is_place, noted, type_of, value_of
 from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
-from shiftreset_ad.staging.control.gathering import indexable
 from shiftreset_ad.staging.control.versions import Versions
+from shiftreset_ad.staging.front.session import Note
+from shiftreset_ad.staging.steps.interface import item_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
-from shiftreset_ad.staging.steps.values import Staged
-
-UNLIKE = object()
+from shiftreset_ad.staging.steps.values import Staged, is_staged
 
 
 class Writing:
@@ -34,42 +31,38 @@ class Writing:
         self.versions = Versions(trace)
 
     def is_staged(self, x: Any) -> bool:
-        value = _value(x)
+        value = value_of(x)
         return type(value) is Staged and not shape_of(value)
 
     def is_staged_array(self, x: Any) -> bool:
-        value = _value(x)
+        value = value_of(x)
         return type(value) is Staged and bool(shape_of(value))
 
     def type_of(self, x: Any) -> type:
-        value = _value(x)
-        return type(value.inside if type(value) is Staged else value)
+        return type_of(x)
 
     def refuse(self, reason: str) -> NoReturn:
         self._trace.refuse(reason)
 
     def truth(self, x: Any) -> Any:
-        value = _value(x)
+        value = value_of(x)
         if type(value) is not Staged:
             return bool(value)
         return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
 
-    def items(self, items: Any) -> Callable[[Any], Any] | None:
+    def items(self, items: Any, note: Note) -> Callable[[Any], Any] | None:
         self._read(items)
-        if isinstance(items, list | tuple):
-            if not items or len({self._likeness(item) for item in items}) > 1 or self._likeness(items[0]) is UNLIKE:
-                return None
-            kind = self.type_of(items[0])
-            stack = indexable(np.stack(items), self._trace)
-            return (lambda i: stack[i].item()) if kind in (float, int, bool, complex) else (lambda i: stack[i])
-        array = indexable(items, self._trace)
-        return lambda i: array[i]
+        chosen = choice(items, self._trace)
+        return None if chosen is None else lambda i: noted(chosen(i), items, note)
 
-    def _likeness(self, x: Any) -> Any:
-        """What two items must have in common to be parts of one array."""
-        if not isinstance(x, Staged | Number | ndarray | np.generic | float | int | complex):
-            return UNLIKE
-        return self.type_of(x), shape_of(x), dtype_of(x)
+    def item(self, x: Any, index: Any, note: Note) -> Any:
+        if not is_staged(index):
+            return x[index]
+        if type(x) is ndarray:
+            return noted(item_of(x, index), x, note)
+        self._read(x)
+        chosen = choice(x, self._trace) if is_place(index, x) else None
+        return x[index] if chosen is None else noted(chosen(index), x, note)
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
         return cond(self.truth(pred), self._block(true_fun), self._block(false_fun))
@@ -109,10 +102,3 @@ class Unwatched:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
-
-
-def _value(x: Any) -> Any:
-    """The value of a number at the oldest level. A stack has no single value."""
-    while isinstance(x, Number) and not isinstance(x, Stack):
-        x = x.primal
-    return x

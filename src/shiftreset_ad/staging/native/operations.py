@@ -29,7 +29,7 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.mathematics import call_of_loop
-from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
+from shiftreset_ad.staging.steps.functions import INFIX, method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -256,6 +256,13 @@ def _rounded(instruction: str) -> Emit:
     return emit
 
 
+def _item(code: Code, args: tuple[Any, ...], answer: Any) -> str:
+    """A number of NumPy's as Python's number."""
+    if len(args) != 1 or ndarray in code.types(args[0]) or form_of(answer) != code.value(args[0]).form:
+        refuse("it takes an item of an array by x.item")
+    return code.value(args[0]).text
+
+
 def _root(code: Code, x: str) -> str:
     code.use("declare double @llvm.sqrt.f64(double)")
     return code.new(f"call double @llvm.sqrt.f64(double {x})")
@@ -330,6 +337,7 @@ OPERATIONS: dict[Any, Emit] = {
     math.floor: _rounded("floor"),
     math.ceil: _rounded("ceil"),
     round: _rounded("roundeven"),
+    method("item"): _item,
     **{function: _of_math(emit) for function, emit in c_functions.FUNCTIONS.items()},
     **dict.fromkeys((operator.abs, np.absolute, np.fabs), _size_of),
     operator.pow: _power,

@@ -112,9 +112,18 @@ class Calls:
         elif name == "items":
             self._reads.structure(args[1])
             return Unknown([args[1]], True), None
+        elif name == "item":
+            self._item(*args[1:])
         elif name in ("item_written", "augmented"):
             return self._hands_over(args), function.__code__
         return Unknown(args, True), function.__code__
+
+    def _item(self, holder: Any, key: Any) -> None:
+        if type(holder) is Unknown or type(key) is Unknown:
+            self._reads.structure(holder)
+            self._reads.use(key)
+        else:
+            self._reads.item(holder, key)
 
     def _looks_up(self, callee: Any) -> None:
         """A function is looked up that is going to be called, and that stands for other functions."""

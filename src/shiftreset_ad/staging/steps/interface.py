@@ -18,8 +18,10 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number, has_number
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
-from shiftreset_ad.staging.steps.values import SCALARS, USUAL, Staged, as_it_is, call, write, write_into
+from shiftreset_ad.staging.steps.unwatched import unwatched
+from shiftreset_ad.staging.steps.values import SCALARS, USUAL, Staged, as_it_is, call, is_staged, write, write_into
 
 OF_THE_LAYOUT = ("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "device")
 PARTS = ("T", "mT", "real", "imag", "numerator", "denominator")
@@ -90,7 +92,7 @@ def _item(self: Staged, *index: Any) -> Any:
 
 
 def _tolist(self: Staged) -> Any:
-    return [part.tolist() for part in iter(self)] if np.shape(self.inside) else self.item()
+    return [part.tolist() for part in _iter(self)] if np.shape(self.inside) else self.item()
 
 
 def _flat(self: Staged) -> Any:
@@ -107,6 +109,15 @@ def _getattr(self: Staged, name: str) -> Any:
     raise AttributeError(f"{type(self.inside).__name__!r} object has no attribute {name!r}, as far as it is staged")
 
 
+@unwatched
+def item_of(x: Any, index: Any) -> Any:
+    """`x[index]`, where the array, or a part of the index, is staged."""
+    parts: Any = index if type(index) is tuple else (index,)
+    # A staged integer selects one element. How many a mask or a slice selects depends on values.
+    picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
+    return call(operator.getitem, (x, index), open_ended=picks)
+
+
 def _len(self: Staged) -> int:
     return len(self.inside)
 
@@ -114,7 +125,7 @@ def _len(self: Staged) -> int:
 def _iter(self: Staged) -> Iterator[Any]:
     """The elements or rows, each as it is when it is asked for: the program may write to later ones."""
     iter(self.inside)  # raises what the value raises
-    return map(self.__getitem__, range(len(self.inside)))
+    return map(partial(item_of, self), range(len(self.inside)))
 
 
 def _contains(self: Staged, item: Any) -> bool:
@@ -156,6 +167,7 @@ for _name, _function in {
     "tolist": _tolist,
     "flat": property(_flat, lambda self, new: self.refuse_writing("x.flat = v")),
     "__getattr__": _getattr,
+    "__getitem__": item_of,
     "__len__": _len,
     "__iter__": _iter,
     "__contains__": _contains,

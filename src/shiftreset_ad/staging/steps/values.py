@@ -23,7 +23,6 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules import COMPOSITE
-from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
     NEVER_OPEN_ENDED,
@@ -176,13 +175,6 @@ class Staged(Wrapped, StagedValue):
     def _is_surely(self, kind: type) -> bool:
         """Whether the value is of this type in each replay: another round or branch may give a float of NumPy's."""
         return type(self.inside) is kind and not self._trace.has_control
-
-    @unwatched
-    def __getitem__(self, index: Any) -> Any:
-        parts: Any = index if type(index) is tuple else (index,)
-        # A staged integer selects one element. How many a mask or a slice selects depends on values.
-        picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
-        return call(operator.getitem, (self, index), open_ended=picks)
 
     # Questions: the program knows the answer, and may do something else for another answer.
 

@@ -1,0 +1,96 @@
+"""An item at a staged index, of a sequence or of an array that is plain itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.modes.stacks import Stack
+from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.staging.control.gathering import indexable
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.values import Staged
+
+UNLIKE = object()
+ITEM_OF_LIST = "may have another name, as an item of a list at an index that depends on the arguments"
+
+
+def value_of(x: Any) -> Any:
+    """The value of a number at the oldest level. A stack has no single value."""
+    while isinstance(x, Number) and not isinstance(x, Stack):
+        x = x.primal
+    return x
+
+
+def type_of(x: Any) -> type:
+    """The type of the plain value."""
+    value = value_of(x)
+    return type(value.inside if type(value) is Staged else value)
+
+
+def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
+    """A function that gives the item at a staged index; None if the items are not alike."""
+    if not isinstance(items, list | tuple):
+        array = indexable(items, trace)
+        return lambda i: array[i]
+    if not items:
+        return None
+    if all(type(item) in (tuple, list) and len(item) == len(items[0]) for item in items):
+        return _choice_of_rows(items, trace)
+    if len({_likeness(item) for item in items}) > 1 or _likeness(items[0]) is UNLIKE:
+        return None
+    stack = indexable(np.stack(items), trace)
+    for x in map(value_of, (stack, *items)):
+        if type(x) is Staged and shape_of(x):
+            trace.protect(x.inside, ITEM_OF_LIST)
+    if type_of(items[0]) in (float, int, bool, complex):
+        return lambda i: stack[i].item()
+    return lambda i: stack[i]
+
+
+def _choice_of_rows(rows: Sequence[Any], trace: Trace) -> Callable[[Any], Any] | None:
+    """A function that gives a row, a tuple or a list, by a choice of each of its parts."""
+    kind = type(rows[0])
+    choices = [choice(column, trace) for column in zip(*rows, strict=True)]
+    known = [found for found in choices if found is not None]
+    if len(known) < len(choices) or any(type(row) is not kind for row in rows):
+        return None
+    return lambda i: kind([found(i) for found in known])
+
+
+def is_place(index: Any, x: Sequence[Any]) -> bool:
+    """Whether a staged value is the index of an item."""
+    plain = index.inside if type(index) is Staged else None
+    return isinstance(plain, int | np.integer) and type(plain) is not bool and bool(-len(x) <= plain < len(x))
+
+
+def noted(item: Any, items: Any, note: Callable[[list[Any]], None]) -> Any:
+    """An item that the steps have chosen. In the program it may be a part of the items, so these must not change."""
+    if type(items) is ndarray:
+        is_view = type(item) is Staged and type(item.inside) is ndarray and item.inside.base is not None
+        note([items] if is_view else [])
+    elif isinstance(items, list | tuple):
+        note([*_mutable_in(items), *_mutable_in([item])])
+    return item
+
+
+def _mutable_in(items: Sequence[Any]) -> list[Any]:
+    """The lists and the plain arrays among these items, and in lists and tuples among them."""
+    found: list[Any] = []
+    for x in map(value_of, items):
+        if type(x) is ndarray or isinstance(x, list):
+            found.append(x)
+        if isinstance(x, list | tuple):
+            found.extend(_mutable_in(x))
+    return found
+
+
+def _likeness(x: Any) -> Any:
+    """What two items must have in common to be parts of one array."""
+    if not isinstance(x, Staged | Number | ndarray | np.generic | float | int | complex):
+        return UNLIKE
+    return type_of(x), shape_of(x), dtype_of(x)
