@@ -171,7 +171,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         [(lambda x: np.sin(x) * np.stack([x[0], x[1], x[2]]), lambda k: (V * k,))],
     ),
     "an index of a plain array": (
-        lambda x: table[int(x[0] * 100)] * x,
+        lambda x: table.take(int(x[0] * 100)) * x,
         "If the value is an index of a plain array, give this array as an argument",
         [(lambda x, table: table[(x[0] * 100).astype(int)] * x, lambda k: (V * k, table))],
     ),
