@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, staged
+from shiftreset_ad import grad, hvp, jacfwd, jacrev, jvp, nn, staged
 from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.control import bodies
@@ -30,6 +30,8 @@ from shiftreset_ad.rules import masked
 from shiftreset_ad.rules.broadcasting import total
 
 X, W, C = np.linspace(0.1, 0.4, 4), np.eye(4) * 2.0 + 0.1, np.full(4, 0.3)
+OF_TREE = np.full((20, 8), 0.1), np.full(20, 0.2)
+OF_LSTM = np.full((16, 4), 0.1), np.full((16, 4), 0.2)
 MASK, POSITIONS = np.array([True, False, True, False]), np.array([3, 1, 0, 2])
 Step = Callable[[Any], Any]
 
@@ -99,22 +101,26 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "length": (lambda x: x / np.linalg.norm(x), 44, 181),
     "reshape": (lambda x: np.reshape(np.reshape(x, (2, 2)), (4,)), 46, 70),
     "method reshape": (lambda x: x.reshape(2, 2).reshape(4), 47, 71),
-    "concatenate": (lambda x: np.concatenate([x, C])[:4], 45, 66),
-    "stack": (lambda x: np.stack([x, C])[0], 43, 64),
-    "slice": (lambda x: np.concatenate([x[1:], x[:1]]), 58, 101),
+    "concatenate": (lambda x: np.concatenate([x, C])[:4], 42, 64),
+    "stack": (lambda x: np.stack([x, C])[0], 40, 62),
+    "slice": (lambda x: np.concatenate([x[1:], x[:1]]), 53, 96),
     "positions": (lambda x: x[POSITIONS], 14, 25),
     "dot": (lambda x: np.dot(x, C) * x, 31, 118),
     "matmul": (lambda x: (W @ x) * C, 23, 41),
-    "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 32, 56),
+    "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 29, 54),
     "tensordot": (lambda x: np.tensordot(W, x, 1), 30, 47),
     "solve": (lambda x: np.linalg.solve(W, x) * C, 28, 48),
     "where": (lambda x: np.where(MASK, x, C), 20, 35),
     "maximum": (lambda x: np.maximum(x, C), 8, 25),
     "clip": (lambda x: np.clip(x, 0.2, 0.3), 17, 32),
-    "solve for both": (lambda x: np.linalg.solve(W + x, x), 41, 262),
+    "solve for both": (lambda x: np.linalg.solve(W + x, x), 40, 261),
     "slogdet": (lambda x: np.linalg.slogdet(W + x)[1] * C, 76, 316),
     "running sum": (lambda x: np.cumsum(x), 15, 23),
     "write": (lambda x: written(x), 105, 166),
+    "linear": (lambda x: nn.linear(x, W, C), 28, 59),
+    "memory cell": (lambda x: x + nn.memory_cell(x, C[:1])[0], 71, 399),
+    "cell of a tree": (lambda x: nn.tree_lstm_cell([x, x], *OF_TREE, [x, x])[0], 101, 497),
+    "lstm cell": (lambda x: nn.lstm_cell(x, (x, x), *OF_LSTM)[0], 129, 495),
 }
 
 

@@ -66,14 +66,12 @@ def with_all_biases(p: Arrays) -> Arrays:
 
 def at_leaves(p: Arrays, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The hidden states and cells of words, of their vectors (..., embedding)."""
-    return nn.memory_cell(nn.linear(x, p["leaf"], p["leaf.bias"]), update_last=True)
+    return nn.tree_lstm_cell([x], p["leaf"], p["leaf.bias"], update_last=True)
 
 
-def at_nodes(
-    p: Arrays, children: np.ndarray, left_cell: np.ndarray, right_cell: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The hidden states and cells of nodes, of the hidden states (..., 2 hidden) and the cells of their children."""
-    return nn.memory_cell(nn.linear(children, p["node"], p["node.bias"]), left_cell, right_cell, update_last=True)
+def at_nodes(p: Arrays, hidden: list[np.ndarray], cells: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The hidden states and cells of nodes, of the hidden states and the cells of their children."""
+    return nn.tree_lstm_cell(hidden, p["node"], p["node.bias"], cells, update_last=True)
 
 
 def state_of(p: Arrays, vectors: Vectors, tree: Tree, found: list[np.ndarray]) -> State:
@@ -82,7 +80,7 @@ def state_of(p: Arrays, vectors: Vectors, tree: Tree, found: list[np.ndarray]) -
         state = State(*at_leaves(p, vectors[tree.word or ""]))
     else:
         left, right = state_of(p, vectors, tree.left, found), state_of(p, vectors, tree.right, found)
-        state = State(*at_nodes(p, np.concatenate([left.hidden, right.hidden]), left.cell, right.cell))
+        state = State(*at_nodes(p, [left.hidden, right.hidden], [left.cell, right.cell]))
     found.append(state.hidden)
     return state
 
@@ -152,9 +150,9 @@ def hidden_states(p: Arrays, schedule: Schedule) -> np.ndarray:
     count = len(schedule.leaves)
     hidden[:count], cells[:count] = at_leaves(p, schedule.leaves)
     for numbers, left, right in schedule.layers:
-        children = np.concatenate([hidden[left], hidden[right]], axis=1)
         layer = slice(numbers[0], numbers[-1] + 1)
-        hidden[layer], cells[layer] = at_nodes(p, children, cells[left], cells[right])
+        children = [hidden[left], hidden[right]], [cells[left], cells[right]]
+        hidden[layer], cells[layer] = at_nodes(p, *children)
     return hidden
 
 

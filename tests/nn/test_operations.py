@@ -7,11 +7,13 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import nn
+from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.nn.alignments import Labelling, alignment_losses
-from shiftreset_ad.nn.gates import relu_of, sigmoid_of
-from shiftreset_ad.nn.layers import _affine
+from shiftreset_ad.nn.gates import Activated, relu_of, sigmoid_of
+from shiftreset_ad.nn.layers import affine
 from shiftreset_ad.nn.scans import states_of
 from shiftreset_ad.nn.standardized import standardized
+from shiftreset_ad.rules.numpy.products import LARGE
 from shiftreset_ad.rules.table import COMPOSITE
 from tests.nn.like_pytorch import assert_like_pytorch
 from tests.rules.three_ways import check
@@ -43,9 +45,9 @@ SCAN = (normal(TIME, BATCH, HIDDEN), normal(HIDDEN, HIDDEN), normal(BATCH, HIDDE
 OPERATIONS = {
     "sigmoid": (sigmoid_of, lambda f, x: f(x), [normal(4, 3)]),
     "relu": (relu_of, lambda f, x: f(x), [normal(4, 3)]),
-    "linear, of a vector": (_affine, lambda f, *xs: f(*xs), [normal(3), normal(2, 3), normal(2)]),
-    "linear, of a matrix": (_affine, lambda f, *xs: f(*xs), [normal(4, 3), normal(2, 3), normal(2)]),
-    "linear, of a stack": (_affine, lambda f, *xs: f(*xs), [normal(2, 4, 3), normal(2, 3), normal(2)]),
+    "linear, of a vector": (affine, lambda f, *xs: f(*xs), [normal(3), normal(2, 3), normal(2)]),
+    "linear, of a matrix": (affine, lambda f, *xs: f(*xs), [normal(4, 3), normal(2, 3), normal(2)]),
+    "linear, of a stack": (affine, lambda f, *xs: f(*xs), [normal(2, 4, 3), normal(2, 3), normal(2)]),
     "tanh": (states_of, lambda f, *xs: f(*xs, None, True), SCAN),
     "relu over times": (states_of, lambda f, *xs: f(*xs, None, False), SCAN),
     "padded tanh": (states_of, lambda f, *xs: f(*xs, GOES_ON, True), SCAN),
@@ -122,6 +124,103 @@ def test_a_memory_cell_of_wrong_shapes_is_an_error_that_names_the_shapes():
     for gates, cells in ((normal(7), []), (normal(8), [normal(3)]), (normal(2, 8), [normal(2)])):
         with pytest.raises(ValueError, match=r"nn.memory_cell: gates has the shape"):
             nn.memory_cell(gates, *cells)
+
+
+CELLS = [((2,), 0), ((2,), 1), ((3, 2), 2), ((1, 2, 2), 3)]
+
+
+@pytest.mark.parametrize(("widths", "count"), CELLS)
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_cells_of_a_tree(widths, count, batch):
+    rows = (count + 3) * 2
+    arrays = [normal(*batch, n) for n in widths], [normal(*batch, 2, seed=k) for k in range(count)]
+    xs = [normal(rows, sum(widths)), normal(rows), *arrays[0], *arrays[1]]
+
+    def ours(w, bias, *rest):
+        return np.concatenate(nn.tree_lstm_cell(rest[: len(widths)], w, bias, rest[len(widths) :]))
+
+    def composed(w, bias, *rest):
+        gates = nn.linear(np.concatenate(rest[: len(widths)], axis=-1), w, bias)
+        return np.concatenate(nn.memory_cell(gates, *rest[len(widths) :]))
+
+    check(ours, *xs, generator=np.random.default_rng(0))
+    places, weights = tuple(range(len(xs))), normal(*ours(*xs).shape)
+    np.testing.assert_array_equal(ours(*xs), composed(*xs))
+    expected = sr.grad(lambda *xs: np.sum(composed(*xs) * weights), places)(*xs)
+    for derivative in (sr.grad, lambda f, places: sr.staged(sr.grad(f, places))):
+        found = derivative(lambda *xs: np.sum(ours(*xs) * weights), places)(*xs)
+        for x_bar, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x_bar, other, rtol=1e-11, atol=1e-12)
+    rows = [np.stack([x, 0.5 * x]) for x in xs]
+    np.testing.assert_allclose(sr.vmap(ours)(*rows)[1], composed(*[0.5 * x for x in xs]), rtol=1e-11)
+
+
+def chain_of_cells(rounds, write=False):
+    """A program of the hidden state, the cell and the matrix: many nodes, of vectors that may be overwritten later."""
+
+    def f(h, c, w):
+        for _ in range(rounds):
+            before = h * 1.0
+            h, c = nn.tree_lstm_cell([before, before], w, np.zeros(len(w)), [c, c])
+            if write:
+                before[...] = 7.0  # which the matrix has met
+        return np.sum(h * c)
+
+    return f
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_the_matrix_of_many_cells_gets_one_product_of_matrices(write, monkeypatch):
+    size = 24
+    xs = [0.5 * normal(size), normal(size), 0.1 * normal(5 * size, 2 * size)]
+    assert xs[2].size >= LARGE
+    products = []
+    summed = Held._products
+
+    def noted(held):
+        products.append((len(held.factors), summed(held)))
+        return products[-1][1]
+
+    monkeypatch.setattr(Held, "_products", noted)
+    found = sr.grad(chain_of_cells(6, write), (0, 1, 2))(*xs)
+    ((count, product),) = products
+    assert count == 6
+    assert found[2] is product  # and no copy of it
+    for x, x_bar, place in zip(xs, found, range(3), strict=True):
+        direction = normal(*x.shape, seed=1)
+        steps = [[y + e * direction if i == place else y for i, y in enumerate(xs)] for e in (1e-6, -1e-6)]
+        slope = (chain_of_cells(6)(*steps[0]) - chain_of_cells(6)(*steps[1])) / 2e-6
+        np.testing.assert_allclose(np.sum(x_bar * direction), slope, rtol=1e-6)
+    value, pull = sr.vjp(chain_of_cells(6, write), *xs)
+    for _ in range(2):  # a way back that goes twice begins with no products
+        for x_bar, other in zip(pull(np.ones_like(value)), found, strict=True):
+            np.testing.assert_allclose(x_bar, other, rtol=1e-12)
+
+
+def test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once(monkeypatch):
+    found = []
+    to_gates = Activated.to_gates
+    monkeypatch.setattr(Activated, "to_gates", lambda *args: found.append(1) or to_gates(*args))
+    xs = [normal(10, 4), normal(10), normal(2), normal(2), normal(2), normal(2)]
+
+    def f(w, bias, a, b, *cells):
+        return np.sum(nn.tree_lstm_cell([a, b], w, bias, cells)[0])
+
+    for places in ((0, 1, 2, 3, 4, 5), (0, 2), (3, 2), (4,)):
+        found.clear()
+        sr.grad(f, places)(*xs)
+        assert len(found) == 1
+
+
+def test_a_cell_of_a_tree_of_wrong_shapes_is_an_error_that_names_the_shapes():
+    w, bias, x, cells = normal(10, 2), normal(10), normal(2), [normal(2), normal(2)]
+    wrong = [([], w, bias), ([normal(3)], w, bias), ([x, normal(2, 1)], w, bias), ([x], bias, bias), ([x], w, x)]
+    for inputs, w_, bias_ in [*wrong, ([np.array(1.0)], w, bias), ([x], w, normal(3, 10))]:
+        for f in (nn.tree_lstm_cell, lambda i, w, b, c: sr.grad(lambda b: np.sum(nn.tree_lstm_cell(i, w, b, c)[0]))(b)):
+            with pytest.raises(ValueError, match=r"nn.tree_lstm_cell: the inputs have the shapes"):
+                f(inputs, w_, bias_, cells)
+    with pytest.raises(ValueError, match=r"nn.memory_cell: gates has the shape"):
+        nn.tree_lstm_cell([x], w, bias, cells[:1])
 
 
 def test_the_sigmoid_is_exact_where_it_is_very_small():

@@ -50,6 +50,20 @@ def test_cells(name):
     assert_like_pytorch(ours, theirs, x[0], h, c, *parameters, joins=True)
 
 
+def test_a_first_state_of_an_lstm_is_broadcast():
+    x, *parameters = arrays("lstm")
+    h, c = (part[:1] for part in states_of())
+    whole = [np.broadcast_to(part, (BATCH, HIDDEN)) for part in (h, c)]
+    for given in ((h, c), (h[0], c[0]), (h.tolist(), c.tolist())):
+        states, last = nn.lstm(x, parameters, given)
+        np.testing.assert_array_equal(states, nn.lstm(x, parameters, whole)[0])
+        assert last[1].shape == (BATCH, HIDDEN)
+    check(lambda h, c: nn.lstm(x, parameters, (h, c))[0], h[0], c, generator=np.random.default_rng(0))
+    np.testing.assert_array_equal(
+        nn.lstm_cell(x[0, :1], whole, *parameters), nn.lstm_cell(x[0, :1], (h, whole[1]), *parameters)
+    )
+
+
 def test_plain_tensors_are_answered_by_tensors():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     x, *parameters = map(torch.from_numpy, arrays("lstm"))

@@ -23,6 +23,9 @@ from shiftreset_ad.nn.attention import (
     attention,
     multi_head_attention,
 )
+from shiftreset_ad.nn.cells import (
+    tree_lstm_cell,
+)
 from shiftreset_ad.nn.convolution import (
     conv,
     conv_transpose,
@@ -142,4 +145,5 @@ __all__ = [
     "softmax",
     "softplus",
     "softsign",
+    "tree_lstm_cell",
 ]

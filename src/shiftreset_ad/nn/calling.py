@@ -84,7 +84,7 @@ def of_any_library(function: Function) -> Function:
 
     @wraps(function)
     def ours(*args: Any, **kwargs: Any) -> Any:
-        if not has_foreign(args) and not has_foreign(tuple(kwargs.values())):
+        if not has_foreign(args) and not (kwargs and has_foreign(tuple(kwargs.values()))):
             return function(*args, **kwargs)
         return _unwrapped(function(*adopted(args), **{name: adopted(arg) for name, arg in kwargs.items()}))
 

@@ -27,10 +27,10 @@ def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)) of an array."""
     if x.dtype.kind != "f":
         return _by_logarithms(x)
-    small = np.abs(x)
-    np.negative(small, out=small)
+    small = np.copysign(x, -1.0)
     np.exp(small, out=small)  # exp(-|x|), which cannot overflow
-    y = np.where(x < 0, small, np.ones(1, x.dtype))
+    y = np.minimum(x, 0.0)
+    np.exp(y, out=y)  # the same where x is negative, and 1 elsewhere
     small += 1.0
     return np.divide(y, small, out=y)
 
@@ -68,20 +68,23 @@ def _relu_of(x: Any) -> Any:
     return relu_of(x), (maps,)
 
 
-class _Activated:
+class Activated:
     """The gates of a memory cell after their activation, and what follows from them.
 
-    `gates` are i, f, ... with u and o at the places `of_u` and `of_o`; `t` is tanh of the cell `c`, and `h` is o t.
+    `gates` are i, f, ... with u and o at the places `of_u` and `of_o`, each the part of an array at an index of
+    `parts`; `cells` are those before; `t` is tanh of the cell `c`, and `h` is o t.
     """
 
-    __slots__ = ("c", "gates", "h", "of_o", "of_u", "opened", "t")
+    __slots__ = ("c", "cells", "gates", "h", "of_o", "of_u", "opened", "parts", "t")
 
     def __init__(self, gates: Any, cells: Sequence[Any], update_last: bool) -> None:
-        count = len(cells) + 3
+        count, size = len(cells) + 3, _size_of(gates, cells)
+        self.cells = cells
+        self.parts = [(..., slice(place * size, (place + 1) * size)) for place in range(count)]
         self.of_u, self.of_o = (count - 1, count - 2) if update_last else (count - 2, count - 1)
         self.opened = sigmoid_of(gates)
-        self.gates = _parts(self.opened, count)
-        self.gates[self.of_u] = u = np.tanh(_part(gates, self.of_u, count))
+        self.gates = [self.opened[part] for part in self.parts]
+        self.gates[self.of_u] = u = np.tanh(gates[self.parts[self.of_u]])
         c = self.gates[0] * u
         for f, cell in zip(self.gates[1:], cells, strict=False):
             c = c + f * cell
@@ -93,61 +96,53 @@ class _Activated:
         opened, of_u, u = self.opened, self.of_u, self.gates[self.of_u]
         slopes = opened * (1.0 - opened)
         if type(slopes) is np.ndarray:
-            _part(slopes, of_u, len(self.gates))[...] = 1.0 - u * u
+            slopes[self.parts[of_u]] = 1.0 - u * u
             return slopes
-        parts = _parts(slopes, len(self.gates))
+        parts = [slopes[part] for part in self.parts]
         parts[of_u] = 1.0 - u * u
         return np.concatenate(parts, axis=-1)
 
+    def forward(self, c_dot: Any) -> tuple[Any, Any]:
+        """The directions of h and c for one of c."""
+        return self.gates[self.of_o] * (1.0 - self.t * self.t) * c_dot, c_dot
 
-def _part(gates: Any, place: int, count: int) -> Any:
-    size = shape_of(gates)[-1] // count
-    return gates[..., place * size : (place + 1) * size]
+    def from_gates(self, gates_dot: Any) -> tuple[Any, Any]:
+        """The directions of h and c for one of the gates before their activation."""
+        all_dot = self.slopes() * gates_dot
+        parts = [all_dot[part] for part in self.parts]
+        c_dot = parts[0] * self.gates[self.of_u] + self.gates[0] * parts[self.of_u]
+        for f_dot, cell in zip(parts[1:], self.cells, strict=False):
+            c_dot = c_dot + f_dot * cell
+        return self.forward(c_dot)[0] + parts[self.of_o] * self.t, c_dot
 
+    def to_cell(self, bars: Any) -> Any:
+        """The cotangent of c, of those of the answers h and c."""
+        h_bar, c_bar = bars
+        return c_bar + h_bar * self.gates[self.of_o] * (1.0 - self.t * self.t)
 
-def _parts(gates: Any, count: int) -> list[Any]:
-    size = shape_of(gates)[-1] // count
-    return [gates[..., start : start + size] for start in range(0, count * size, size)]
+    def to_gates(self, bars: Any, c_bar: Any) -> Any:
+        """The cotangent of the gates before their activation, of those of the answers, and that of c."""
+        parts = [c_bar * self.gates[self.of_u], *[c_bar * cell for cell in self.cells], None, None]
+        parts[self.of_u], parts[self.of_o] = c_bar * self.gates[0], bars[0] * self.t
+        return np.concatenate(parts, axis=-1) * self.slopes()
 
 
 def _composed(gates: Any, *cells: Any) -> tuple[Any, Any]:
     """`memory_cell` by other functions; the last of `cells` is `update_last`."""
-    found = _Activated(gates, cells[:-1], cells[-1])
+    found = Activated(gates, cells[:-1], cells[-1])
     return found.h, found.c
 
 
 def _differentiated(gates: Any, *cells: Any) -> Any:
     *cells_before, update_last = cells
-    found = _Activated(gates, cells_before, update_last)
-    i, u, o, t = found.gates[0], found.gates[found.of_u], found.gates[found.of_o], found.t
-    count = len(found.gates)
-
-    def forward(c_dot: Any) -> tuple[Any, Any]:
-        return o * (1.0 - t * t) * c_dot, c_dot
-
-    def from_gates(gates_dot: Any) -> tuple[Any, Any]:
-        parts = _parts(found.slopes() * gates_dot, count)
-        c_dot = parts[0] * u + i * parts[found.of_u]
-        for f_dot, cell in zip(parts[1:], cells_before, strict=False):
-            c_dot = c_dot + f_dot * cell
-        return forward(c_dot)[0] + parts[found.of_o] * t, c_dot
-
-    def of_cotangents(bars: Any) -> Any:
-        h_bar, c_bar = bars
-        return c_bar + h_bar * o * (1.0 - t * t)
-
-    to_cell = Shared(of_cotangents)
-
-    def to_gates(bars: Any) -> Any:
-        c_bar = to_cell(bars)
-        parts = [c_bar * u, *[c_bar * cell for cell in cells_before], None, None]
-        parts[found.of_u], parts[found.of_o] = c_bar * i, bars[0] * t
-        return np.concatenate(parts, axis=-1) * found.slopes()
+    found = Activated(gates, cells_before, update_last)
+    to_cell = Shared(found.to_cell)
 
     def of_cell(f: Any) -> LinearMap:
-        return LinearMap(lambda cell_dot: forward(f * cell_dot), lambda bars: to_cell(bars) * f)
+        return LinearMap(lambda cell_dot: found.forward(f * cell_dot), lambda bars: to_cell(bars) * f)
 
-    maps = LinearMap(from_gates, to_gates), *[of_cell(f) for f in found.gates[1 : count - 2]]
+    of_gates = LinearMap(found.from_gates, lambda bars: found.to_gates(bars, to_cell(bars)))
+    maps = of_gates, *[of_cell(f) for f in found.gates[1:-2]]
     to_cell.users = len(maps)
     return (found.h, found.c), maps
 
@@ -183,15 +178,21 @@ def memory_cell(gates: Any, *cells: Any, update_last: bool = False) -> tuple[Any
     >>> c
     array([2.])
     """
-    gates, cells = as_array(gates), tuple(map(as_array, cells))
-    shape = shape_of(gates)
-    size, rest = divmod(shape[-1], len(cells) + 3) if shape else (0, 1)
-    of_cells = (*shape[:-1], size)
-    if rest or not all(shape_of(cell) == of_cells for cell in cells):
-        raise ValueError(
-            f"nn.memory_cell: gates has the shape {shape}, and the cells {[shape_of(cell) for cell in cells]}; give "
-            f"gates of (..., {len(cells) + 3} hidden), and cells of (..., hidden)"
-        )
-    cell = _CELLS[len(cells)] if len(cells) < len(_CELLS) else _composed
-    h, c = cell(gates, *cells, update_last)
+    function = _CELLS[len(cells)] if len(cells) < len(_CELLS) else _composed
+    h, c = function(as_array(gates), *map(as_array, cells), update_last)
     return h, c
+
+
+def _size_of(gates: Any, cells: Sequence[Any]) -> int:
+    """How many elements a cell has in its last axis. ValueError if shapes do not fit."""
+    shape, count = gates.shape, len(cells) + 3
+    size, rest = divmod(shape[-1], count) if shape else (0, 1)
+    of_cells = (*shape[:-1], size)
+    for cell in cells:
+        rest = rest or cell.shape != of_cells
+    if rest:
+        raise ValueError(
+            f"nn.memory_cell: gates has the shape {shape}, and the cells {[cell.shape for cell in cells]}; give gates "
+            f"of (..., {count} hidden), and cells of (..., hidden)"
+        )
+    return int(size)

@@ -25,14 +25,15 @@ def linear(x: Any, w: Any, bias: Any = None) -> Any:
     array([2., 3.])
     """
     x, w = as_array(x), as_array(w)
-    if len(shape_of(w)) != 2 or shape_of(x)[-1:] != shape_of(w)[1:]:
+    of_x, of_w = x.shape, w.shape
+    if len(of_w) != 2 or of_x[-1:] != of_w[1:]:
         raise ValueError(
-            f"nn.linear: x has the shape {shape_of(x)}, and w {shape_of(w)}; give (..., features) for x, and "
+            f"nn.linear: x has the shape {of_x}, and w {of_w}; give (..., features) for x, and "
             "(outputs, features) for w"
         )
     if bias is None:
-        return np.matmul(w, x) if len(shape_of(x)) == 1 else np.matmul(x, np.transpose(w))
-    return _affine(x, w, as_array(bias))
+        return np.matmul(w, x) if len(of_x) == 1 else np.matmul(x, np.transpose(w))
+    return affine(x, w, as_array(bias))
 
 
 def _by_product_and_sum(x: Any, w: Any, bias: Any) -> Any:
@@ -40,17 +41,21 @@ def _by_product_and_sum(x: Any, w: Any, bias: Any) -> Any:
 
 
 @fused(3, _by_product_and_sum)
-def _affine(x: Any, w: Any, bias: Any) -> Any:
+def affine(x: Any, w: Any, bias: Any) -> Any:
     """`linear` with a bias, of arrays."""
     y = np.matmul(w, x) if x.ndim == 1 else np.matmul(x, w.T)
     return np.add(y, bias, out=y) if y.dtype == bias.dtype and bias.ndim <= y.ndim else y + bias
 
 
-@structured(_affine, "x", "w", "bias", kept=("x", "w"))
+def has_factors(x: Any, w: Any) -> bool:
+    """Whether one product of matrices shall sum the outer products that `w` gets from many calls with a vector `x`."""
+    return (type(x) is type(w) is np.ndarray or are_arrays(x, w)) and x.ndim == 1 and x.size + w.size >= LARGE
+
+
+@structured(affine, "x", "w", "bias", kept=("x", "w"))
 def _differentiate(x: Any, w: Any, bias: Any) -> Any:
     features, shape = shape_of(x)[-1], shape_of(bias)
-    # One product of matrices then sums the outer products of many calls.
-    has_factors = are_arrays(x, w) and x.ndim == 1 and x.size + w.size >= LARGE
+    factors = (lambda y_bar: (y_bar, x)) if has_factors(x, w) else None
 
     def to_w(y_bar: Any) -> Any:
         rows = np.reshape(y_bar, (-1, shape_of(w)[0]))
@@ -58,10 +63,10 @@ def _differentiate(x: Any, w: Any, bias: Any) -> Any:
 
     maps = (
         LinearMap(lambda x_dot: linear(x_dot, w), lambda y_bar: np.matmul(y_bar, w)),
-        LinearMap(lambda w_dot: linear(x, w_dot), to_w, factors=(lambda y_bar: (y_bar, x)) if has_factors else None),
+        LinearMap(lambda w_dot: linear(x, w_dot), to_w, factors=factors),
         LinearMap(lambda b_dot: np.broadcast_to(b_dot, y_shape), lambda y_bar: unbroadcast(y_bar, shape)),
     )
-    y = _affine(x, w, bias)
+    y = affine(x, w, bias)
     y_shape = shape_of(y)
     return y, maps
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftreset_ad.nn.activations import relu, sigmoid
 from shiftreset_ad.nn.calling import as_array, of_any_library
+from shiftreset_ad.nn.cells import lstm_step
 from shiftreset_ad.nn.layers import linear
 from shiftreset_ad.nn.scans import states_of
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -159,10 +160,14 @@ def _rnn_step(nonlinearity: str) -> Callable[..., Any]:
 
 
 def _lstm_step(from_x: Any, state: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
-    h, c = state
-    i, f, g, o = _gates(from_x + linear(h, w_hh, b_hh), 4)
-    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    return sigmoid(o) * np.tanh(c), c
+    gates = from_x if b_hh is None else from_x + b_hh
+    h, c, w_hh = map(as_array, (*state, w_hh))
+    before, size = shape_of(gates)[:-1], shape_of(w_hh)[-1:]
+    if not shape_of(h) == shape_of(c) == (*before, *size):
+        before = np.broadcast_shapes(before, shape_of(h)[:-1], shape_of(c)[:-1])
+        gates = np.broadcast_to(gates, (*before, *shape_of(gates)[-1:]))
+        h, c = np.broadcast_to(h, (*before, *size)), np.broadcast_to(c, (*before, *size))
+    return lstm_step(h, c, w_hh, gates)
 
 
 def _gru_step(from_x: Any, h: Any, w_hh: Any, b_hh: Any) -> Any:

@@ -94,8 +94,10 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     is_kept = 0 in rule.kept_places
     values = list(parts)
     for place, part in enumerate(parts):
-        if type(part) is not ndarray:
-            values[place] = lowered(part, number, is_kept)
+        kind = type(part)
+        if kind is not ndarray:
+            is_active = issubclass(kind, Number) and part.tag is tag
+            values[place] = part.primal if is_active else lowered(part, number, is_kept)
         elif is_kept:
             values[place] = number.frozen(part, tag)
     for place in form.kept:
@@ -185,12 +187,13 @@ def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def pair(parts: Any, maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
     """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
+    map_at = maps if callable(maps) else None if type(maps) is LinearMap else maps.__getitem__
     for place, part in enumerate(parts):
         kind = type(part)
         if kind is ndarray or (issubclass(kind, Number) and part.tag is not tag):
             continue
-        if issubclass(kind, Number) and type(maps) is not LinearMap:
-            active.append((part, map_of(maps, place)))
+        if issubclass(kind, Number) and map_at is not None:
+            active.append((part, map_at(place)))
         elif has_number(part):
             raise TypeError(
                 "a list of numbers that are being differentiated was given for an array. "

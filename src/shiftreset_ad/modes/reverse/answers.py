@@ -9,10 +9,11 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import CallSite
 from shiftreset_ad.control import Operation
-from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
-from shiftreset_ad.modes.reverse.memory import initial_adjoint, waiting
+from shiftreset_ad.modes.reverse.adjoints import accumulate, are_doubles, finished, settle
+from shiftreset_ad.modes.reverse.memory import PLACES, initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
+from shiftreset_ad.modes.reverse.unsettled import hold_outer
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
@@ -38,6 +39,8 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
         return y, answer.size > SMALL
     array = answer if kind is ndarray or kind is float64 else in_memory(answer)
     is_array = type(array) is ndarray
+    if issubclass(kind, SEQUENCES):
+        return None, False
     if not (is_array and array.dtype is FLOAT64) and type(array) is not float64 and not is_inexact(answer):
         return None, False
     y = new(NumR)
@@ -81,18 +84,13 @@ def jointly(
     protect_shared(tag, answers, [x.primal for x in operands])
     waiting_operands = list(map(waiting, operands))
     if type(pullback) is list:
-        capture(tag, (pull_by_maps, list(map(hollowed_answer, ys)), waiting_operands, pullback, site))
+        # Shells of large answers, as the maps hold what they read. They may read an answer, so `is_read_later` has each
+        # later write keep the elements.
+        held = [with_shell(y) if type(y) is NumR else y for y in ys]
+        capture(tag, (pull_by_maps, held, waiting_operands, pullback, site))
     else:
         capture(tag, (pull_jointly, ys, waiting_operands, pullback, site))
     return ys
-
-
-def hollowed_answer(y: Any) -> Any:
-    """What an operation with several answers holds of one: its shell if it is large, as the maps hold what they read.
-
-    The maps may read an answer, so `is_read_later` has each later write keep the elements.
-    """
-    return with_shell(y) if type(y) is NumR else y
 
 
 def pull_jointly(operation: Operation) -> None:
@@ -107,17 +105,26 @@ def pull_jointly(operation: Operation) -> None:
 
 def pull_by_maps(operation: Operation) -> None:
     _, ys, operands, maps, _ = operation
-    if all(settle(y) is ZERO for y in ys if type(y) in HELD):
+    adjoints, counts = [], False
+    for y in ys:
+        adjoint = settle(y) if type(y) in HELD else ZERO
+        adjoints.append(adjoint)
+        counts = counts or adjoint is not ZERO
+    if not counts:
         return
-    y_bars = [of_answer(y) if type(y) in HELD else None for y in ys]
+    y_bars = [of_answer(y, adjoint) if type(y) in HELD else None for y, adjoint in zip(ys, adjoints, strict=True)]
     for x, linear_map in zip(operands, maps, strict=True):
+        if linear_map.factors is not None and type(x.adjoint) not in PLACES:
+            left, right = linear_map.factors(y_bars)
+            if are_doubles(left, x.primal) and are_doubles(right, x.primal):
+                hold_outer(x, left, right)
+                continue
         x_bar = linear_map.pullback(y_bars)
         if x_bar is not None:
             accumulate(x, x_bar, linear_map.makes_new and type(x_bar) is ndarray)
 
 
-def of_answer(y: NumR | Shell) -> Cotangent:
-    """The cotangent of an answer, as a rule of ours takes it: it may be the adjoint itself."""
-    adjoint = settle(y)
+def of_answer(y: NumR | Shell, adjoint: Cotangent) -> Cotangent:
+    """The cotangent of an answer with this adjoint, as a rule of ours takes it: it may be the adjoint itself."""
     is_plain = type(adjoint) is type(y.primal) is ndarray
     return adjoint if is_plain and adjoint.dtype == y.primal.dtype else finished(y)

@@ -12,7 +12,7 @@ from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.memory import is_selected, root_of
 from shiftreset_ad.modes.reverse.shells import with_shell
 from shiftreset_ad.numbers.interface import ArrayNumber
-from shiftreset_ad.numbers.linear_maps import by_linear_maps, by_one
+from shiftreset_ad.numbers.linear_maps import by_form, by_linear_maps, by_list, by_one
 from shiftreset_ad.numbers.memory import block_of
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
@@ -35,9 +35,10 @@ class NumR(ArrayNumber):
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         # An error on the way back names the site. To find the line takes 0.2 us: too much for a cheap linear function.
         self.tag.site = rule.function if rule.linear else site_of_structured(rule.function, sys._getframe(3))
-        if form is not None and form.only:  # the usual case, for speed
-            return by_one(self, rule, args, kwargs, form)
-        return by_linear_maps(self, rule, args, kwargs, form)
+        if form is not None:  # the usual case, for speed
+            by = by_one if form.only else by_list if form.has_list else by_form
+            return by(self, rule, args, kwargs, form)
+        return by_linear_maps(self, rule, args, kwargs)
 
     frozen = staticmethod(frozen)
 

@@ -115,15 +115,14 @@ class Held:
         return mask
 
     def settle(self, x: Accumulator) -> Cotangent:
-        """The sum of all contributions, which becomes the adjoint of `x`."""
-        x.adjoint = self.whole
+        """The sum of all contributions, which becomes the adjoint of `x`. A sum of outer products is a new array."""
+        x.adjoint, x.owns = self.whole, bool(self.factors)
         if self.values:
             kept = scatter(self.values, self.indices, shape_of(x.primal), dtype_of(x.primal))
             x.adjoint = kept if self.whole is ZERO else self.whole + kept
         if self.factors:
             products = self._products()
             x.adjoint = products if x.adjoint is ZERO else x.adjoint + products
-        x.owns = False
         return x.adjoint
 
 
