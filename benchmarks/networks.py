@@ -1,6 +1,8 @@
 """A step of the networks of `examples/networks/`: the loss and its gradient, beside the same network by PyTorch.
 
 PyTorch's kernels use two threads, in PyTorch and in ours with `nn.kernels("torch")`; `--threads` gives another number.
+All programs keep their gradients until their next step begins, as training does. Otherwise the C library would give the
+memory back to the system after each step.
 
 python benchmarks/networks.py
 """
@@ -54,14 +56,27 @@ def stepping(p: dict[str, torch.Tensor], loss: Callable[[], torch.Tensor]) -> Pr
     return step
 
 
-def with_kernels(library: str, program: Program) -> Program:
-    """The program with the convolutions of a library."""
+def holding(step: Callable[[], tuple[Any, Any]]) -> Program:
+    """A step by us, of a value and a gradient, which are kept until the next step."""
+    kept: list[Any] = []
 
-    def step() -> Any:
+    def program() -> float:
+        kept.clear()
+        kept.extend(step())
+        return float(kept[0])
+
+    return program
+
+
+def with_kernels(library: str, step: Callable[[], tuple[Any, Any]]) -> Program:
+    """The step, of a value with buffers and a gradient, with the convolutions of a library."""
+
+    def program() -> tuple[Any, Any]:
         with nn.kernels(library):
-            return program()
+            (value, _), gradient = step()
+        return value, gradient
 
-    return step
+    return holding(program)
 
 
 def of_images(module: Any, size: int, loss: Callable[..., torch.Tensor]) -> dict[str, Program]:
@@ -72,8 +87,8 @@ def of_images(module: Any, size: int, loss: Callable[..., torch.Tensor]) -> dict
     ours = value_and_grad(module.loss, has_aux=True)
     return {
         "PyTorch": stepping(q, lambda: loss(q, given)),
-        "ours, PyTorch's kernels": with_kernels("torch", lambda: float(ours(p, buffers, batch)[0][0])),
-        "ours, NumPy alone": with_kernels("numpy", lambda: float(ours(p, buffers, batch)[0][0])),
+        "ours, PyTorch's kernels": with_kernels("torch", lambda: ours(p, buffers, batch)),
+        "ours, NumPy alone": with_kernels("numpy", lambda: ours(p, buffers, batch)),
     }
 
 
@@ -88,8 +103,8 @@ def of_speech(size: Any, count: int, time: int) -> dict[str, Program]:
     ours = value_and_grad(deepspeech2.loss_by(size), has_aux=True)
     return {
         "PyTorch": stepping(q, lambda: theirs.deepspeech2_loss(q, layers, size, given)),
-        "ours, PyTorch's kernels": with_kernels("torch", lambda: float(ours(p, buffers, batch)[0][0])),
-        "ours, NumPy alone": with_kernels("numpy", lambda: float(ours(p, buffers, batch)[0][0])),
+        "ours, PyTorch's kernels": with_kernels("torch", lambda: ours(p, buffers, batch)),
+        "ours, NumPy alone": with_kernels("numpy", lambda: ours(p, buffers, batch)),
     }
 
 
@@ -103,8 +118,8 @@ def of_trees(count: int) -> dict[str, Program]:
     one, batched = value_and_grad(tree_lstm.loss_of), value_and_grad(tree_lstm.batched_loss)
     return {
         "PyTorch": stepping(q, lambda: theirs.tree_loss(q, in_torch, forest, trees.nodes)),
-        "ours": lambda: float(one(p, vectors, forest)[0]),
-        "ours, batched": lambda: float(batched(p, tree_lstm.scheduled(vectors, forest))[0]),
+        "ours": holding(lambda: one(p, vectors, forest)),
+        "ours, batched": holding(lambda: batched(p, tree_lstm.scheduled(vectors, forest))),
     }
 
 
