@@ -67,6 +67,28 @@ def test_each_way_back_of_a_recording_calls_the_kernel_again():
             np.testing.assert_allclose(x_bar, other, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_relu_of_a_large_array_is_pytorchs_kernel(dtype):
+    x = normal(5000).astype(dtype)
+    x[:4] = -np.inf, np.inf, np.nan, -0.0
+    found = []
+    calls = kernels_called(lambda: found.extend([nn.relu(x), sr.grad(lambda x: np.sum(3.0 * nn.relu(x)))(x)]))
+    assert calls["relu"] == (0 if dtype is np.float16 else 2)
+    assert kernels_called(lambda: nn.relu(x[:100]))["relu"] == 0
+    np.testing.assert_array_equal(found[0], nn.relu(x))
+    np.testing.assert_array_equal(found[1], np.where(x <= 0, 0.0, 3.0))
+
+
+def test_relu_keeps_the_order_of_its_array_with_pytorchs_kernels():
+    """Whether a reshape of the answer is a view depends on the order."""
+    x = np.asfortranarray(normal(100, 100))
+    with nn.kernels("torch"):
+        assert nn.relu(x).flags.f_contiguous
+        assert nn.relu(np.ascontiguousarray(x)).flags.c_contiguous
+        found = sr.grad(lambda x: np.sum(np.sin(nn.relu(x))))(x)
+    np.testing.assert_allclose(found, np.where(x > 0, np.cos(x), 0.0), rtol=1e-6)
+
+
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_one_kernel_gives_the_largest_elements_and_their_positions(stride, monkeypatch):
     monkeypatch.setattr(maxima, "_elements", lambda *args: pytest.fail("the elements were taken by their positions"))

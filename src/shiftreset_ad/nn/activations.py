@@ -12,6 +12,7 @@ import numpy as np
 from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.error_function import erf
 from shiftreset_ad.nn.gates import relu_of, sigmoid_of
+from shiftreset_ad.nn.kernels import chosen
 
 # Klambauer et al., Self-normalizing neural networks (2017): with these, mean 0 and variance 1 are a fixed point.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -25,7 +26,7 @@ def relu(x: Any) -> Any:
     >>> [grad(relu)(x) for x in (-1.0, 0.0, 2.0)]
     [0.0, 0.0, 1.0]
     """
-    return relu_of(x)
+    return relu_of(x, chosen())
 
 
 @of_any_library

@@ -1,4 +1,4 @@
-"""Which library's kernels compute convolutions, max pooling and batch normalization of NumPy's arrays."""
+"""Which library's kernels compute convolutions, max pooling and other functions of NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _CHOSEN: ContextVar[str] = ContextVar("kernels", default="numpy")
 def kernels(library: str) -> Iterator[None]:
     """In this context the kernels of `library` compute on NumPy's arrays: "numpy" (the default) or "torch".
 
-    They compute convolutions, max pooling and batch normalization in training. PyTorch computes on the memory of
-    NumPy's arrays, and copies nothing. First derivatives are computed by the same kernels. NumPy's are taken for arrays
-    whose dtype PyTorch does not have. Raises ValueError for any other name, and ImportError where PyTorch is missing.
+    They compute convolutions, max pooling, `relu` of large arrays, and batch normalization in training. PyTorch
+    computes on the memory of NumPy's arrays, and copies nothing. First derivatives of convolutions and batch
+    normalization are computed by its kernels, too. NumPy's are taken for arrays whose dtype PyTorch does not have.
+    Raises ValueError for any other name, and ImportError where PyTorch is missing.
 
     >>> import numpy as np
     >>> from shiftreset_ad import nn

@@ -61,6 +61,11 @@ def standardized_back(y_bar: Any, x: Any, weight: Any, mean: Any, scale: Any, ep
     )
 
 
+def rectified(x: Any) -> Any:
+    """max(x, 0)."""
+    return _operators().relu(x)
+
+
 def largest(x: Any, g: Geometry) -> Any:
     """The largest element of each window, and its flat position."""
     import torch
