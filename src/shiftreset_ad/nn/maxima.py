@@ -61,10 +61,10 @@ def _differentiate(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
     y, positions = _with_positions(x, tables, g, out)
     shape = shape_of(x)
     channels, size = shape[0] * shape[1], math.prod(shape[2:])
-    places = np.ravel(np.reshape(np.arange(channels) * size, (*shape[:2], 1)) + positions)
     is_once = g is not None and _lie_apart(Geometry(*g))
 
     def to_x(y_bar: Any) -> Any:
+        places = np.ravel(np.reshape(np.arange(channels) * size, (*shape[:2], 1)) + positions)
         if type(y_bar) is not np.ndarray:
             return At(np.unravel_index(np.reshape(places, (*shape[:2], *out)), shape), y_bar)
         x_bar, mask = np.zeros(channels * size, y_bar.dtype), np.zeros(channels * size, bool)
