@@ -123,6 +123,12 @@ def of_trees(count: int) -> dict[str, Program]:
     }
 
 
+def of_all(steps: list[Any], p: dict[str, Any]) -> tuple[float, Any]:
+    """The sum of the values of these steps, and their gradients."""
+    answers = [step(p) for step in steps]
+    return sum(float(value) for value, _ in answers), [gradient for _, gradient in answers]
+
+
 def of_staged_trees(count: int) -> dict[str, Program]:
     """The programs of the tree LSTM on few trees, each of which is staged for itself."""
     forest = trees.synthetic(count)
@@ -134,8 +140,8 @@ def of_staged_trees(count: int) -> dict[str, Program]:
     staged_steps = list(map(staged, steps))
     return {
         "PyTorch": stepping(q, lambda: theirs.tree_loss(q, in_torch, forest, trees.nodes)),
-        "ours": lambda: sum(float(step(p)[0]) for step in steps),
-        "ours, staged": lambda: sum(float(step(p)[0]) for step in staged_steps),
+        "ours": holding(lambda: of_all(steps, p)),
+        "ours, staged": holding(lambda: of_all(staged_steps, p)),
     }
 
 
