@@ -87,8 +87,8 @@ def selected(mask: Any, values: Any) -> Any:
         return np.where(mask, values, 0.0)
     if values.size > FEW:  # by their bits: to choose takes far longer where the processor cannot guess the mask
         integers = BITS[values.dtype]
-        bits = np.negative(mask.view(INT8)).astype(integers)  # all bits, or none
-        bits &= values.view(integers)
+        bits = mask.view(INT8).astype(integers)
+        bits *= values.view(integers)
         return bits.view(values.dtype)
     chosen = np.zeros(values.shape, values.dtype)
     PUT(chosen, mask, values)
@@ -101,8 +101,6 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
         return y_bar
     if type(condition) is ndarray and condition.dtype is BOOL:
         mask: Any = condition
-        if COUNT(mask) == mask.size and mask.shape == shape_of(y_bar.values if type(y_bar) is Masked else y_bar):
-            return y_bar
     elif isinstance(condition, PLAIN):
         mask = np.asarray(condition, bool)
     elif is_of_numpy(condition):
@@ -110,7 +108,13 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
     else:
         return selected(condition, settled(y_bar))
     if type(y_bar) is Masked:
-        y_bar, mask = y_bar.values, mask & y_bar.mask
+        counted, mask = y_bar.mask, mask & y_bar.mask
+        is_plain = type(mask) is type(counted) is ndarray
+        if is_plain and mask.shape == counted.shape and COUNT(mask) == COUNT(counted):
+            return y_bar  # whatever counts was chosen
+        y_bar = y_bar.values
+    elif mask is condition and type(mask) is ndarray and COUNT(mask) == mask.size and mask.shape == shape_of(y_bar):
+        return y_bar
     values = selected(condition, y_bar)
     shape = values.shape if type(values) is ndarray else shape_of(values)
     chosen = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
@@ -127,24 +131,23 @@ class Choice:
     """The partial derivative of a function that chooses or shares: zero for elements that were not chosen.
 
     `mask` says where `shares` are not zero. If the two are one array, nothing is shared. A choice by `halved_where` has
-    no `shares` until they are asked for: what is chosen counts, and half of it at the `ties`.
+    no `shares` until they are asked for: what is chosen counts, and half of it where `tie` is True.
     """
 
-    __slots__ = ("_shares", "mask", "ties")
+    __slots__ = ("_shares", "mask", "tie")
     __array_ufunc__ = None
 
     def __init__(self, shares: Any, mask: Any = None) -> None:
         self._shares = shares
         self.mask = shares != 0 if mask is None else mask
-        self.ties: tuple[Mask, ...] = ()
+        self.tie: Any = None
 
     @property
     def shares(self) -> Any:
         shares = self._shares
         if shares is None:
             self._shares = shares = self.mask.astype(float)
-            for tie in self.ties:
-                PUT(shares, tie, 0.5)
+            PUT(shares, self.tie, 0.5)
         return shares
 
     def __mul__(self, x_dot: Tangent) -> Any:
@@ -165,27 +168,37 @@ class Choice:
                 return self * settled(y_bar)
         elif is_whole and type(y_bar) is ndarray and COUNT(mask) == mask.size == y_bar.size:
             return y_bar  # all elements were chosen
+        is_known = False  # whether the values are zero already where nothing is chosen
         if type(y_bar) is Masked:
-            y_bar, mask = y_bar.values, mask & y_bar.mask
+            counted, mask = y_bar.mask, mask & y_bar.mask
+            is_plain = type(mask) is type(counted) is ndarray
+            is_known = is_plain and mask.shape == counted.shape and COUNT(mask) == COUNT(counted)
+            if is_whole and is_known:
+                return y_bar
+            y_bar = y_bar.values
         x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
         x_bar.mask = mask
-        is_few = type(y_bar) is ndarray and y_bar.dtype is FLOAT64 and y_bar.size == mask.size <= FEW
-        if is_few and (is_whole or shares is None):  # the steps of `selected`, for speed; and halves are put at ties
-            x_bar.values = values = ZEROS(mask.shape)
-            PUT(values, mask, y_bar)
+        is_plain = type(y_bar) is ndarray and y_bar.dtype is FLOAT64 and y_bar.size == mask.size
+        if is_plain and (is_whole or shares is None):
+            if is_known:
+                values = y_bar.copy()
+            elif y_bar.size <= FEW:  # the steps of `selected`, for speed
+                values = ZEROS(mask.shape)
+                PUT(values, mask, y_bar)
+            else:
+                values = selected(mask, y_bar)
             if shares is None:
-                half = values * HALF
-                for tie in self.ties:
-                    PUT(values, tie, half)
+                PUT(values, self.tie, values * HALF)
+            x_bar.values = values
         else:
             x_bar.values = selected(mask, y_bar if is_whole else self.shares * y_bar)
         return x_bar
 
 
-def halved_where(mask: Any, *ties: Any) -> Choice:
-    """One where the mask is True, zero elsewhere, and a half at ties, where the mask is True."""
+def halved_where(mask: Any, tie: Any) -> Choice:
+    """One where the mask is True, zero elsewhere, and a half at a tie, where the mask is True."""
     choice = new(Choice)
-    choice._shares, choice.mask, choice.ties = None, mask, ties
+    choice._shares, choice.mask, choice.tie = None, mask, tie
     return choice
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hessian, hvp, jacfwd, jacrev, jvp, vjp
+from shiftreset_ad.rules import masked
 from shiftreset_ad.rules.numpy import choosing
 
 SPECIAL = [np.nan, -np.inf, np.inf, -1.0, -0.0, 0.0, 0.5, 1.0]
@@ -193,3 +194,43 @@ def test_choices_of_choices_with_ties_go_back_as_they_go_forward(size, dtype, se
     np.testing.assert_array_equal(x_bar, [jvp(f, (x,), (e,))[1] @ w for e in np.eye(size, dtype=dtype)])
     second = hvp(lambda x: np.sum(f(x) ** 2 * w), (x,), (v,))
     np.testing.assert_allclose(second, 2.0 * pullback((y_dot * w).astype(dtype))[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 1000])
+def test_clip_between_bounds_of_more_dimensions_halves_at_ties(size):
+    x = np.linspace(0.0, 1.0, size)
+    lowest, highest = np.stack([np.full(size, 0.1), np.roll(x, 1)]), x.copy()
+    for bounds in ((lowest, 2.0), (lowest, highest + 1.0), (0.0, lowest + highest)):
+        f = lambda x, bounds=bounds: np.clip(x, *bounds)  # noqa: E731
+        (x_bar,) = vjp(f, x)[1](np.ones((2, size)))
+        by_ufuncs = vjp(lambda x, b=bounds: np.minimum(np.maximum(x, b[0]), b[1]), x)[1](np.ones((2, size)))
+        np.testing.assert_array_equal(x_bar, by_ufuncs[0])
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_largest_elements_of_rows_that_count_in_part(size):
+    """As many elements are chosen as rows count, but of another shape."""
+    x = np.arange(2.0 * size).reshape(2, size) + 1.0
+    for counts in (np.array([[True], [False]]), np.array([[True], [True]])):
+        gradient = grad(lambda x, c=counts: np.sum(np.where(c, np.max(x, axis=1, keepdims=True), 0.0) * [2.0, 3.0]))(x)
+        expected = np.zeros((2, size))
+        expected[:, -1:] = 5.0 * counts
+        np.testing.assert_array_equal(gradient, expected)
+
+
+@pytest.mark.parametrize("size", [4, 1000])
+def test_what_was_chosen_already_is_not_chosen_again(size, monkeypatch):
+    """The way back through choices of the same elements selects once, whatever the functions."""
+    selections = []
+    for name in ("selected", "PUT"):
+        usual = getattr(masked, name)
+        monkeypatch.setattr(masked, name, lambda *args, f=usual: selections.append(f) or f(*args))
+    x = np.linspace(-1.0, 1.0, size)
+
+    def f(x):
+        y = np.where(x > 0, x, 0.5)
+        return np.where(x > 0, np.maximum(np.where(x > 0, -y, 0.0), -2.0), 1.0)
+
+    gradient = grad(lambda x: np.sum(f(x)))(x)
+    assert len(selections) <= 2  # `selected` itself may write by `PUT`
+    np.testing.assert_array_equal(gradient, -1.0 * (x > 0))

@@ -54,8 +54,10 @@ def cotangent(y: Accumulator, site: Any) -> Cotangent:
     If only a part counts, a linear function gets it `Masked`. The call `site` of a linear function is the function.
     """
     y_bar = y.adjoint
-    if issubclass(type(y_bar), Number):  # a usual case, for speed
+    if issubclass(type(y_bar), Number):  # usual cases, for speed
         return y_bar
+    if type(y_bar) is Masked and type(mask := y_bar.mask) is ndarray and 0 < COUNT(mask) < mask.size:
+        return y_bar if callable(site) else y_bar.values
     y_bar = summed(y)
     if type(y_bar) is Masked:
         return y_bar if callable(site) else y_bar.values

@@ -13,6 +13,7 @@ from shiftreset_ad.modes.reverse.adjoints import accumulate, are_doubles, finish
 from shiftreset_ad.modes.reverse.memory import PLACES, initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
+from shiftreset_ad.modes.reverse.sparing import hollowed
 from shiftreset_ad.modes.reverse.unsettled import hold_outer
 from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
@@ -53,9 +54,13 @@ def with_shells(operation: Operation) -> Operation:
     """The operation y = f(*xs) by its linear maps, without elements of large arrays that these maps do not read."""
     pull, y, active, site = operation
     is_read = not callable(site) or STRUCTURED[site].reads_operands
-    held = with_shell(y)
+    primal = y.primal
+    held = hollowed(y) if y.adjoint is ZERO and type(primal) is ndarray and primal.size > SMALL else with_shell(y)
     if held is not y:
         held.is_read = is_read
+    if len(active) == 1:  # the usual case, for speed
+        ((x, linear_map),) = active
+        return pull, held, [(waiting(x, is_read), linear_map)], site
     return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site
 
 

@@ -135,14 +135,18 @@ def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
 def choice_of_clipped(y: Any, a: Any, lowest: Any, highest: Any) -> Choice:
     """The partial derivative of `clipped`: that of `maximum` with one bound, times that of `minimum` with the other."""
     inside, at_lowest, at_highest = a == y, a == lowest, a == highest
-    if type(inside) is np.ndarray and not COUNT(at_lowest) and not COUNT(at_highest):
-        return Choice(inside, inside)
-    are_crossed = lowest >= highest
-    if type(inside) is not np.ndarray or (are_crossed is not False and COUNT(are_crossed)):
-        raised = np.maximum(a, lowest)
-        of_lowest = np.where(at_lowest, 0.5, a == raised)
-        return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
-    return halved_where(inside, at_lowest, at_highest)
+    if type(inside) is np.ndarray:
+        is_low, is_high = COUNT(at_lowest), COUNT(at_highest)
+        if not is_low and not is_high:
+            return Choice(inside, inside)
+        are_crossed = lowest >= highest
+        if are_crossed is False or not COUNT(are_crossed):
+            tie = (at_lowest | at_highest if is_low else at_highest) if is_high else at_lowest
+            if tie.shape == inside.shape:
+                return halved_where(inside, tie)
+    raised = np.maximum(a, lowest)
+    of_lowest = np.where(at_lowest, 0.5, a == raised)
+    return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
 
 
 @composite(np.compress)
