@@ -278,7 +278,7 @@ def test_a_contribution_to_a_broadcast_operand_is_only_summed() -> None:
         (lambda: grad(lambda x: x * x)(0.3), 58),
         (lambda: hvp(lambda x: x * x, (0.3,), (1.0,)), 112),
         (lambda: jvp(lambda x, y: x * y, (0.3, 0.2), (1.0, 0.0)), 88),
-        (lambda: jacfwd(lambda x, y: x * y, (0, 1))(0.3, 0.2), 115),
+        (lambda: jacfwd(lambda x, y: x * y, (0, 1))(0.3, 0.2), 105),
     ],
 )
 def test_a_derivative_takes_so_many_python_calls(program: Callable[[], Any], bound: int) -> None:
@@ -287,7 +287,7 @@ def test_a_derivative_takes_so_many_python_calls(program: Callable[[], Any], bou
 
 
 def test_an_operation_along_two_directions_takes_so_many_python_calls() -> None:
-    """Of scalars, the tangents are known to be scalars by their stack, and no shape is compared."""
+    """Few tangents of a scalar are floats, and no shape is compared. A product and a sum are a call."""
 
     def derivative(rounds: int) -> Counter[CodeType]:
         def f(x: Any, y: Any) -> Any:
@@ -299,7 +299,7 @@ def test_an_operation_along_two_directions_takes_so_many_python_calls() -> None:
 
     ten = derivative(16)
     ten.subtract(derivative(6))
-    assert ten.total() <= 10 * 20
+    assert ten.total() <= 10 * 14
 
 
 # Masks

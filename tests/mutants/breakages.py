@@ -175,6 +175,8 @@ BREAKAGES = [
     Breakage("modes/tangents.py", "return +y_dot if is_shared else y_dot", "return y_dot", f"modes/forward {BUFFERS}"),
     # Stacks
     Breakage("modes/stacks/number.py", "x.rows[k] if self.has(x)", "x.rows[0] if self.has(x)", "modes/stacks"),
+    Breakage("modes/stacks/scalars.py", "is ScalarStack and b.tag is tag", "is ScalarStack", "modes/stacks"),
+    Breakage("modes/stacks/scalars.py", "rows.flags.writeable = False", "pass", "modes/stacks"),
     Breakage("modes/stacks/number.py", "if any(inner) and", "if False and", "modes/stacks"),
     Breakage(
         "modes/stacks/at_once.py",

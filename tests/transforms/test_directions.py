@@ -9,6 +9,7 @@ import pytest
 
 from shiftreset_ad import grad, hessian, jacfwd, jacobian, jacrev, value_and_jacobian, zeros
 from shiftreset_ad.modes.stacks.number import Stack
+from shiftreset_ad.modes.stacks.scalars import ScalarStack
 from shiftreset_ad.transforms import directions
 from shiftreset_ad.transforms.directions import along_units, count, from_columns, from_rows
 
@@ -91,7 +92,7 @@ def test_larger_values_than_arguments_in_parts(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_the_linear_map_is_given() -> None:
-    """A stack with a row for each unit direction; for one direction an ordinary one; for none, None."""
+    """A stack of a row for each unit direction, of floats for a scalar; for one direction an ordinary one; or None."""
     seen: list[Any] = []
 
     def linear(xs: list[Any]) -> list[Any]:
@@ -99,7 +100,7 @@ def test_what_the_linear_map_is_given() -> None:
         return [xs[0] * 2.0 if xs[0] is not None else None, None, np.float64(5.0)]
 
     doubled, nothing, constant = along_units([np.zeros(2, np.float32), 1.0], linear)
-    assert [type(x) for x in seen] == [Stack, Stack]
+    assert [type(x) for x in seen] == [Stack, ScalarStack]
     assert [x.dtype for x in seen] == [np.float32, np.float64]
     np.testing.assert_array_equal(seen[0].rows, [[1, 0], [0, 1], [0, 0]])
     np.testing.assert_array_equal(seen[1].rows, [0, 0, 1])

@@ -23,6 +23,7 @@ SCALARS = frozenset(
     )
 )
 DOUBLES = frozenset((float, np.float64))
+TANGENTS_OF_SCALARS: set[type] = {float, np.float64}  # that nobody can write to; and a stack of floats
 
 
 class Number:

@@ -15,7 +15,8 @@ import numpy as np
 from shiftreset_ad.array_api import Standard
 from shiftreset_ad.boundary.libraries import in_library_of
 from shiftreset_ad.modes.stacks.number import Stack
-from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.modes.stacks.scalars import FEW, ScalarStack
+from shiftreset_ad.numbers.number import DOUBLES, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent, Direction, Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
@@ -52,8 +53,11 @@ def _along(
     total = spans[-1][1]
     units = np.zeros((rows, total))
     units.reshape(-1)[first :: total + 1] = 1.0
+    is_few = 1 < rows <= FEW
     directions = [
-        in_library_of(x, units[:, start:stop].reshape(rows, *shape_of(x)).astype(dtype_of(x)))
+        tuple(units[:, start].tolist())
+        if is_few and type(x) in DOUBLES
+        else in_library_of(x, units[:, start:stop].reshape(rows, *shape_of(x)).astype(dtype_of(x)))
         for x, (start, stop) in zip(numbers, spans, strict=True)
     ]
     if rows == 1:  # an ordinary derivative
@@ -63,9 +67,12 @@ def _along(
 
 
 def at_once(linear: Linear, directions: list[Direction], levels: Iterable[int] = ()) -> list[Direction]:
-    """The rows that `linear` answers for the rows of these directions; `levels` are those of the numbers in it."""
+    """The rows that `linear` answers for the rows of these directions; `levels` are those of the numbers in it.
+
+    The rows of a direction are an array, or a tuple of few floats.
+    """
     tag = Tag.around(levels)
-    stacks = [Stack(rows, tag) for rows in directions]
+    stacks = [ScalarStack(rows, tag) if type(rows) is tuple else Stack(rows, tag) for rows in directions]
     try:
         return [None if answer is None else stacks[0].all_rows(answer) for answer in linear(stacks)]
     finally:

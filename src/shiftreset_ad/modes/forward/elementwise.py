@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.numbers.number import DOUBLES, is_double, is_stack_of_doubles
+from shiftreset_ad.numbers.number import DOUBLES, TANGENTS_OF_SCALARS, is_double, is_stack_of_doubles
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
@@ -73,7 +73,9 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             return attended(y, tag)
         kind = type(y)
         x_dot = b_dot if a_dot is None else a_dot
-        if kind in DOUBLES and (type(y_dot) in DOUBLES or (y_dot is not x_dot and is_stack_of_doubles(y_dot))):
+        if kind in DOUBLES and (
+            type(y_dot) in TANGENTS_OF_SCALARS or (y_dot is not x_dot and is_stack_of_doubles(y_dot))
+        ):
             answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
             answer.primal, answer.tangent, answer.tag = y, y_dot, tag
         elif kind is not ndarray and is_double(y) and is_double(y_dot):

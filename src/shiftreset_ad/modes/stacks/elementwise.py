@@ -21,12 +21,12 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
     """The elementwise operation: all values are lined up, and NumPy's broadcasting does the rest."""
 
     def operate(*operands: Any) -> Any:
-        stack: Any = newest([x for x in operands if type(x) is Stack])
+        stack: Any = newest([x for x in operands if issubclass(type(x), Stack)])
         tag = stack.tag
         tag.require_open()
         values, ndims = [], []
         for x in operands:
-            if type(x) is Stack and x.tag is tag:
+            if issubclass(type(x), Stack) and x.tag is tag:
                 values.append(x.rows)
                 ndims.append(len(shape_of(x.rows)) - 1)
                 continue
@@ -38,7 +38,10 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
             values.append(x)
         ndim = max(ndims)
         if min(ndims) < ndim:
-            values = [stack.lined_up(x, ndim) if type(x) is Stack else y for x, y in zip(operands, values, strict=True)]
+            values = [
+                stack.lined_up(x, ndim) if issubclass(type(x), Stack) else y
+                for x, y in zip(operands, values, strict=True)
+            ]
         return Stack(function(*values), tag)
 
     def operate_on_two(a: Any, b: Any) -> Any:

@@ -120,7 +120,7 @@ class Stack(ArrayNumber):
 
     def has(self, x: Any) -> bool:
         """Whether `x` is a stack of the same call."""
-        return type(x) is Stack and x.tag is self.tag
+        return issubclass(type(x), Stack) and x.tag is self.tag
 
     def lined_up(self, x: Any, ndim: int) -> Any:
         """The rows of `x`, if it is a stack of this call, such that they broadcast against values of `ndim` axes."""

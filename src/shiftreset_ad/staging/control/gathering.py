@@ -30,7 +30,7 @@ def gathered(way: LoopWay, x: Any, i: Any) -> Any:
     if not isinstance(x, Number):
         return way.gather(x)
     parts = [gathered(way, part, i) for part in parts_of(x)]
-    if type(x) is Stack:
+    if isinstance(x, Stack):
         return Stack(np.moveaxis(parts[0], 0, 1), x.tag)
     y = with_parts(kind_of(x), parts)
     if type(x) is NumR:

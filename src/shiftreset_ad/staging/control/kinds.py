@@ -56,7 +56,7 @@ def parts_of(x: Any) -> list[Any]:
         return [x.primal]
     if type(x) is NumF:
         return [x.primal, x.tangent]
-    if type(x) is Stack:
+    if isinstance(x, Stack):
         return [x.rows]
     if type(x) is IndexSets:
         return [x.which]
@@ -70,7 +70,8 @@ def kind_of(x: Any) -> Kind:
     """The kind of a value."""
     if not isinstance(x, Number):
         return PLAIN
-    return Kind(type(x), x.tag, tuple(map(kind_of, parts_of(x))), shape_of(x.rows)[0] if type(x) is Stack else 0)
+    parts = tuple(map(kind_of, parts_of(x)))
+    return Kind(Stack, x.tag, parts, shape_of(x.rows)[0]) if isinstance(x, Stack) else Kind(type(x), x.tag, parts)
 
 
 def join(a: Kind, b: Kind) -> Kind:

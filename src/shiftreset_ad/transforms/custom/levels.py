@@ -141,7 +141,7 @@ def protecting(given: Iterable[Any], use: Callable[..., Any], *args: Any) -> Any
 
 def lowered(derivative: Direction, tags: Collection[Tag]) -> Direction:
     """A tangent or cotangent without the levels of these tags, whose numbers went into it as constants."""
-    if type(derivative) is Stack:
+    if isinstance(derivative, Stack):
         return Stack(lowered(derivative.rows, tags), derivative.tag)
     return lowered(derivative.primal, tags) if isinstance(derivative, Number) and derivative.tag in tags else derivative
 

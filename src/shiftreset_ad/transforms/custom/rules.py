@@ -218,7 +218,7 @@ def _derivatives_in(tree: Any, parts: trees.Parts, rule: str, argument: str, of:
 
 def each_row(function: Linear, directions: list[Any]) -> list[Any]:
     """Call `function`, which is the user's, for each row of the stacks among the directions; stack the answers."""
-    stacks: list[Any] = [x for x in directions if type(x) is Stack]
+    stacks: list[Any] = [x for x in directions if isinstance(x, Stack)]
     if not stacks:
         sets: list[Any] = [x for x in directions if type(x) is IndexSets]
         return of_sets(function, directions, newest(sets)) if sets else function(directions)
@@ -252,7 +252,7 @@ def copied(x: Any) -> Any:
     if type(x) is ndarray:
         return x.copy()
     is_other = isinstance(x, Number) or is_staged(x)
-    return np.copy(x) if is_other and type(x) is not Stack and type(in_memory(x)) is ndarray else x
+    return np.copy(x) if is_other and not isinstance(x, Stack) and type(in_memory(x)) is ndarray else x
 
 
 def name_of(rule: Any) -> str:
