@@ -37,7 +37,10 @@ def class_for_isinstance(x: Number) -> type:
             require_no_shuffle(frame)
     if knows_numbers(frame.f_globals.get("__name__")):
         return type(x)
-    return ndarray if type(x.inside) is ndarray and x.has_one_value else class_of_value(x)  # the usual case, for speed
+    inside = x.inside
+    if issubclass(type(inside), Number) and inside.has_one_value:
+        inside = inside.inside
+    return ndarray if type(inside) is ndarray and x.has_one_value else class_of_value(x)  # the usual cases, for speed
 
 
 @cache

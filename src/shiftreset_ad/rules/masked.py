@@ -152,6 +152,13 @@ class Choice:
 
     def __mul__(self, x_dot: Tangent) -> Any:
         """The tangent of the chosen elements."""
+        shares, mask = self._shares, self.mask
+        is_plain = type(x_dot) is type(mask) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape
+        if is_plain and (shares is None or shares is mask):  # the usual case, for speed: no shares are made
+            y_dot = selected(mask, x_dot)
+            if shares is None:
+                PUT(y_dot, self.tie, y_dot * HALF)
+            return y_dot
         shares = self.shares
         if shape_of(shares):
             return selected(self.mask, x_dot if shares is self.mask else shares * x_dot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from numpy import ndarray
 
@@ -24,6 +25,11 @@ def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
         accumulate_masked(x, x_bar)
     else:
         accumulate(x, x_bar, x_bar is not y_bar)
+
+
+def plain(*values: Any) -> Any:
+    """The plain values of an answer and its operands, by which the elements were chosen."""
+    return [x if type(x) is ndarray else read(x) for x in values]
 
 
 def pulls_of_choice(
@@ -52,7 +58,7 @@ def pulls_of_choice(
         y_bar = y.adjoint
         if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
-                r, p, q = read(r), read(p), read(q)
+                r, p, q = plain(r, p, q)
             add_chosen(a, partial_a(r, p, q), y_bar)
             add_chosen(b, partial_b(r, p, q), y_bar)
 
@@ -61,7 +67,7 @@ def pulls_of_choice(
         y_bar = y.adjoint
         if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
-                r, p, q = read(r), read(p), read(q)
+                r, p, q = plain(r, p, q)
             add_chosen(a, partial_a(r, p, q), y_bar)
 
     def pull_b_array(operation: Operation) -> None:
@@ -69,7 +75,7 @@ def pulls_of_choice(
         y_bar = y.adjoint
         if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
             if type(r) is not ndarray:
-                r, p, q = read(r), read(p), read(q)
+                r, p, q = plain(r, p, q)
             add_chosen(b, partial_b(r, p, q), y_bar)
 
     scalars, arrays = (pull_both, pull_a, pull_b), (pull_both_arrays, pull_a_array, pull_b_array)
