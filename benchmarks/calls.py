@@ -1,8 +1,8 @@
 """What a call of each operator costs before the function does anything, by `python benchmarks/calls.py`.
 
-The function squares one number. Beside these: the making of a greenlet, of which a call in reverse mode needs one; an
-operation on ten elements there and back; and products of ten elements, into a new array and over an old one. The time
-is that of the processor.
+The function squares one number. `jvp` and `jacfwd` of two scalars have a longer one, too. Beside these: the making of a
+greenlet, of which a call in reverse mode needs one; an operation on ten elements there and back; and products of ten
+elements, into a new array and over an old one. The time is that of the processor.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ def square(x: Any) -> Any:
     return x * x
 
 
+def products(x: Any, y: Any) -> Any:
+    """Sixty operations on two scalars."""
+    for _ in range(20):
+        x = x * y + x * 0.1
+    return x
+
+
 def main() -> None:
     x, w, old = np.full(10, 0.5), np.full(10, 0.9), np.empty(10)
     _, pullback = sr.vjp(square, 3.0)
@@ -43,6 +50,8 @@ def main() -> None:
         "derivative": lambda: sr.derivative(square)(3.0),
         "taylor, order 3": lambda: sr.taylor(square, 3.0, 3),
         "jacobian, 10 elements": lambda: sr.jacobian(square)(x),
+        "jvp, 60 operations on two scalars": lambda: sr.jvp(products, (0.3, 0.2), (1.0, 0.0)),
+        "jacfwd, the same": lambda: sr.jacfwd(products, (0, 1))(0.3, 0.2),
         "making a greenlet": lambda: greenlet(square).switch(3.0),
         "product into a new array": lambda: x * w,
         "product over an old array": lambda: np.multiply(x, w, old),
