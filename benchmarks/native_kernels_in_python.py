@@ -82,7 +82,7 @@ def of_ba(n: int, m: int, p: int) -> Kernel:
 
 
 def of_hand(points: int, has_places: bool) -> Kernel:
-    """A hand with as many bones and vertices as GradBench's. There is no program in C++."""
+    """A hand with as many bones and vertices as GradBench's."""
     rng = np.random.default_rng(0)
     bones, vertices = 22, 544
     parents = [-1, 0, *[0 if i % 4 == 2 else i - 1 for i in range(2, bones)]]
@@ -94,8 +94,11 @@ def of_hand(points: int, has_places: bool) -> Kernel:
     def jacobian(theta: Any, us: Any, corners: Any, measured: Any) -> Any:
         return ht.jacobian(theta, us, hand, corners, measured)
 
-    args = 0.3 * rng.normal(size=26), us, corners, rng.normal(size=(points, 3))
-    return Kernel(jacobian, args, None, [], ())
+    theta = 0.3 * rng.normal(size=26)
+    model = [relatives, inverse, hand.skin, hand.mirror, np.array(parents)]
+    arrays = [theta, *model, np.zeros(1) if us is None else us, corners]
+    args = theta, us, corners, rng.normal(size=(points, 3))
+    return Kernel(jacobian, args, "ht", arrays, (points, bones, vertices, 28 if has_places else 26))
 
 
 def layer(weight: Any, bias: Any, hidden: Any, cell: Any, x: Any) -> Any:

@@ -179,7 +179,6 @@ def test_a_loop_on_a_large_array_is_interrupted_in_time():
     ("f", "reason"),
     [
         (lambda x: fori_loop(0, 2, lambda i, y: y @ y.T, np.stack([x, x, x]).T + 0.0), "another layout"),
-        (lambda x: cond(x[0] > 0.0, lambda: np.stack([x, x, x]) * 1.0, lambda: np.stack([x, x, x]).T * 1.0), "layout"),
         (lambda x: fori_loop(0, 2, lambda i, y: y * 2.0, x.astype(np.float32)), "float32"),
     ],
 )

@@ -11,9 +11,9 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.control import Variable, form_carried
 from shiftreset_ad.staging.native.frames import TOP
 from shiftreset_ad.staging.native.functions import Function
+from shiftreset_ad.staging.native.joins import Variable, form_carried
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, LEAVE, TRUTH, Value, function, refuse
 from shiftreset_ad.staging.native.lock import LOOK
 from shiftreset_ad.staging.native.shared import Shared

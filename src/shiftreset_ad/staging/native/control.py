@@ -8,13 +8,15 @@ and then whether the user has interrupted the program.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from itertools import chain, repeat
+from typing import Any
 
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.frames import FIRST_SLOT, NEXT, PREVIOUS
+from shiftreset_ad.staging.native.joins import JoinCode, Variable, form_carried, lie_alike
 from shiftreset_ad.staging.native.layouts import Layout, layout_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
@@ -22,7 +24,6 @@ from shiftreset_ad.staging.native.llvm import (
     INTEGER,
     INTERRUPTED,
     LEAVE,
-    TRUTH,
     Value,
     described,
     form_of,
@@ -31,32 +32,22 @@ from shiftreset_ad.staging.native.llvm import (
 from shiftreset_ad.staging.native.lock import LOOK, STEPS_AT_FIRST, STEPS_BETWEEN_LOOKS
 from shiftreset_ad.staging.native.loops import Operand, Round, form_of_elements, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
-from shiftreset_ad.staging.native.tags import ArgumentTag, is_numpys, tag_at
-from shiftreset_ad.staging.native.tape import TapeCode
+from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 
-class Variable(NamedTuple):
-    """The address of what is carried or answered, and its form. An array is like the array that was recorded."""
-
-    name: str
-    form: str
-    array: Any = None
-
-
-class ControlCode(TapeCode):
+class ControlCode(JoinCode):
     """The code of a function with loops and branches."""
 
-    __slots__ = ("_done", "_kept", "tagged")
+    __slots__ = ("_done", "_kept")
 
     def __init__(
         self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int
     ) -> None:
-        super().__init__(uses, memory, constants, now)
-        self.tagged = tagged
+        super().__init__(uses, tagged, memory, constants, now)
         self._kept: dict[int, Variable] = {}  # variables of values that were made in a branch, and are used elsewhere
         self._done = ""  # the variable that counts the steps since the last look
 
@@ -99,52 +90,17 @@ class ControlCode(TapeCode):
         yield
         self.known, self.leaves = known, leaves
 
-    def block(self, block: Block, results: Sequence[Any], like: Sequence[Any]) -> list[Value]:
-        """The steps of a block, and its results in the forms of these values."""
+    def block(
+        self, block: Block, results: Sequence[Any], like: Sequence[Any], movable: Iterable[bool] = repeat(False)
+    ) -> list[Value]:
+        """The steps of a block, and its results in the forms of these values. Some may be moved to another layout."""
         for step in block.steps:
             self.add(step)
         self.now += 1
         self.write_waiting()
-        values = [self.in_form(x, y) for x, y in zip(results, like, strict=True)]
+        values = list(map(self.in_form, results, like, movable))
         self.leave_now()
         return values
-
-    def in_form(self, x: Any, like: Any) -> Value:
-        if type(x) is ArgumentTag:
-            return Value(self.tag(x.of), TRUTH)
-        x, form, value = self.argument(x), form_carried(like), unstaged(x)
-        if form_of(value) != form:
-            refuse(f"a loop or a branch has {described(value)} for a value of another type")
-        if form == ARRAY:
-            if value.strides != unstaged(like).strides:
-                refuse(f"a loop or a branch has {described(value)} for an array with another layout")
-            return Value(self.address(x), form)
-        texts = {DOUBLE: self.double, INTEGER: self.integer, TRUTH: self.truth}
-        return Value(texts[form](x), form)
-
-    def _is_in(self, x: Any, place: int) -> bool:
-        """Whether an argument is an array that lies already where the array at a place lies."""
-        x = self.argument(x)
-        return type(x) is Staged and self.memory.address(self.place(x)) == self.memory.address(place)
-
-    def _placed(self, values: list[Value], xs: Sequence[Any], places: list[int], variables: list[Variable]) -> None:
-        """Name arrays that lie where they are carried or answered like the variables, so that nobody copies them."""
-        for i, (x, place) in enumerate(zip(xs, places, strict=False)):
-            if variables[i].array is not None and self._is_in(x, place):
-                values[i] = Value(variables[i].name, ARRAY)
-
-    def _set(self, variables: list[Variable], values: list[Value]) -> None:
-        for (name, form, array), (text, _) in zip(variables, values, strict=True):
-            if array is not None:
-                if text != name:
-                    self.copy(text, name, array)
-            else:
-                self.lines.append(f"  store {form} {text}, ptr {name}")
-
-    def _get(self, places: list[int], variables: list[Variable]) -> None:
-        for place, (name, form, array) in zip(places, variables, strict=True):
-            if array is None:
-                self.known[place] = Value(self.new(f"load {form}, ptr {name}"), form)
 
     def _answered(self, step: Control, variables: list[Variable]) -> None:
         answers = self.with_places_of_tags(step.answers, step.params or step.answers)
@@ -152,19 +108,6 @@ class ControlCode(TapeCode):
         for place, variable in zip(answers, variables, strict=True):
             if variable.array is None:
                 self.keep(place)
-
-    def tag(self, x: Any) -> str:
-        """Whether an argument is a number of NumPy's."""
-        kind, *others = self.types(x)
-        return self.value_at(tag_at(self.place(x))).text if others else f"{int(is_numpys(kind))}"
-
-    def with_tags(self, places: list[int], values: Sequence[Any]) -> list[Any]:
-        """The values, and the tags of those at these places that have one."""
-        return [*values, *[ArgumentTag(x) for place, x in zip(places, values, strict=True) if place in self.tagged]]
-
-    def with_places_of_tags(self, places: list[int], of: list[int]) -> list[int]:
-        """These places, and those of their tags, for the values at the places `of` that have one."""
-        return [*places, *[tag_at(place) for place, key in zip(places, of, strict=True) if key in self.tagged]]
 
     def _goto(self, label: str) -> None:
         """End the lines before a label, and begin those behind it."""
@@ -192,13 +135,16 @@ class ControlCode(TapeCode):
 
     def _fork(self, step: Fork) -> None:
         branches = [self.with_tags(step.answers, results) for results in step.results]
-        variables = self._variables(step.answers, branches[0])
+        like = self._like_the_answers(step, branches[0])
+        variables = self._variables(step.answers, like)
         yes, no, end = self._labels("yes", "no", "end")
         self.lines.append(f"  br i1 {self.truth(step.predicate)}, label %{yes}, label %{no}")
         for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
-                values = self.block(block, results, branches[0])
+                if not self._can_be_answered(step, results, like):
+                    self.exit_if("true", LEAVE)  # the steps behind the branches are for arrays in another layout
+                values = self.block(block, results, like, repeat(True))
                 self._placed(values, results, step.answers, variables)
                 self._set(variables, values)
                 self.memory.free_after(self.now)
@@ -206,6 +152,16 @@ class ControlCode(TapeCode):
             self.lines.append(f"  br label %{end}")
         self.lines.append(f"{end}:")
         self._answered(step, variables)
+
+    def _like_the_answers(self, step: Fork, results: Sequence[Any]) -> list[Any]:
+        """What the answers are like: numbers like the results of a branch, arrays like those that were recorded."""
+        answers = [*map(self.array_at, step.answers), *[None for _ in results[len(step.answers) :]]]
+        return [x if answer is None else answer for x, answer in zip(results, answers, strict=True)]
+
+    def _can_be_answered(self, step: Fork, results: Sequence[Any], like: Sequence[Any]) -> bool:
+        """Whether the arrays of a branch lie like the answers, or may be copied so that they do."""
+        joined = zip(step.answers, results, like, strict=False)
+        return all(lie_alike(x, y) or self.may_be_moved(y, place) for place, x, y in joined)
 
     def _variables(self, places: list[int], like: Sequence[Any]) -> list[Variable]:
         """Variables for the values at these places, and for their tags."""
@@ -264,7 +220,9 @@ class ControlCode(TapeCode):
     def _results(self, step: Control, body: Block, variables: list[Variable]) -> list[Value]:
         """What a round carries into the next one. As it is set one after another, nothing in it is carried itself."""
         results, args = (self.with_tags(step.params, values) for values in (step.results[-1], step.args))
-        values = self.block(body, results, args)
+        joined = zip(args, step.params, step.answers, strict=False)
+        movable = [self.may_be_moved(arg, param, answer) for arg, param, answer in joined]
+        values = self.block(body, results, args, chain(movable, repeat(False)))
         self._placed(values, results, step.params, variables)
         roots = set(map(self.memory.root, step.params))
         for i, (x, (name, form, array)) in enumerate(zip(results, variables, strict=True)):
@@ -277,9 +235,15 @@ class ControlCode(TapeCode):
         return values
 
     def _hand_on(self, step: Control, variables: list[Variable]) -> None:
-        """The answers have the memory of what was carried."""
-        for param, answer, (_, _, array) in zip(step.params, step.answers, variables, strict=False):
-            if array is not None and self.memory.root(param) == param:
+        """The answers have the memory of what was carried, unless it lies in another layout."""
+        for param, answer, (name, _, array) in zip(step.params, step.answers, variables, strict=False):
+            if array is None:
+                continue
+            if not lie_alike(array, like := self.array_at(answer)):
+                if self.memory.root(answer) != answer:
+                    refuse("a loop writes to an array whose layout changes")
+                self.move(array, name, like, self.new_block(answer, like))
+            elif self.memory.root(param) == param:
                 self.memory.hand_on(param, answer)
 
     def _truth(self, x: Value) -> str:
@@ -385,12 +349,6 @@ class ControlCode(TapeCode):
         places = [inner.place for inner in all_steps([step]) if not isinstance(inner, Control)]
         made = [self.array_at(place) for place in places if self.memory.makes(place)]
         return len(places) + 1 + sum(int(array.size) for array in made if array is not None)
-
-
-def form_carried(x: Any) -> str:
-    """The form of a value that a loop carries or a branch answers."""
-    form = TRUTH if type(x) is ArgumentTag else form_of(unstaged(x))
-    return refuse(f"a loop or a branch has {described(unstaged(x))}") if form is None else form
 
 
 def _row_of(array: ndarray[Any, Any]) -> tuple[Layout, str]:

@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
+from shiftreset_ad.staging.native.seen_layouts import SeenLayouts
 from shiftreset_ad.staging.native.slots import Slots
 from shiftreset_ad.staging.native.tags import tagged
 from shiftreset_ad.staging.native.types import Types
@@ -41,6 +42,7 @@ class Shared:
         self.without_form = without_form
         self.met: dict[int, str] = {}  # the reasons, by the places
         self.gain = 0.0
+        self.layouts = SeenLayouts(trace, left, outputs)
         self.slots = Slots(trace, left, outputs)
         self.memory = ArrayBlocks.of(trace, left, outputs, in_native_code(trace, left, outputs))
         require_one_block(trace, left, self.memory, outputs)

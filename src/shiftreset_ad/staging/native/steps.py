@@ -119,6 +119,9 @@ class StepCode(ForeignCode):
         value = self.shared.trace.values[place] if place >= 0 else None
         return value if form_of(value) == ARRAY else None
 
+    def is_layout_seen(self, *places: int) -> bool:
+        return self.shared.layouts.is_seen(*places)
+
     def types(self, x: Any) -> frozenset[type]:
         return self.shared.types.of(x)
 

@@ -15,7 +15,17 @@ from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.plain import itself
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.python.sinking import Sinking
-from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps, operands_of, own_arguments
+from shiftreset_ad.staging.steps.blocks import (
+    Call,
+    Control,
+    Gather,
+    Loop,
+    Visit,
+    all_steps,
+    has_several_layouts,
+    operands_of,
+    own_arguments,
+)
 from shiftreset_ad.staging.steps.functions import again, may_raise, method
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in, unstaged
@@ -204,7 +214,8 @@ class Eliminated:
             if dtype_of(answer).kind == "f":
                 factor = other.inside
                 if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
-                    return other
+                    is_like_it = np.ndim(unstaged(x)) < 2 or not has_several_layouts(trace.steps)
+                    return other if is_like_it else None
         return None
 
     def _key_of(self, step: Step) -> Any:

@@ -19,7 +19,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.additions import Addition, Additions
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, all_steps, has_several_layouts
 from shiftreset_ad.staging.steps.functions import INFIX
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -167,6 +167,8 @@ class InPlace:
         """Whether an answer has the layout of the only array among the arguments."""
         x, answer = unstaged(step.args[0]), self._trace.values[step.place]
         is_alone = len(step.args) == 1 and step.kwargs.keys() <= {"order"}
+        if step.kwargs.get("order", "K") != "K" and has_several_layouts(self._left.steps):
+            return False
         return is_alone and _is_array(x) and (x.strides, x.dtype) == (answer.strides, answer.dtype)
 
     def _is_added_to_in_place(self, addition: Addition, step: Step, maker: Step) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step
-from shiftreset_ad.staging.steps.values import Staged, staged_in
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 
 class Rounds:
@@ -154,6 +154,19 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
         if isinstance(step, Control):
             for block in step.blocks:
                 yield from all_steps(block.steps)
+
+
+def has_several_layouts(steps: list[Step]) -> bool:
+    """Whether a branch, or a round, answers an array in another layout than that of the other branch, or of before.
+
+    Then what is made of such an array may lie in memory in another way than what was recorded.
+    """
+    for step in all_steps(steps):
+        if isinstance(step, Control) and not isinstance(step, Call):
+            joined = zip(*step.results, *([] if isinstance(step, Fork) else [step.args]), strict=True)
+            if any(len({getattr(unstaged(x), "strides", ()) for x in xs}) > 1 for xs in joined):
+                return True
+    return False
 
 
 def operands_of(step: Step) -> list[Staged]:
