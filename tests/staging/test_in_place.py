@@ -125,3 +125,11 @@ def test_an_array_that_is_needed_stays_as_it_is(program, monkeypatch):
         for n in (2, 0, 4, 3):
             for _ in range(2):
                 np.testing.assert_allclose(g(0.7, n), f(0.7, n), rtol=1e-12)
+
+
+def test_a_copy_that_is_left_out_keeps_the_parentheses_of_what_it_copies():
+    f = lambda x, y: np.copy(x + y, order="C") * 1.5  # noqa: E731
+    g = staged(f)
+    for _ in range(3):
+        assert np.array_equal(g(np.arange(3.0), np.ones(3)), f(np.arange(3.0), np.ones(3)))
+    assert len(g.sources) == 1

@@ -162,7 +162,7 @@ class _Source(Expressions):
             (item, x), index = step.args
             return f"{self.constant(with_item)}({', '.join(map(self.argument, (x, index, item)))})"
         if step.place in self.in_place.moved:
-            return self.argument(step.args[0])
+            return self.operand(step.args[0])
         if step.place in self.in_place.copied:
             x, index = step.args
             return f"{self.constant(np.copy)}({self.operand(x)}[{self.argument(index)}])"
