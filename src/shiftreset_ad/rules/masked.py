@@ -173,8 +173,12 @@ class Choice:
                 return shares * y_bar if shares else NOTHING
             if not is_of_numpy(mask):
                 return self * settled(y_bar)
-        elif is_whole and type(y_bar) is ndarray and COUNT(mask) == mask.size == y_bar.size:
-            return y_bar  # all elements were chosen
+        elif is_whole and COUNT(mask) == mask.size:  # all elements were chosen
+            if type(y_bar) is ndarray:
+                if mask.size == y_bar.size:
+                    return y_bar
+            elif mask.shape == shape_of(y_bar.values if type(y_bar) is Masked else y_bar):
+                return y_bar  # as for its value, which may be an array with a tangent
         is_known = False  # whether the values are zero already where nothing is chosen
         if type(y_bar) is Masked:
             counted, mask = y_bar.mask, mask & y_bar.mask

@@ -140,6 +140,28 @@ def test_ties_share_equally(function):
     np.testing.assert_array_equal(grad(function)(np.array([1.0, NAN])), [NAN, NAN])
 
 
+@pytest.mark.parametrize("function", [np.max, np.min])
+@pytest.mark.parametrize(("shape", "axis"), [((1, 3), 0), ((3, 1), 1), ((1,), None), ((1, 1, 2), (0, 1))])
+def test_the_extreme_of_one_element_is_the_element_in_all_orders(function, shape, axis):
+    """The operand has another use, so that its cotangents are added: masked ones with a tangent, and others."""
+
+    def by_extremes(x):
+        a = np.sin(x)
+        return np.sum(np.sin(function(a, axis=axis, keepdims=True)) * a**2)
+
+    def by_elements(x):
+        return np.sum(np.sin(np.sin(x)) * np.sin(x) ** 2)
+
+    x, v = (np.random.default_rng(k).normal(size=shape) for k in (0, 1))
+    for operator in (
+        sr.hessian,
+        lambda f: sr.jacfwd(sr.hessian(f)),
+        lambda f: lambda x: jvp(lambda x: jvp(grad(f), (x,), (v,))[1], (x,), (v,))[1],
+        lambda f: lambda x: grad(lambda x: np.sum(jvp(grad(f), (x,), (v,))[1]))(x),
+    ):
+        np.testing.assert_allclose(operator(by_extremes)(x), operator(by_elements)(x), rtol=1e-12, atol=1e-12)
+
+
 def test_prod_with_zeros():
     """With one zero, two and three: no division, to the second order too."""
     one, two = np.array([0.0, 2.0, 5.0]), np.array([0.0, 2.0, 0.0])
