@@ -554,3 +554,39 @@ def test_values_that_no_later_step_needs_are_freed():
     for program in (vmap(f), vmap(g)):
         np.testing.assert_array_equal(program(x), program.__wrapped__(x))
         assert peak_of(lambda program=program: program(x)) < 5 * x.nbytes
+
+
+# Attributes
+
+
+@pytest.mark.parametrize(
+    ("name", "is_complex"),
+    [("T", False), ("mT", False), ("real", False), *[(name, True) for name in ("T", "mT", "real", "imag")]],
+)
+def test_attributes_of_arrays_are_those_of_all_rows(name, is_complex):
+    x = RNG.normal(size=(5, 3, 2)) + (1j * RNG.normal(size=(5, 3, 2)) if is_complex else 0.0)
+    weights = np.arange(6.0).reshape(3, 2)
+    weights = weights.T if name in ("T", "mT") else weights
+
+    def f(x):
+        return np.real(np.sum(np.sin(getattr(x * 2.0, name)) * weights))
+
+    def g(x):
+        return grad(f)(x) if not is_complex or name in ("real", "imag") else np.conj(grad(f)(x))
+
+    for function in (f, g):
+        batched = vmap(function)
+        np.testing.assert_allclose(batched(x), stacked(function, x), rtol=1e-12)
+        assert is_all_at_once(batched)
+    np.testing.assert_allclose(grad(lambda x: np.sum(vmap(f)(x)))(x), stacked(grad(f), x), rtol=1e-12)
+
+
+def test_a_transposed_view_is_written_to_in_each_row():
+    def f(x):
+        y = sr.zeros((2, 3))
+        y.T[1:] = np.sin(np.stack([x[:2], x[1:]]))
+        return np.sum(y**2 * x)
+
+    np.testing.assert_allclose(vmap(f)(X), stacked(f, X), rtol=1e-12)
+    np.testing.assert_allclose(vmap(grad(f))(X), stacked(grad(f), X), rtol=1e-12)
+    np.testing.assert_allclose(grad(lambda x: np.sum(vmap(f)(x)))(X), stacked(grad(f), X), rtol=1e-12)

@@ -11,16 +11,19 @@ import itertools
 import operator
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 import optree
 from numpy import ndarray
 
+from shiftreset_ad.batching.replay import Replay
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.batching.steps import BatchedStep, NoDerivativeError, Place, Plan, with_places
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.staging.ir import text_of
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
@@ -40,8 +43,8 @@ class Program:
     """
 
     __slots__ = (
-        *("_constants", "_count", "_outputs", "_plans", "_steps", "answers", "has_control", "ir", "length", "lines"),
-        *("rule_of_its_own", "sites", "spec"),
+        *("_constants", "_count", "_outputs", "_plans", "_replay", "_steps", "answers", "has_control", "ir", "length"),
+        *("lines", "rule_of_its_own", "sites", "spec"),
     )
 
     def __init__(
@@ -65,6 +68,7 @@ class Program:
         self._constants = {i: trace.values[i] for i in left.fixed}
         self._steps = [BatchedStep(step, trace.values[step.place], place, has_writes) for step in left.steps]
         self._plans: dict[tuple[bool, ...], Planned] = {}
+        self._replay = Replay(lambda: not self.row_by_row)  # where many calls would be a step for each row
         self._outputs = [with_places(x, place) for x in outputs]
         self._count = 1 + max([step.place for step in self._steps] + list(self._constants), default=0)
         self.rule_of_its_own = trace.rule_of_its_own
@@ -103,11 +107,23 @@ class Program:
         numbers, and the steps do not have the derivative of the function.
         """
         values = [x.rows if type(x) is Rows else x for x in inputs]
-        if self.rule_of_its_own is not None and any(isinstance(x, Number) for x in values):
+        has_numbers = any(isinstance(x, Number) for x in values)
+        if self.rule_of_its_own is not None and has_numbers:
             raise NoDerivativeError(self.rule_of_its_own)
-        plans, differ = self._planned(tuple([type(x) is Rows for x in inputs]))
-        given = {id(x) for x in values}
-        values += [None] * self._count
+        differing = tuple([type(x) is Rows for x in inputs])
+        run = partial(self._by_steps, differing, count)
+        answers = run(values) if has_numbers or not count else self._replay.answers(values, (count, differing), run)
+        _, differ = self._planned(differing)
+        return [
+            Rows(answer) if type(x) is Place and x.place in differ else answer
+            for x, answer in zip(self._outputs, answers, strict=True)
+        ]
+
+    def _by_steps(self, differing: tuple[bool, ...], count: int, inputs: list[Any]) -> list[Any]:
+        """The answers for these values of all rows, or shared by all rows."""
+        plans, _ = self._planned(differing)
+        given = {id(x) for x in inputs}
+        values = [*inputs, *[None] * self._count]
         for place, constant in self._constants.items():
             values[place] = constant
         for errors, together in plans:
@@ -116,11 +132,7 @@ class Program:
                     plan(values, count)
                     for place in done:  # its memory serves a later step
                         values[place] = None
-        answers: list[Any] = []
-        for x in self._outputs:
-            answer = _own(values[x.place] if type(x) is Place else x, given)
-            answers.append(Rows(answer) if type(x) is Place and x.place in differ else answer)
-        return answers
+        return [_own(values[x.place] if type(x) is Place else x, given) for x in self._outputs]
 
     def _planned(self, differing: tuple[bool, ...]) -> Planned:
         """The plans of the steps, if these inputs differ from row to row, and the places that differ then."""
@@ -148,8 +160,9 @@ class Program:
 
 def _own(answer: Any, given: set[int]) -> Any:
     """An answer, copied if its memory is that of something `given`, or may be; from here on it counts as given."""
-    if type(answer) is ndarray:
-        if answer.base is not None or id(answer) in given or not answer.flags.writeable:
+    array = answer.inside if is_staged(answer) else answer
+    if type(array) is ndarray:
+        if array.base is not None or id(answer) in given or not array.flags.writeable:
             return answer.copy()
         given.add(id(answer))
     return answer

@@ -20,14 +20,25 @@ from shiftreset_ad.batching.table import WAYS, Way, entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
 from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.table import functions_of
-from shiftreset_ad.staging.steps.functions import OPERATORS, Method
+from shiftreset_ad.staging.steps.functions import OPERATORS, Attribute, Method
 
-ELEMENTWISE = OPERATORS - {operator.matmul}
+ELEMENTWISE = {
+    *(OPERATORS - {operator.matmul}),
+    *functions_of("real", "imag", "angle", "sinc", "i0", "nan_to_num", "isclose"),
+}
 # Of the last two axes.
 OF_MATRICES = {
     *functions_of("linalg.det", "linalg.inv", "linalg.cholesky", "linalg.eigh", "linalg.eigvalsh", "linalg.svd"),
     *functions_of("linalg.svdvals", "linalg.qr", "linalg.pinv", "linalg.slogdet", "linalg.matrix_power"),
-    *functions_of("linalg.matrix_norm", "matrix_transpose", "linalg.matrix_transpose", "tril", "triu"),
+    *functions_of(
+        "linalg.matrix_norm",
+        "linalg.diagonal",
+        "linalg.trace",
+        "matrix_transpose",
+        "linalg.matrix_transpose",
+        "tril",
+        "triu",
+    ),
 }
 # Linear functions whose ways take values of each row, and values for all rows, in any argument.
 OF_SEVERAL = {np.matmul, np.dot, np.inner, np.tensordot, np.concatenate, np.stack, contract}
@@ -37,6 +48,8 @@ def way_of(function: Callable[..., Any], is_only_first: bool) -> Way | None:
     """The way of a function; None if it has none. `is_only_first`: only the first argument differs from row to row."""
     if isinstance(function, Method):
         return _of_method(function.__name__, is_only_first)
+    if isinstance(function, Attribute):
+        return ATTRIBUTES.get(function.__name__)
     if function in WAYS:
         return WAYS[function]
     if is_elementwise(function):
@@ -125,4 +138,11 @@ METHODS: dict[str, Way] = {
     "sort": lambda batch, a, *args, **kwargs: None,
     "round": lambda batch, a, decimals=0: np.round(a.rows, decimals),
     "conj": lambda batch, a: np.conjugate(a.rows),
+}
+
+ATTRIBUTES: dict[str, Way] = {
+    "T": LINEAR[np.transpose],
+    "mT": lambda batch, a: np.swapaxes(a.rows, -1, -2),
+    "real": lambda batch, a: a.rows.real,
+    "imag": lambda batch, a: a.rows.imag,
 }
