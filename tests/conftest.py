@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 
 import pytest
 
@@ -25,13 +26,27 @@ def pytest_configure(config):
         everywhere.install()
 
 
+@pytest.hookimpl(tryfirst=True)  # before the slow tests are left out
 def pytest_collection_modifyitems(config, items):
+    mark_slow_cases(items)
     if config.getoption("--staged"):
         from tests.staging import everywhere
 
         for item in items:
             if item.originalname in everywhere.OF_THE_CALL or item.module.__name__ in everywhere.MODULES_OF_THE_CALL:
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
+
+
+def mark_slow_cases(items):
+    """Mark all cases but every n-th as slow, of tests that are marked as `slow_but_every(n)`."""
+    cases = Counter()
+    for item in items:
+        mark = item.get_closest_marker("slow_but_every")
+        if mark is not None:
+            function = item.nodeid.partition("[")[0]
+            if cases[function] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[function] += 1
 
 
 def pytest_terminal_summary(terminalreporter, config):

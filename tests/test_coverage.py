@@ -98,6 +98,7 @@ def not_as_written(names: list[str]) -> list[str]:
     return [name for name, row in rows.items() if str(row).strip("| ").split(" | ")[1:] != ROWS[name]]
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_rows_is_measured():
     assert not not_as_written(sorted(set(FUNCTIONS) - OLD_NAMES)[::12])
 

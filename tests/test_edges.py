@@ -130,6 +130,7 @@ def is_close(found: Any, expected: Any, tolerance: float) -> None:
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale)
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_function_in_every_form(form):
     """Values as NumPy has them, gradients in the dtype of the argument, and the same derivatives in all modes."""

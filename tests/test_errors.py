@@ -110,6 +110,7 @@ LOSSES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_conversion_that_would_lose_the_derivative(name: str) -> None:
     convert, said = LOSSES[name]

@@ -90,6 +90,7 @@ def test_saddle_point(tmp_path):
     assert_is_picture(tmp_path / "path.png")
 
 
+@pytest.mark.slow
 def test_saddle_point_with_nothing_but_the_library(tmp_path):
     output = run_example("saddle_point.py", folder=tmp_path, without=("matplotlib", "rich"))
     assert_saddle_points(output)
@@ -193,6 +194,7 @@ def test_an_example_fails_if_an_answer_is_another_one(monkeypatch, capsys):
         assert "all answers DO NOT AGREE" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_fit_real_data(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
@@ -216,6 +218,7 @@ def test_fit_real_data(tmp_path):
         assert np.all(np.array(errors_of(model, output)) < [0.75 * fitted, 0.85 * others])
 
 
+@pytest.mark.slow
 def test_fit_real_data_in_plain_columns(tmp_path):
     pytest.importorskip("sklearn")
     output = run_example("fit_real_data.py", folder=tmp_path, without=("matplotlib", "rich"))
@@ -224,6 +227,7 @@ def test_fit_real_data_in_plain_columns(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_fit_real_data_fails_if_it_differs_from_the_closed_form(monkeypatch, tmp_path, capsys):
     pytest.importorskip("sklearn")
     monkeypatch.syspath_prepend(EXAMPLES)

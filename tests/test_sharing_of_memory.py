@@ -278,6 +278,7 @@ def test_what_is_made_of_a_scalar_is_an_array_where_it_is_one_in_numpy(call: str
         check_all(f, [x], ["scalar"])
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout not in ("element", "scalar")])
 def test_the_examples_of_all_functions(layout: str) -> None:
     for name, f in EXAMPLES.items():

@@ -1020,6 +1020,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_interpreter_ends_quietly(ending):
     script, code = ENDINGS[ending]

@@ -107,6 +107,7 @@ def peak(f: Any, x: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("size", [100, 100_000])
 def test_a_write_takes_memory_for_what_it_overwrites(size: int) -> None:
     """Not for the array: the difference of many writes and few is the same for a small array and a large one."""
@@ -125,6 +126,7 @@ def test_a_write_takes_memory_for_what_it_overwrites(size: int) -> None:
     assert each < 1_500
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize(
     ("program", "small", "large"),
     [

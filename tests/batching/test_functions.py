@@ -83,6 +83,7 @@ def test_of_rows_tangents_are_those_of_a_loop(name):
 FEW = [pytest.param(name, marks=[pytest.mark.slow] if i % 16 else []) for i, name in enumerate(EXAMPLES)]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", FEW)
 def test_of_rows_products_with_the_hessian_are_those_of_a_loop(name):
     example = EXAMPLES[name]

@@ -60,6 +60,7 @@ def look_at(seed):
     return compared
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs(start):
     assert sum(look_at(seed) for seed in range(start, start + 20)) > 30

@@ -134,6 +134,7 @@ def test_rows_may_take_another_number_of_rounds():
     assert np.allclose(vmap(grad(newton_sqrt))(a), stacked(grad(newton_sqrt), a))
 
 
+@pytest.mark.slow
 def test_many_ways_end_row_by_row():
     def steps(x):
         total = 0.0

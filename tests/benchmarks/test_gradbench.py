@@ -36,6 +36,7 @@ def test_a_descent_by_one_mode_gives_the_answer_that_is_stored(name):
     assert check(name, function, message_input, expected) == ""
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", QUICK)
 def test_staged_answers_are_those_that_are_stored(name):
     for function, message_input, expected in cases(name):
@@ -49,6 +50,7 @@ def test_all_functions_are_stored():
         assert {function for function, _, _ in cases(name)} == set(functions)
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize(
     ("module", "message_input", "expected"),
     [(saddle, {"start": [1.0, 1.0]}, [0.0] * 4), (particle, {"w": 0.0}, 0.2072)],

@@ -514,6 +514,7 @@ def test_the_function_may_catch_the_error():
         assert jvp(f, (0.0,), (1.0,)) == (0.0, 3.0)
 
 
+@pytest.mark.slow
 def test_nothing_is_held():
     class Data(np.ndarray):
         pass

@@ -83,6 +83,7 @@ def expected():
         )
 
 
+@pytest.mark.slow_but_every(5)
 @each
 def test_the_bits_are_the_same(engine, expected):
     with Sum(loss, SHARDS, engine) as total, SumOfSquares(residuals, SHARDS, engine) as squares:
@@ -105,6 +106,7 @@ def test_an_error_comes_back_with_its_shard_and_line(engine):
         assert Sum(loss, SHARDS, engine)(PARAMS) > 0.0  # the engine goes on
 
 
+@pytest.mark.slow_but_every(4)
 @each_of_processes
 def test_a_worker_that_is_killed_loses_nothing(engine, expected, tmp_path):
     with Sum(programs.dies_once, rows(tmp_path), engine) as total:
@@ -182,6 +184,7 @@ def test_an_error_of_the_function_leaves_the_executor_alone():
         assert [executor.ended for executor in made] == [()]
 
 
+@pytest.mark.slow
 def test_an_executor_of_the_users_is_not_made_again(tmp_path):
     with processes() as executor:
         with pytest.raises(RuntimeError) as caught:

@@ -34,6 +34,7 @@ def broken(path, right, wrong):
     return copy
 
 
+@pytest.mark.slow
 def test_all_formulations_agree():
     """A sample; `python -m tests.formulations.agreement 20000` runs the whole."""
     compared = check_programs(60, derandomize=True)
@@ -50,6 +51,7 @@ def test_a_wrong_rule_is_found(monkeypatch):
         check_programs(200, [room_at("wang.forward")], derandomize=True, shrink=False)
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize(
     ("path", "right", "wrong"),
     [
@@ -78,6 +80,7 @@ def test_a_counterexample_is_printed_as_a_term(monkeypatch):
 # The programs themselves
 
 
+@pytest.mark.slow
 def test_programs_use_the_whole_language():
     used = set()
 

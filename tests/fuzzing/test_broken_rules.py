@@ -114,6 +114,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow_but_every(10)
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
 def test_it_is_found(broken: Callable[[Patch], None], monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     broken(monkeypatch)

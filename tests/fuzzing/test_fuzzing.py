@@ -10,7 +10,7 @@ from tests.fuzzing.routes import ROUTES
 from tests.fuzzing.run import counterexamples
 from tests.fuzzing.shrinking import as_script, shrunk
 
-SHARES, USUAL_SHARES, SHARE = 8, 4, 20  # the others are slow tests
+SHARES, USUAL_SHARES, SHARE = 8, 1, 20  # the others are slow tests
 
 
 @pytest.mark.parametrize(

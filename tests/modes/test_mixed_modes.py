@@ -90,12 +90,14 @@ def examples(count):
     )
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.__name__)
 def test_each_statement_in_every_mix(statement):
     for k in range(3):
         check_program(Program([(statement, 0, 1, k), (statement, 2, 3, k + 3)]), seed=k)
 
 
+@pytest.mark.slow
 @given(program=programs, seed=st.integers(0, 99))
 @examples(20)
 def test_random_programs_in_every_mix(program, seed):
@@ -199,6 +201,7 @@ def check_against_differences(a, f):
     assert a(f)(X) == pytest.approx(slope, rel=1e-8, abs=4.0 * error)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", OF_A_NUMBER)
 def test_each_operator_over_each_other(name):
     for other in OF_A_NUMBER:
@@ -266,6 +269,7 @@ def check_array_triple(a, b, c):
     np.testing.assert_allclose(found, third_derivative_of_scalar(POINT, W, U), rtol=1e-10)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", KINDS)
 def test_any_three_kinds_nested_on_arrays(name):
     for others in itertools.product(KINDS, repeat=2):

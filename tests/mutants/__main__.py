@@ -24,7 +24,7 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "
 OTHERS = ["tests", "src", "--ignore=tests/mutants"]
 HANGS = 120  # seconds; a test that hangs has found a breakage, too
 PYTEST = (
-    *("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"),
+    *("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-m", ""),  # slow tests, too
     *("-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"),
 )
 HUNG = f"a test that takes more than {HANGS} s"

@@ -41,6 +41,7 @@ def convolutions(draw, transposed=False):
     return options, shapes
 
 
+@pytest.mark.slow
 @examples
 @given(convolutions(), generators)
 def test_conv_in_every_way(case, generator):
@@ -52,6 +53,7 @@ def test_conv_in_every_way(case, generator):
     )
 
 
+@pytest.mark.slow
 @examples
 @given(convolutions(transposed=True), generators)
 def test_conv_transpose_in_every_way(case, generator):

@@ -32,6 +32,7 @@ def distinct(generator, shape):
     return generator.permutation(np.linspace(-1.0, 1.0, int(np.prod(shape)))).reshape(shape)
 
 
+@pytest.mark.slow
 @examples
 @given(pools(), generators)
 def test_pooling_in_every_way(case, generator):

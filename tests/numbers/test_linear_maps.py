@@ -60,6 +60,7 @@ LINEAR = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", LINEAR)
 def test_all_levels_of_a_number_take_the_same_map(name):
     def f(x):

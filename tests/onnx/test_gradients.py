@@ -67,6 +67,7 @@ SAMPLE = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_derivatives_of_both_orders_are_those_of_finite_differences(name):
     op, shapes, given, options = SAMPLE[name]

@@ -84,6 +84,7 @@ COMPLEX = sorted(
 )
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", [f for f in COMPLEX if f.nin == 1], ids=lambda f: f.__name__)
 @few
 @given(data=st.data(), shape=shapes, generator=generators)
@@ -226,6 +227,7 @@ OPERATORS = {
 del OPERATORS["%"], OPERATORS["divmod"], OPERATORS["reflected"]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", OPERATORS)
 @few
 @given(data=st.data(), pair=pairs_of_shapes, generator=generators)

@@ -64,6 +64,7 @@ FIRST_USES = [
 ]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize(("order", "first_use"), [(BEFORE, FIRST_USES[0]), *((AFTER, use) for use in FIRST_USES)])
 def test_scipy_may_be_imported_before_and_after(order, first_use):
     run(

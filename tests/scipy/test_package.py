@@ -13,6 +13,7 @@ from shiftreset_ad import grad, jvp  # noqa: E402
 from shiftreset_ad.scipy import linalg, signal, stats  # noqa: E402
 
 
+@pytest.mark.slow
 def test_modules_are_imported_when_they_are_asked_for():
     program = """
 import sys

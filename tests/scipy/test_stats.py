@@ -50,6 +50,7 @@ def draw_shapes(name, generator, shape):
     return [-given[0], given[1]] if name == "truncnorm" else given
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("method", METHODS + QUANTILES)
 @pytest.mark.parametrize("name", CONTINUOUS)
 @few
@@ -110,6 +111,7 @@ COUNTS = {
 OF_COUNTS = ("pmf", "logpmf", "cdf", "sf", "logcdf", "logsf")
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("method", OF_COUNTS)
 @pytest.mark.parametrize("name", COUNTS)
 @few

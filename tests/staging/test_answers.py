@@ -280,6 +280,7 @@ def integers_until_a_round(u: Any, n: int) -> Any:
     return y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [integers_or, integers_after_a_round, integers_until_a_round])
 @pytest.mark.parametrize("calls", [(2, 2, 0, 2, 2), (0, 0, 2, 0, 2, 2)])
 def test_an_array_keeps_its_dtype_on_another_path(f, calls):

@@ -122,6 +122,7 @@ def test_memory_of_straight_code(program, most):
     np.testing.assert_array_equal(slope(LARGE), grad(program)(LARGE))
 
 
+@pytest.mark.slow
 def test_memory_of_loops_by_numpy():
     slope = staged(grad(by_combinators))
     x = np.linspace(0.0, 1.0, 200_000)  # native code takes fewer elements
@@ -148,6 +149,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @needs_native
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads the peak of memory from /proc")
 def test_memory_of_frames():

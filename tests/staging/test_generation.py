@@ -362,6 +362,7 @@ def test_many_inputs_outputs_and_constants():
     check(lambda *xs: np.stack(xs), xs)
 
 
+@pytest.mark.slow
 def test_time_and_memory_are_linear_in_the_number_of_steps(monkeypatch):
     def f(n):
         def program(x):

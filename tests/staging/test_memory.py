@@ -207,6 +207,7 @@ def test_a_warning_names_the_statement_as_the_user_has_written_it(statement):
         STATEMENTS[statement](Staged(trace, trace.place_for(V.copy())))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("only_what_is_new_is_looked_at")  # a collection of all that tests hold takes longer
 def test_many_writes_take_time_in_proportion():
     def seconds(count):

@@ -57,6 +57,7 @@ def examples(count):
     )
 
 
+@pytest.mark.slow_but_every(4)
 @pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.__name__)
 def test_each_statement_in_each_operator(statement):
     for k, operator in enumerate(OPERATORS):
@@ -64,6 +65,7 @@ def test_each_statement_in_each_operator(statement):
         assert g.sources or statement.__name__ in ("in_place", "until"), operator
 
 
+@pytest.mark.slow
 @given(program=programs, operator=st.sampled_from(list(OPERATORS)), seed=st.integers(0, 99))
 @examples(40)
 def test_random_programs(program, operator, seed):

@@ -434,6 +434,7 @@ def test_values_of_a_dictionary_that_are_stored():
     follows(lambda x: x * sum(value for _, value in items), lambda: TABLE.update(a=6.0))
 
 
+@pytest.mark.slow
 def test_many_elements():
     array, numbers = np.ones(1000), list(range(1000))
     follows(lambda x: x * sum(array[i] for i in range(1000)), lambda: array.__setitem__(999, 5.0))

@@ -238,6 +238,7 @@ def check_rule(name: str, derivatives: tuple[Callable[..., Any], ...]) -> None:
 USUAL = [name for i, name in enumerate(sorted(ALL.keys() - SLOW)) if i % 4 == 1 or expected_of(name) != "steps"]
 
 
+@pytest.mark.slow_but_every(23)
 @pytest.mark.parametrize("name", USUAL)
 def test_a_sample_of_the_rules(name):
     """To second order, which has the steps of the gradient and of forward mode in it. The slow tests are of all."""

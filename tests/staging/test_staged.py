@@ -329,6 +329,7 @@ def test_a_staged_function_that_calls_itself():
     assert [staged_factorial(x) for x in (5.0, 5.0, 3.0, 5.0)] == [120.0, 120.0, 6.0, 120.0]
 
 
+@pytest.mark.slow
 def test_a_very_long_program(monkeypatch):
     answers_as(lambda x: reduce(lambda y, _: y * 0.999 + 1.0, range(10_000), x), (1.0,), (2.0,), (3.0,))
     monkeypatch.setattr(machine, "unfit", lambda: "llvmlite is not installed")

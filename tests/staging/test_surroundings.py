@@ -629,6 +629,7 @@ def test_an_iterator_that_is_closed_over():
         assert [f(0.0) for _ in range(4)] == [0.0, 1.0, 2.0, 3.0]
 
 
+@pytest.mark.slow
 def test_very_many_objects():
     many = [Slotted(1.0) for _ in range(30_000)]
     follows(lambda x: x * many[7].k, lambda: setattr(many[7], "k", 2.0))

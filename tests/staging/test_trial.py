@@ -178,6 +178,7 @@ def test_cells_that_define_a_function_anew():
 # Where staging does not pay
 
 
+@pytest.mark.slow
 def test_more_ways_than_are_kept_are_given_up_although_some_are_taken_again():
     def f(x):
         for i in range(6):
@@ -205,6 +206,7 @@ def test_as_many_ways_as_are_kept_are_not_given_up():
     assert len(f_staged.sources) == MOST_WAYS
 
 
+@pytest.mark.slow
 def test_ways_that_are_forgotten_are_paid_for_by_the_calls_that_take_them():
     f_staged = staged(lambda x: np.sum(x * x))
     with warnings.catch_warnings():

@@ -130,6 +130,7 @@ def test_a_mask_that_depends_on_the_values(mode):
 FEW = 0.04
 
 
+@pytest.mark.slow_but_every(4)
 @pytest.mark.parametrize("mode", ["value", "reverse", "forward along a constant", "forward over reverse"])
 def test_random_programs(mode):
     given_up = 0

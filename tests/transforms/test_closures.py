@@ -352,6 +352,7 @@ def test_errors() -> None:
         kept[0] * 2.0
 
 
+@pytest.mark.slow
 def test_what_it_has_used_is_free_at_once() -> None:
     """And not only when the garbage collector finds a cycle."""
 

@@ -47,6 +47,7 @@ def test_fig_5_types():
     assert str(of_type(function(PAIR, REAL), PAIR)) == "R * (R * R) * (R * (R * R)) -> R * (R * R)"
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(programs(arguments=(PAIR,), size=12))
 def test_fig_5_the_invariant(case):
@@ -67,6 +68,7 @@ def test_names_of_the_program_do_not_meet_the_operations():
         grad(parse("fun x -> plus (x, x)"))(2.0)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(programs(arguments=(PAIR,), size=12))
 def test_fig_6_the_wrapper(case):

@@ -80,6 +80,7 @@ def test_errors():
         grad(Var("y"))(1.0)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(programs(size=12))
 def test_fig_3_the_invariant(case):

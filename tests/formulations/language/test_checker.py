@@ -100,6 +100,7 @@ def test_discrete_primitives():
     assert all(all(t.is_first_order for t in types) for types in DISCRETE.values())
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(programs())
 def test_random_programs_are_well_typed(case):

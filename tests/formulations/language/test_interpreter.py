@@ -164,6 +164,7 @@ def held(value):
     return value
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("wanted", ["real", ("pair", "real", ("sum", "real", "unit")), ("reference", "real")], ids=str)
 def test_the_interpreters_agree_on_random_programs(wanted):
     counts = {"agreed": 0, "called twice": 0}

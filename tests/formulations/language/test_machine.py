@@ -81,6 +81,7 @@ def test_call_hands_the_value_of_a_function_to_a_continuation():
     assert call(np.sin, 0.0, lambda y: y) == 0.0
 
 
+@pytest.mark.slow
 @settings(SETTINGS, max_examples=120)
 @given(programs())
 def test_explicit_cps_computes_the_same(program):

@@ -119,6 +119,7 @@ def test_what_is_renamed_and_renamed_back_is_the_same(term, name):
     assert free_variables(renamed(term, {name: fresh})) == {fresh if x == name else x for x in free_variables(term)}
 
 
+@pytest.mark.slow
 @settings(SETTINGS, max_examples=120)
 @given(programs())
 def test_distinct_programs_compute_the_same(program):
@@ -147,6 +148,7 @@ def test_derived_constructs_do_not_capture_the_names_they_make():
     assert evaluate(term, {"f1": 5.0}) == 5.0
 
 
+@pytest.mark.slow
 @given(TERMS, st.sampled_from(["x", "x1", "x'", "log1", "exp2_", "_", "12"]))
 @SETTINGS
 def test_fresh_names_are_new_and_can_be_read(term, like):

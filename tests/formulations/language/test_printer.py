@@ -35,6 +35,7 @@ def test_the_text_of_a_term_is_that_term(term, width):
     assert parse(show(term, width)) == term
 
 
+@pytest.mark.slow
 @settings(SETTINGS, max_examples=120)
 @given(programs())
 def test_the_text_of_a_program_is_that_program(program):

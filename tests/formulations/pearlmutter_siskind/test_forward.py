@@ -34,6 +34,7 @@ def power_of(derivatives, f):
     return f
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_all_mixes_agree_with_the_library(name, order):

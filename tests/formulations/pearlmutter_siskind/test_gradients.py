@@ -79,6 +79,7 @@ def test_programs(text, x):
     assert Structure(found).numbers == pytest.approx(Structure(expected).numbers, rel=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, derandomize=True, database=None)
 @given(programs(memory=False))
 def test_random_programs(case):
@@ -89,6 +90,7 @@ def test_random_programs(case):
         assert optree.tree_leaves(grad(term)(x)) == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(programs(arguments=(product(REAL, REAL),), size=12, memory=False))
 def test_random_programs_with_a_derivative_in_a_derivative(case):
@@ -138,6 +140,7 @@ def test_the_gradient_of_a_function_as_to_another_function():
     assert run(program(text)) == (20.0, (10.0, ()))
 
 
+@pytest.mark.slow
 def test_the_recursion_of_a_thousand_rounds():
     loop = "fun x -> let rec f s = let (n, y) = s in if n < 1.0 then y else f (n - 1.0, sin (x * y)) in f (1000.0, x)"
     term = parse(loop)
@@ -156,6 +159,7 @@ def iterated(x, times):
     return y
 
 
+@pytest.mark.slow
 def test_loops_that_are_unrolled_and_very_deep_terms():
     x = Var("x")
     assert grad(Lam("x", repeat(100, Lam("y", x * Var("y")), x)))(1.01) == pytest.approx(101 * 1.01**100)

@@ -28,6 +28,7 @@ def test_values(text, value):
     assert run(parse(text)) == value
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(programs(memory=False))
 def test_random_programs_mean_the_same_as_elsewhere(case):
@@ -67,6 +68,7 @@ def test_errors(text, message):
         run(parse(text))
 
 
+@pytest.mark.slow
 def test_calls_do_not_nest_on_the_stack_of_python():
     count = "let rec f n = if n < 1.0 then 0.0 else 1.0 + f (n - 1.0) in f 20000.0"
     assert run(parse(count)) == 20000.0

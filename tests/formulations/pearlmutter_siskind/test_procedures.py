@@ -51,6 +51,7 @@ def test_what_is_not_covered_is_refused(text):
         from_text(text)
 
 
+@pytest.mark.slow
 def test_functions_in_functions_that_are_very_deep():
     code = Procedure("x", [], "x")
     for i in range(2000):

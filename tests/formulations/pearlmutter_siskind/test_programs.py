@@ -56,6 +56,7 @@ PAYOFF = """
 """
 
 
+@pytest.mark.slow
 def test_a_saddle_point_of_the_example_in_python(example):
     """By the same steps; as the players take many, epsilon is large."""
     (game,) = (game for game in example.GAMES if game.name == "s² + 8t² - u² - 8v² + 2(su + tv)")

@@ -142,6 +142,7 @@ def test_references_are_refused():
         J((1.0, Cell(2.0)))
 
 
+@pytest.mark.slow
 def test_lists_that_are_very_long():
     numbers = ()
     for i in range(4000):

@@ -98,6 +98,7 @@ def test_control_of_the_program():
     assert second_derivative(f)(1.5) == pytest.approx(12 * 1.5**2)
 
 
+@pytest.mark.slow
 def test_deep():
     f = cases.deep(340)  # 1,020 operations
     with cases.deep_stack(30_000):

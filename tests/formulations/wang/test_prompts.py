@@ -66,6 +66,7 @@ def test_a_hessian_times_a_vector():
     cases.check_hessian(hessian_times)
 
 
+@pytest.mark.slow
 def test_a_deep_gradient_of_a_gradient():
     f = cases.deep(400)
     expected = shiftreset_ad.grad(shiftreset_ad.grad(f))(1.1)

@@ -24,6 +24,7 @@ def test_same_term_as_by_a_translator_in_cps(case):
     assert same_up_to_names(by_meta, by_cps), f"{show(by_meta)}\n\n{show(by_cps)}"
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_random_programs(case):

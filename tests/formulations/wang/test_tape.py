@@ -70,6 +70,7 @@ def test_a_tape_of_ten_thousand_operations_does_not_nest():
     cases.check_deep(grad, times=3_334)
 
 
+@pytest.mark.slow
 def test_a_deep_tape_that_is_never_run():
     def f(x):
         cases.deep(2_000)(x)

@@ -255,6 +255,7 @@ def test_a_question_about_a_value_is_an_error():
         x * 2.0
 
 
+@pytest.mark.slow
 def test_random_programs():
     counts, texts = patterns.examine(0, 40)
     assert texts == []

@@ -161,6 +161,7 @@ def test_nothing_is_left_between_pulls() -> None:
     assert peak - before < 12 * x.nbytes  # and not one array for each of 100 operations
 
 
+@pytest.mark.slow
 def test_a_pullback_frees_everything_when_it_goes() -> None:
     class Thing:
         pass

@@ -387,6 +387,7 @@ def test_what_is_computed_from_a_lazy_series_is_lazy(f):
     taylor(check, np.array([0.5, 0.75, 1.0]), 3)
 
 
+@pytest.mark.slow
 def test_nothing_lazy_is_kept():
     def f(x):
         y = np.arctan2(x, 2.0) ** 2.5 + np.prod(np.stack([x, np.arcsin(x / 4)])) + np.modf(x * 1.5)[0]

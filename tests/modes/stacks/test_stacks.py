@@ -222,6 +222,7 @@ def test_reading_at_random(data: Any, shape: Any, generator: Any) -> None:
 # Elementwise functions: the operands are lined up
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", sorted(elementwise.CASES, key=lambda f: f.__name__), ids=lambda f: f.__name__)
 @examples
 @given(data=st.data(), generator=generators)

@@ -196,6 +196,7 @@ def test_modes_of_qr_without_a_derivative(mode):
         grad(lambda a: np.sum(la.qr(a, mode)[0]))(np.eye(2))
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("uplo", ["L", "U", "l", "u"])
 @few
 @given(stack=stacks, size=sizes, generator=generators)

@@ -257,6 +257,7 @@ def check_norm(f, shape):
     check_complex(f, x, generator=generator)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("order", VECTOR_ORDERS)
 def test_norms_of_vectors(order, keepdims):

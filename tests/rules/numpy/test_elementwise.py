@@ -73,6 +73,7 @@ def as_drawn(xs, data):
     return [x if np.ndim(x) else data.draw(kinds)(x) for x in xs]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", ONE, ids=lambda f: f.__name__)
 @examples
 @given(data=st.data(), shape=shapes, generator=generators)
@@ -80,6 +81,7 @@ def test_three_ways_unary(function, data, shape, generator):
     check(function, *as_drawn(CASES[function](generator, shape), data), generator=generator)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", [f for f in TWO if f not in CONSTANT_SECOND], ids=lambda f: f.__name__)
 @examples
 @given(data=st.data(), pair=pairs_of_shapes, generator=generators)

@@ -87,6 +87,7 @@ def test_three_ways(function, data, generator):
     check(f, generator.uniform(-1, 1, shape), generator=generator)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", [f for f in CASES if f not in OF_REAL], ids=lambda f: f.__name__)
 @few
 @given(data=st.data(), generator=generators)

@@ -64,6 +64,7 @@ def test_three_ways(f, shapes, seed):
     check_call(f, shapes, seed)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize(
     ("mode", "options"),
     [

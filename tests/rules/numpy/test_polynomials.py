@@ -88,6 +88,7 @@ def points(function, generator, shapes):
     return [x if np.ndim(x) else np.float64(x) for x in drawn]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", SIMPLE, ids=lambda f: f.__name__)
 @examples
 @given(data=st.data(), generator=generators)

@@ -36,6 +36,7 @@ def drawn(generator, *shapes):
     return [generator.uniform(-1.0, 1.0, shape) for shape in shapes]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize(("rank_a", "rank_b"), RANKS)
 @examples
 @given(data=st.data(), generator=generators)

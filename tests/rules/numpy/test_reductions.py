@@ -51,6 +51,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 @examples
 @given(data=st.data(), generator=generators)
@@ -197,6 +198,7 @@ MASKED = {
 }
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("function", MASKED, ids=lambda f: f.__name__)
 @settings(examples, max_examples=25)
 @given(data=st.data(), generator=generators)

@@ -330,6 +330,7 @@ def test_three_ways(f, shapes, seed):
 shapes_of_arrays = array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=3)
 
 
+@pytest.mark.slow
 @examples
 @given(shape=shapes_of_arrays, data=st.data(), generator=generators)
 def test_axes_at_random(shape, data, generator):

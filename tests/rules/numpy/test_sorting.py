@@ -81,6 +81,7 @@ some = settings(examples, max_examples=20)
 few = settings(examples, max_examples=6)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 @some
 @given(data=st.data(), generator=generators)

@@ -202,6 +202,7 @@ def check_three_ways(function, data, generator, min_side):
     check(f, *xs, generator=generator, dtypes=False)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", [f for f in TESTED if f not in BY_BETA_MOMENTS], ids=name_of)
 @few
 @given(data=st.data(), generator=generators)
@@ -209,6 +210,7 @@ def test_three_ways(function, data, generator):
     check_three_ways(function, data, generator, min_side=0)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("function", BY_BETA_MOMENTS, ids=name_of)
 @settings(examples, max_examples=2)
 @given(data=st.data(), generator=generators)

@@ -241,6 +241,7 @@ def test_moments_of_the_gamma_distribution(k, above, generator):
         check(lambda a, x: gamma_moments.moment([a, x], k, above, over_t), a, x, generator=generator, dtypes=False)  # noqa: B023
 
 
+@pytest.mark.slow
 @few
 @given(j=st.integers(0, 1), k=st.integers(0, 1), above=st.booleans(), generator=generators)
 def test_moments_of_the_beta_distribution(j, k, above, generator):

@@ -39,6 +39,7 @@ ground.direction = -1
 ground_ends.terminal, ground_ends.direction = True, -1
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_in_every_mode_to_second_order(method):
     def at_end(k, y0, begin, end):
@@ -94,6 +95,7 @@ def test_values_are_scipys():
     assert isinstance(solve_ivp(ball, (0.0, 1.0), [0.0, 3.0], args=(9.8,)).y, np.ndarray)
 
 
+@pytest.mark.slow
 def test_a_terminal_event_ends_the_solution_where_it_is():
     """A ball lands after 2 v / g, with the velocity -v."""
 
@@ -112,6 +114,7 @@ def test_a_terminal_event_ends_the_solution_where_it_is():
     np.testing.assert_allclose(second(np.array([10.0, 5.0])), expected(np.array([10.0, 5.0])), **CLOSE)
 
 
+@pytest.mark.slow
 def test_several_events_and_numbers_in_them():
     """An oscillator is at x = c at the times arccos(c) and 2 pi - arccos(c), and at rest at pi."""
 
@@ -148,6 +151,7 @@ def test_dense_output_at_times_in_any_order():
         grad(lambda k: f(k, 1.5))(0.7)
 
 
+@pytest.mark.slow
 def test_stiff_problems_and_options():
     """Van der Pol's oscillator, with a Jacobian, an array of tolerances and vectorized calls, against differences."""
 
@@ -174,6 +178,7 @@ def test_stiff_problems_and_options():
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_problem_that_cannot_be_solved_backwards():
     def at_the_end(k):
         return solve_ivp(lambda t, y: -k * (y - np.cos(t)), (0.0, 0.1), [1.0], "LSODA").y[0, -1]

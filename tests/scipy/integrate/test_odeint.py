@@ -52,6 +52,7 @@ def closed_oscillator(y0, t, w):
 TIMES = ([0.0, 1.0], [0.3, 0.7, 0.7, 1.6], [1.0, 0.4, -0.5], [0.5], [0.2, 0.2, 0.9])
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("t", TIMES, ids=str)
 @pytest.mark.parametrize(
     ("func", "closed", "n"), [(decay, closed_decay, 1), (oscillator, closed_oscillator, 2)], ids=["decay", "oscillator"]
@@ -90,6 +91,7 @@ def test_a_pendulum_against_differences():
     check_grads(f, args, order=1, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_a_pendulum_against_differences():
     args = np.array([2.0, 0.3]), np.array([0.0, 0.3]), 0.3
     f = lambda y0, t, b: odeint(pendulum, y0, t, (b, 4.0), rtol=1e-8, atol=1e-8)  # noqa: E731
@@ -148,6 +150,7 @@ def test_what_went_back_is_compared_with_what_went_there():
     assert grad(slow)(20.0) == pytest.approx(jvp(slow, (20.0,), (1.0,))[1], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_of_several_parameters_that_cannot_be_solved_backwards():
     def f(p):
         return odeint(lambda y, t, p: p["k"] * (p["c"] - y), p["y0"], [0.0, 0.5, 1.0], (p,))

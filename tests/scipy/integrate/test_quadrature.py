@@ -106,6 +106,7 @@ def test_the_integral_in_an_integrand():
     assert grad(grad(f))(2.0) == pytest.approx(1.5, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_several_variables():
     np.testing.assert_allclose(over_a_triangle(1.5, 0.7), 0.5 * 1.5 * 0.49 * sum_of_triangle(1.5, 0.7), rtol=1e-8)
     exact = lambda p, a: 0.5 * p * a * a * sum_of_triangle(p, a)  # noqa: E731

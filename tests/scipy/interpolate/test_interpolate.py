@@ -40,6 +40,7 @@ def agree(make_ours, make_theirs, *data, points=POINTS, order=1):
     check_grads(lambda *args: make_ours(*args[:-1])(args[-1]), (*data, points), order=order, rtol=1e-4)
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("ends", ENDS)
 def test_a_cubic_spline_with_each_end(ends):
     agree(
@@ -76,6 +77,7 @@ def test_along_each_axis(name):
         np.testing.assert_allclose(sr.value(found), make[1](X, y)(points), rtol=1e-12)
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("y", [Y, RISING, Y2], ids=["turns", "rises", "two"])
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_monotone_interpolation(y, n):
@@ -251,6 +253,7 @@ def test_grids_that_fall_and_points_outside():
         np.testing.assert_allclose(sr.value(found), make(theirs)(values)(outside), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_monotone_cubics_on_a_grid_of_three_axes_and_at_one_point():
     generator = np.random.default_rng(2)
     values = generator.normal(size=(6, 7, 6, 2))
@@ -262,6 +265,7 @@ def test_monotone_cubics_on_a_grid_of_three_axes_and_at_one_point():
         check_grads(make(ours), (values, points), order=2)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(4, 12),

@@ -231,6 +231,7 @@ def test_a_branch_by_if_in_a_round_is_refused():
     assert "Branch by cond" in refused(lambda x, n: fori_loop(0, n, body, x), (3.0, 5), (4.0, 5))
 
 
+@pytest.mark.slow
 def test_a_question_with_the_same_answer_in_each_round_is_none():
     def body(i, y):
         return y * x0 if y > 0.0 else -y

@@ -126,12 +126,14 @@ def check(derivative):
     return g
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_loop_is_written_down_once(name):
     assert len(check(grad(repeated(FUNCTIONS[name]))).sources) == 1
 
 
+@pytest.mark.slow_but_every(3)
 @needs_native
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NATIVE)
@@ -146,6 +148,7 @@ def test_second_derivatives(name):
     assert len(check(in_a_direction(repeated(FUNCTIONS[name]))).sources) == 1
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("name", WITH_LOOPS_OF_THEIR_OWN)
 def test_what_asks_for_values_is_right(name):
     check(grad(repeated(WITH_LOOPS_OF_THEIR_OWN[name])))

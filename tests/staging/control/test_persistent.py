@@ -94,6 +94,7 @@ def recurrence(x, n):
     return np.sum(y * y)
 
 
+@pytest.mark.slow
 def test_the_record_of_a_long_loop_keeps_few_elements_of_each_round():
     """With six copies of the array in each round it would take 300 MB."""
     n, x = 2500, np.linspace(0.1, 0.9, 2500)

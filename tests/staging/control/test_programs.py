@@ -49,6 +49,7 @@ def check(operator, seed):
     return g
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_control_is_recorded_once_and_right(operator, seed):

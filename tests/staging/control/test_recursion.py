@@ -34,6 +34,7 @@ def agree(f, calls):
     return g
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("f", OF_A_DEPTH, ids=lambda f: f.__name__)
 def test_one_record_serves_all_depths(f, operator):
@@ -71,6 +72,7 @@ ON_TREES = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", ON_TREES)
 @pytest.mark.parametrize("f", [of_a_tree, of_states_of_a_tree], ids=lambda f: f.__name__)
 def test_one_record_serves_all_trees(f, operator):

@@ -267,6 +267,7 @@ def test_steps_by_numpy(program, monkeypatch):
     assert "no native code" in check(program, "reverse").llvm[0]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.staged.StagingWarning")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", RIGHT)

@@ -144,6 +144,7 @@ MODES = {
 PROGRAMS = [roots, bumps_in_a_branch, cubes, of_a_method]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_rules_in_loops_and_branches_are_written_down(program, mode):

@@ -54,6 +54,7 @@ def test_a_minimum_of_a_maximum(outer, inner):
     assert "as native code" in compiled.report()
 
 
+@pytest.mark.slow
 def test_three_descents_inside_one_another():
     def f(a):
         def second(x):

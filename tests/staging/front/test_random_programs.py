@@ -73,12 +73,14 @@ def check_staged(seed):
         assert close(answer, expected), f"{arguments}\n{text}\n{answer} {expected}\n{stand_in.handed_over}"
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_plain_values_go_pythons_way(first):
     for seed in range(first, first + 50):
         check_plain(seed)
 
 
+@pytest.mark.slow_but_every(4)
 @pytest.mark.parametrize("first", range(0, 100, 25))
 def test_staged_values_give_the_values_of_python(first):
     for seed in range(first, first + 25):

@@ -82,6 +82,7 @@ def piecewise(x):
 SCALAR = [newton, newton_with_break, newton_with_return, bisection, adaptive_steps, line_search, piecewise]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("f", SCALAR, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("operator", [lambda f: f, grad, lambda f: grad(grad(f)), value_and_grad], ids=range(4))
 def test_one_record_serves_all_arguments(f, operator):
@@ -234,6 +235,7 @@ def check_derivatives(seed):
                 np.testing.assert_allclose(answer, wanted, rtol=1e-7, atol=1e-7, err_msg=f"{args}\n{text}")
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("first", range(20, 40, 10))  # the first ones take long
 def test_random_programs_have_the_derivatives_of_python(first):
     for seed in range(first, first + 10):

@@ -47,6 +47,7 @@ def test_small_answers_are_copied():
     assert not made_before(native(lambda x: x * 2.0, X[0]))
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize(
     ("f", "other"),
     [

@@ -132,6 +132,7 @@ assert "no native code" not in f.llvm[0], f.llvm[0]
 """
 
 
+@pytest.mark.slow
 @needs_native
 def test_another_run_of_the_program_compiles_nothing(folder):
     for time_ in ("first", "again"):

@@ -42,12 +42,14 @@ def agree(f, calls):
         assert _are_same(found, by_numpy), (args, found, by_numpy)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("f", OF_A_DEPTH, ids=lambda f: f.__name__)
 def test_all_depths_have_the_bits_of_the_steps(f, operator):
     agree(OPERATORS[operator](f), DEPTHS)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", ON_TREES)
 @pytest.mark.parametrize("f", [of_a_tree, of_states_of_a_tree], ids=lambda f: f.__name__)
 def test_all_trees_have_the_bits_of_the_steps(f, operator):
@@ -116,6 +118,7 @@ def with_work_on_each_path(n, x):
 MORE = (fibonacci_like, of_long_arrays, in_a_round, with_arrays_in_branches, with_work_on_each_path)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", ["itself", "grad", "jvp", "grad of grad", "grad, three times"])
 @pytest.mark.parametrize("f", MORE, ids=lambda f: f.__name__)
 def test_more_functions_have_the_bits_of_the_steps(f, operator):

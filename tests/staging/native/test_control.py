@@ -74,6 +74,7 @@ def test_many_rounds_take_chunks_of_memory():
     assert "call ptr @new_chunk" in code.text
 
 
+@pytest.mark.slow
 def test_memory_is_given_back():
     f = grad(total)
     entry, bad = native(f, 2.0, 10).entry(), native(lambda x, n: grad(total)(x, n) / x, 2.0, 10).entry()
@@ -96,6 +97,7 @@ def resident():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+@pytest.mark.slow
 def test_frames_that_no_visit_needs_are_released():
     """A derivative in each round: the frames of its loop are needed in this round only."""
 
@@ -178,6 +180,7 @@ def with_remainders(x, rounds):
     return x
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", [lambda f: f, value_and_grad, lambda f: grad(grad(f))])
 @pytest.mark.parametrize(
     ("f", "bounds"),
@@ -316,6 +319,7 @@ def interrupted(run, seconds, error=TimeoutError):
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
 def test_frames_are_freed_when_a_loop_is_interrupted():
     entry = native(lambda x, n: grad(total)(x, n), 2.0, 3).entry()
     with pytest.raises(TimeoutError):

@@ -152,6 +152,7 @@ def test_frames_with_arrays_take_chunks_of_memory(monkeypatch):
         assert _are_same(code.entry()(X, n), steps([X, n]))
 
 
+@pytest.mark.slow
 def test_memory_of_frames_with_arrays_is_given_back():
     entry = native(grad(lambda x, n: np.sum(layers(x, n))), X, 2).entry()
     entry(X, 100_000)

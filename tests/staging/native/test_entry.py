@@ -54,6 +54,7 @@ def test_one_value_may_be_several_answers():
     check(lambda x: (x, x, x * 2, x * 2, x), (1.0,), (2.0,))
 
 
+@pytest.mark.slow
 def test_references_are_counted():
     text = "an object".upper()
     entry = native(lambda x, n: (x * 2.0, n, text, x > 0, np.square(x)), 1.0, 3).entry()
@@ -88,6 +89,7 @@ def test_a_large_frame(monkeypatch):
         assert entry(0.0) is None
 
 
+@pytest.mark.slow
 def test_the_code_goes_with_its_function():
     class Constant(np.float64):
         pass

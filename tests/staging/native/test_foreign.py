@@ -75,6 +75,7 @@ def _looped(body):
     return f
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("name", ROUNDS)
 def test_loops_have_the_bits_of_the_steps(name, order):
@@ -432,6 +433,7 @@ def test_reactions_to_errors_are_those_of_the_step():
 # Memory and threads
 
 
+@pytest.mark.slow
 def test_a_call_leaves_no_object_behind():
     entry = native(lambda x, n: fori_loop(0, n, lambda i, x: np.sort(x) + np.linalg.norm(x) * 0.1, x), X, 2).entry()
 

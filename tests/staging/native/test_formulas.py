@@ -94,6 +94,7 @@ OF_ONE_NUMBER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ONE_NUMBER)
 def test_derivatives(name):
     f = OF_ONE_NUMBER[name]

@@ -331,6 +331,7 @@ def many_inner_rounds(x, n):
 LONG, SHORT, ROUNDS = 60_000, 600, 250
 
 
+@pytest.mark.slow_but_every(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", [recurrence, many_branches, many_rows, many_inner_rounds, read_under_a_branch])
 def test_a_round_takes_no_time_for_the_length_of_the_array(program, mode):

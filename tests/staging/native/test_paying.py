@@ -49,6 +49,7 @@ def _run(kind, **environment):
     return found.stdout
 
 
+@pytest.mark.slow
 def test_cached_code_calls_python_in_another_process(tmp_path):
     folder = tmp_path / "cache"
     for kind in ("first", "cached"):

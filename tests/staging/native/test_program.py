@@ -47,6 +47,7 @@ def test_slots_are_used_again(monkeypatch):
     assert len(used) < 10
 
 
+@pytest.mark.slow
 def test_time_is_in_proportion():
     def seconds(rounds):
         start = time.process_time()
@@ -59,6 +60,7 @@ def test_time_is_in_proportion():
     assert seconds(8000) < 16 * min(seconds(1000), seconds(1000)) + 1.0
 
 
+@pytest.mark.slow
 def test_a_program_of_more_steps_than_python_could_compile():
     f, g = grad(logistic(7000, 2.5)), staged(grad(logistic(7000, 2.5)))
     for x in (0.3, 0.3, 0.2, 0.7):
@@ -67,6 +69,7 @@ def test_a_program_of_more_steps_than_python_could_compile():
     assert "@part100" in g.llvm[0]
 
 
+@pytest.mark.slow
 def test_a_long_program_that_leaves():
     def f(x):
         y = 1.0 / x
@@ -81,6 +84,7 @@ def test_a_long_program_that_leaves():
     assert g(4.0) == f(4.0)
 
 
+@pytest.mark.slow
 def test_a_long_program_without_native_form():
     def f(x):
         y = x

@@ -187,6 +187,7 @@ def test_more_random_programs(operator, seed):
     agree(operator, seed)
 
 
+@pytest.mark.slow
 def test_most_of_them_are_answered():
     found = [agree("grad", seed) for seed in range(12)]
     assert sum(answered or 0 for answered in found) > 30

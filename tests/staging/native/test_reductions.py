@@ -21,6 +21,7 @@ AXES = [0, 1, 2, (0, 1), (1, 2), (0, 1, 2), None]
 REDUCTIONS = [np.sum, np.mean, np.max, np.min, np.prod]
 
 
+@pytest.mark.slow_but_every(10)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("f", REDUCTIONS)
 def test_reductions_along_axes(f, order):

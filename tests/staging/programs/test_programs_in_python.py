@@ -17,6 +17,7 @@ FEW_CALLS = (0, 0, 1, None, 0, 2)
 SHARES, SHARE = 6, 10
 
 
+@pytest.mark.slow_but_every(6)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_small_programs(share: int) -> None:
     counts: Counter[str] = Counter()

@@ -82,6 +82,7 @@ def program(steps, wrap):
 programs = st.lists(st.lists(st.integers(0, len(STEPS) - 1), min_size=1, max_size=4), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @examples
 @given(programs)
 def test_random_programs(steps) -> None:

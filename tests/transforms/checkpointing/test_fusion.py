@@ -101,6 +101,7 @@ def test_structures_keywords_and_constants() -> None:
     assert grad(lambda x: x * fuse(lambda x: np.float64(x > 1.0))(x))(2.0) == 1.0
 
 
+@pytest.mark.slow
 def test_one_operation_is_kept() -> None:
     def long(x):
         y = x
@@ -128,6 +129,7 @@ def test_one_operation_is_kept() -> None:
     assert kept(fuse(long)) < 5
 
 
+@pytest.mark.slow
 def test_memory() -> None:
     def f(x):
         y = x

@@ -145,6 +145,7 @@ def test_counts(n, snapshots) -> None:
     assert step.most <= min(n, snapshots) - 1 + 3
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_snapshots() -> None:
     def peak(loop, snapshots):
         x = np.linspace(0.0, 1.0, 10_000)
@@ -243,6 +244,7 @@ def test_other_modes() -> None:
     close(jacrev(jacrev(g))(X), jacrev(jacrev(plain))(X), 1e-10)
 
 
+@pytest.mark.slow
 def test_memory_of_a_second_derivative() -> None:
     """Of the steps that an outer derivative sees, states are kept, and nothing from within a step."""
 

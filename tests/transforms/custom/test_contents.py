@@ -272,6 +272,7 @@ def test_rules_in_another_thread_may_count_meanwhile() -> None:
     assert found == [4.0]
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_when_no_function_reads_it() -> None:
     def once() -> None:
         box = [1.0]

@@ -76,6 +76,7 @@ def test_laws_of_the_monad(left, right):
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(deltas(size=30))
 def test_lemma_4_each_part_is_evaluated_once_at_most(u):

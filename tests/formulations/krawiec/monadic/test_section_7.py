@@ -34,6 +34,7 @@ RANDOM_PROGRAMS = settings(SETTINGS, max_examples=100)
 VECTORS = {Integer(i): np.array([np.sin(i), i / 2, 1.0 - i]) for i in (1, 2, 3)}
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(deltas(size=20))
 def test_lemma_10_eval_computes_the_meaning(u):
@@ -73,6 +74,7 @@ def test_proposition_2_forward_mode(case):
         assert is_close(float(call(run(forward), (x, ds), lambda y: y)), along)
 
 
+@pytest.mark.slow
 @RANDOM_PROGRAMS
 @given(programs(memory=False))
 def test_theorem_6_reverse_mode(case):

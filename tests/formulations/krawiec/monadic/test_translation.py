@@ -113,6 +113,7 @@ def without_loops(program):
     return True
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(programs(size=12))
 def test_fig_9_the_invariant(case):

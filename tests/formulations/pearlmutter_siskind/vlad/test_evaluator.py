@@ -60,6 +60,7 @@ def test_nested_derivatives_keep_apart():
     assert run(parse(f"{GRADIENT} gradient (fun x -> x * gradient (fun y -> x + y) 1.0) 1.0")) == 1.0
 
 
+@pytest.mark.slow
 def test_the_hessian_times_a_vector():
     """[52, 85]. The sensitivity of an encoded pair is a list, so the dot product takes the gradient as a list."""
     text = f"""{GRADIENT}
