@@ -41,9 +41,13 @@ def is_foreign(x: Any) -> bool:
 
 def has_foreign(x: Any) -> bool:
     """Whether an argument is such an array, or a list or tuple, nested or not, that has one."""
-    if type(x) in SEQUENCES:
-        return not _others.issuperset(map(type, x)) and any(map(has_foreign, x))
-    return is_foreign(x)
+    if type(x) not in SEQUENCES:
+        return is_foreign(x)
+    if not _others.issuperset(map(type, x)):
+        for part in x:
+            if type(part) not in _others and has_foreign(part):
+                return True
+    return False
 
 
 def is_sparse(x: Any) -> bool:

@@ -102,10 +102,12 @@ class Activated:
     def slopes(self) -> Any:
         """The derivatives of the activations."""
         opened, of_u, u = self.opened, self.of_u, self.gates[self.of_u]
-        slopes = opened * (1.0 - opened)
+        slopes = 1.0 - opened
         if type(slopes) is np.ndarray:
+            slopes *= opened
             slopes[self.parts[of_u]] = 1.0 - u * u
             return slopes
+        slopes = slopes * opened
         parts = [slopes[part] for part in self.parts]
         parts[of_u] = 1.0 - u * u
         return np.concatenate(parts, axis=-1)

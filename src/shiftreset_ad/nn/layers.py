@@ -43,7 +43,7 @@ def _by_product_and_sum(x: Any, w: Any, bias: Any) -> Any:
 @fused(3, _by_product_and_sum)
 def affine(x: Any, w: Any, bias: Any) -> Any:
     """`linear` with a bias, of arrays."""
-    y = np.matmul(w, x) if x.ndim == 1 else np.matmul(x, w.T)
+    y = w.dot(x) if x.ndim == 1 else np.matmul(x, w.T)
     return np.add(y, bias, out=y) if y.dtype == bias.dtype and bias.ndim <= y.ndim else y + bias
 
 

@@ -187,6 +187,8 @@ def _weighted(name: str, log_probs: Any, target: Any, weight: Any, ignore_index:
     likelihoods = np.squeeze(np.take_along_axis(log_probs, chosen, axis=axis), axis)
     if weight is None:
         weights = np.where(ignored, 0.0, np.ones((), dtype_of(log_probs)))
+        if type(ignored) is np.ndarray and not ignored.any():
+            return -likelihoods, weights
     else:
         weights = np.where(ignored, 0.0, np.take(as_array(weight), np.squeeze(chosen, axis)))
     return np.where(ignored, 0.0, -likelihoods * weights), weights

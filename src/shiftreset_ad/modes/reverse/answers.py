@@ -85,7 +85,7 @@ def jointly(
     for zero. Or it is the linear map of each operand, of a rule of ours, which does not write to a cotangent.
     """
     tag.is_read_later = True
-    ys = [NumR(y, ZERO, tag) if is_inexact(y) else y for y in answers]
+    ys = [NumR(y, ZERO, tag) if (type(y) is ndarray and y.dtype is FLOAT64) or is_inexact(y) else y for y in answers]
     protect_shared(tag, answers, [x.primal for x in operands])
     waiting_operands = list(map(waiting, operands))
     if type(pullback) is list:
