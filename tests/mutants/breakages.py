@@ -366,12 +366,6 @@ BREAKAGES = [
     Breakage("rules/masked.py", "PUT(values, self.tie, values * HALF)", "pass", "rules/numpy/test_choosing.py"),
     Breakage("rules/numpy/choosing.py", "tie.shape == inside.shape", "True", "rules/numpy/test_choosing.py"),
     Breakage(
-        "rules/masked.py",
-        "is_known = is_plain and mask.shape == counted.shape and",
-        "is_known = is_plain and",
-        "rules/numpy/test_choosing.py",
-    ),
-    Breakage(
         "batching/replay.py",
         "x.view() if type(x) is ndarray else x for x in values",
         "x for x in values",

@@ -200,7 +200,7 @@ def test_choices_of_choices_with_ties_go_back_as_they_go_forward(size, dtype, se
 def test_clip_between_bounds_of_more_dimensions_halves_at_ties(size):
     x = np.linspace(0.0, 1.0, size)
     lowest, highest = np.stack([np.full(size, 0.1), np.roll(x, 1)]), x.copy()
-    for bounds in ((lowest, 2.0), (lowest, highest + 1.0), (0.0, lowest + highest)):
+    for bounds in ((lowest, 2.0), (lowest - 2.0, 1.0), (0.0, lowest + 3.0), (0.0, lowest + highest)):
         f = lambda x, bounds=bounds: np.clip(x, *bounds)  # noqa: E731
         (x_bar,) = vjp(f, x)[1](np.ones((2, size)))
         by_ufuncs = vjp(lambda x, b=bounds: np.minimum(np.maximum(x, b[0]), b[1]), x)[1](np.ones((2, size)))
