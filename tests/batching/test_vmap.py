@@ -591,3 +591,31 @@ def test_a_transposed_view_is_written_to_in_each_row():
     np.testing.assert_allclose(vmap(f)(X), stacked(f, X), rtol=1e-12)
     np.testing.assert_allclose(vmap(grad(f))(X), stacked(grad(f), X), rtol=1e-12)
     np.testing.assert_allclose(grad(lambda x: np.sum(vmap(f)(x)))(X), stacked(grad(f), X), rtol=1e-12)
+
+
+# Memory of numbers
+
+
+@pytest.mark.parametrize(
+    "g", [lambda r: (r, r), lambda r: (r[::-1], r), lambda r: (r.copy(), 2.0 * r), lambda r: (np.sin(r),) * 2]
+)
+def test_answers_that_are_numbers_share_no_memory_with_arguments_and_each_other(g):
+    """`f` writes to an answer, and then reads the arguments and the other answer."""
+
+    def written(rows_of, x):
+        y, z = rows_of(x)
+        y[0] = 0.0
+        return np.sum(x**2) + np.sum(y**3) * np.sum(np.cos(z))
+
+    def by_loop(x):
+        return tuple([np.stack(part) for part in zip(*map(g, x), strict=True)])
+
+    def f(x):
+        return written(vmap(g), x.copy())
+
+    def expected(x):
+        return written(by_loop, x.copy())
+
+    for operator in (grad, hessian, lambda f: lambda x: jvp(f, (x,), (2.0 * x,)), lambda f: jacobian(grad(f))):
+        for found, wanted in zip(operator(f)(X), operator(expected)(X), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)

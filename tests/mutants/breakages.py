@@ -371,7 +371,7 @@ BREAKAGES = [
         "x for x in values",
         "batching/test_replay.py",
     ),
-    Breakage("batching/replay.py", "== RUNS and self._is_fit()", "== RUNS", "batching/test_replay.py"),
+    Breakage("batching/replay.py", "== RUNS and is_fit()", "== RUNS", "batching/test_replay.py"),
     Breakage("batching/replay.py", "kind.way = _recorded(run", "_recorded(run", "batching/test_replay.py"),
     Breakage("rules/masked.py", "is_whole and COUNT(mask) == mask.size", "is_whole", "rules/numpy/test_choosing.py"),
     Breakage("rules/masked.py", "elif mask.shape == shape_of(y_bar", "elif not shape_of(y_bar", REDUCTIONS),

@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 import optree
-from numpy import ndarray
 
 from shiftreset_ad.batching.replay import Replay
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.batching.steps import BatchedStep, NoDerivativeError, Place, Plan, with_places
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.layouts import array_of
 from shiftreset_ad.staging.ir import text_of
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
@@ -68,7 +67,7 @@ class Program:
         self._constants = {i: trace.values[i] for i in left.fixed}
         self._steps = [BatchedStep(step, trace.values[step.place], place, has_writes) for step in left.steps]
         self._plans: dict[tuple[bool, ...], Planned] = {}
-        self._replay = Replay(lambda: not self.row_by_row)  # where many calls would be a step for each row
+        self._replay = Replay()
         self._outputs = [with_places(x, place) for x in outputs]
         self._count = 1 + max([step.place for step in self._steps] + list(self._constants), default=0)
         self.rule_of_its_own = trace.rule_of_its_own
@@ -96,6 +95,10 @@ class Program:
         """The names of the functions that are called row by row."""
         return {step.name for step in self._steps if step.row_by_row}
 
+    def _is_fit_to_replay(self) -> bool:
+        """Whether the last run has called no function row by row: that would be a step for each row."""
+        return not self.row_by_row
+
     def answer(self, answers: list[Any], nodes: Callable[[], list[Any]]) -> Any:
         """The answer of the function, of the answers of the steps."""
         return trees.unflatten(self.spec, answers)
@@ -112,7 +115,10 @@ class Program:
             raise NoDerivativeError(self.rule_of_its_own)
         differing = tuple([type(x) is Rows for x in inputs])
         run = partial(self._by_steps, differing, count)
-        answers = run(values) if has_numbers or not count else self._replay.answers(values, (count, differing), run)
+        if has_numbers or not count:
+            answers = run(values)
+        else:
+            answers = self._replay.answers(values, (count, differing), run, self._is_fit_to_replay)
         _, differ = self._planned(differing)
         return [
             Rows(answer) if type(x) is Place and x.place in differ else answer
@@ -122,7 +128,7 @@ class Program:
     def _by_steps(self, differing: tuple[bool, ...], count: int, inputs: list[Any]) -> list[Any]:
         """The answers for these values of all rows, or shared by all rows."""
         plans, _ = self._planned(differing)
-        given = {id(x) for x in inputs}
+        given = set(map(id, map(array_of, inputs)))
         values = [*inputs, *[None] * self._count]
         for place, constant in self._constants.items():
             values[place] = constant
@@ -160,9 +166,9 @@ class Program:
 
 def _own(answer: Any, given: set[int]) -> Any:
     """An answer, copied if its memory is that of something `given`, or may be; from here on it counts as given."""
-    array = answer.inside if is_staged(answer) else answer
-    if type(array) is ndarray:
-        if array.base is not None or id(answer) in given or not array.flags.writeable:
+    array = array_of(answer)
+    if array is not None:
+        if array.base is not None or id(array) in given or (array is answer and not array.flags.writeable):
             return answer.copy()
-        given.add(id(answer))
+        given.add(id(array))
     return answer

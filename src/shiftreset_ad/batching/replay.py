@@ -39,21 +39,17 @@ class _Kind:
 
 
 class Replay:
-    """The recorded runs of a program, by the number of rows and the layouts of its inputs.
+    """The recorded runs of a program, by the number of rows and the layouts of its inputs."""
 
-    `is_fit` says after a run whether the next one may be recorded.
-    """
+    __slots__ = ("_kinds",)
 
-    __slots__ = ("_is_fit", "_kinds")
-
-    def __init__(self, is_fit: Callable[[], bool]) -> None:
-        self._is_fit = is_fit
+    def __init__(self) -> None:
         self._kinds: dict[Any, _Kind] = {}
 
-    def answers(self, values: list[Any], key: Any, run: Run) -> Answers:
+    def answers(self, values: list[Any], key: Any, run: Run, is_fit: Callable[[], bool]) -> Answers:
         """What `run` answers to these plain values: replayed, if runs of this `key` have been recorded.
 
-        Raises the errors of `run`.
+        `is_fit` says after a run whether another one may be recorded. Raises the errors of `run`.
         """
         key = key, *[x.strides if type(x) is ndarray else None for x in values]
         kind = self._kinds.get(key)
@@ -65,7 +61,7 @@ class Replay:
         if way is None:
             done = run(values)
             kind.runs += 1
-            if kind.runs == RUNS and self._is_fit():
+            if kind.runs == RUNS and is_fit():
                 kind.way = _recorded(run, values, done)
             return done
         try:
