@@ -26,7 +26,6 @@ from shiftreset_ad.staging.native.llvm import (
     Code,
     Value,
     described,
-    double,
     form_of,
     is_table,
     refuse,
@@ -35,9 +34,10 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
 from shiftreset_ad.staging.native.moves import JOINS, MOVES, is_move
 from shiftreset_ad.staging.native.operations import OPERATIONS
-from shiftreset_ad.staging.native.positions import Positions, add, are_in_order, gather, has_arrays, positions
+from shiftreset_ad.staging.native.positions import Positions, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
+from shiftreset_ad.staging.native.scattering import write_scatter
 from shiftreset_ad.staging.steps.functions import method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
@@ -166,7 +166,7 @@ class _Step:
         elif function is np.tensordot:
             self.tensordot()
         elif function is scatter:
-            self.scatter()
+            write_scatter(self)
         elif function is replaced:
             self.replace()
         elif is_move(function):
@@ -341,31 +341,6 @@ class _Step:
         turn = Round(self.code, layout.shape, {"x": one}, {"y": another})
         turn.store("y", turn.element("x"))
         turn.write()
-
-    def scatter(self) -> None:
-        """Each value is added at its index to an array of zeros."""
-        values, indices, _, dtype = self.args
-        if dtype != np.float64:
-            refuse(f"it scatters {dtype}")
-        whole = operand(self.out, self.answer)
-        turn = Round(self.code, self.answer.shape, {}, {"y": whole})
-        turn.store("y", Value(double(0.0), DOUBLE))
-        turn.write()
-        for value, index in zip(values, indices, strict=True):
-            x = self.any(value)
-            if has_arrays(index):
-                if not are_in_order(index, self.answer):
-                    refuse("it scatters by arrays in another order than that of C")
-                add(self.code, self.positions(whole, self.answer, index), x)
-                continue
-            to, offsets = part_at(self.code, self.out, self.answer, index)
-            if not offsets.size:
-                continue
-            start, layout = as_layout(offsets, 8) or refuse("it scatters at single positions")
-            at = self.to(self.code.new(f"getelementptr i8, ptr {to}, i64 {start}"), layout)
-            turn = Round(self.code, layout.shape, {"x": x, "y": at}, {"y": at})
-            turn.store("y", Value(turn.new(f"fadd double {turn.element('y').text}, {turn.element('x').text}"), DOUBLE))
-            turn.write()
 
     def replace(self) -> None:
         """A copy of an array, of which a part gets other elements."""
