@@ -97,6 +97,7 @@ class Expressions:
             (0.4, lambda: f"np.minimum({one}, {other})"),
             (0.4, lambda: f"min({one}, {other})"),
             (0.4, lambda: f"max({one}, {other})"),
+            (0.2, lambda: f"max(abs(e) for e in ({one}, {other}))"),
             (1.5, lambda: f"({one} if {self.test(depth - 1)} else {other})"),
             (0.3, lambda: f"({one} or {other})"),
             (0.3, lambda: f"({one} and {other})"),
@@ -241,6 +242,10 @@ class Expressions:
             )
         if kind < 0.79:
             return f"{self.scalar(0)} == {self.scalar(0)}"
+        if kind < 0.83:
+            which = rng.choice(("any", "all"))
+            items = rng.choice((f"({self.scalar(0)}, {self.scalar(0)})", "TABLE", *names.arrays, *names.pairs))
+            return rng.choice((f"{which}(e > {self.scalar(0)} for e in {items})", f"{which}([{one}, {other}])"))
         if kind < 0.92:
             return f"({one} {rng.choice(('and', 'or'))} {other})"
         return f"not {one}"

@@ -40,6 +40,7 @@ from shiftreset_ad.staging.front.refusals import (
 )
 from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite, Site
 from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_of
+from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
@@ -184,9 +185,13 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         sees_its_frame = isinstance(node.func, ast.Name) and node.func.id in SEES_ITS_FRAME
+        called = "called"
+        if has_no_effects(items := _only_argument(node)):
+            called = "called_without_effects"
+            items.generators[0].iter = place(self._run("lasting", items.generators[0].iter), items)
         self.generic_visit(node)
         if not sees_its_frame:
-            node.func = place(self._run("called", node.func), node.func)
+            node.func = place(self._run(called, node.func), node.func)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
@@ -316,6 +321,10 @@ class _Calls(ast.NodeTransformer):
         self.generic_visit(node)
         node.func = place(self._rewriter._run("called", node.func), node.func)
         return node
+
+
+def _only_argument(node: ast.Call) -> Any:
+    return node.args[0] if len(node.args) == 1 and not node.keywords else None
 
 
 def _is_value(node: ast.expr) -> bool:

@@ -7,10 +7,10 @@ rewritten when they are called, if they are the user's own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from operator import is_
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, Refu
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting
 from shiftreset_ad.staging.front.session import current, is_staged, negated
+from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written
 from shiftreset_ad.staging.steps.functions import OF_NUMBERS
@@ -36,10 +37,12 @@ __all__ = [
     "augmented",
     "called",
     "called_for_its_effect",
+    "called_without_effects",
     "counted",
     "is_array",
     "is_staged",
     "item_written",
+    "lasting",
     "negated",
     "original",
     "refusal_of",
@@ -48,7 +51,7 @@ __all__ = [
 ]
 
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
-OF_THE_FRONT = CALLING | OF_PYTHONS.keys()
+OF_THE_FRONT = CALLING | OF_PYTHONS.keys() | JOINS.keys()
 
 _codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
@@ -112,10 +115,25 @@ def called_for_its_effect(f: Any) -> Any:
     return found
 
 
+def called_without_effects(f: Any) -> Any:
+    """What to call for a function whose argument is a generator expression without effects."""
+    return partial(_joined, f) if type(f) is BuiltinFunctionType and f in JOINS else called(f)
+
+
+def _joined(f: Any, items: Iterable[Any]) -> Any:
+    """The answer of `any` or `all`."""
+    session = current()
+    return f(items) if session is None or not may_be_joined(items) else joined(f, items, session)
+
+
 def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a library's function, which calls functions among its arguments."""
+    if f in JOINS and len(args) == 1 and type(args[0]) in (list, tuple):
+        return _joined(f, args[0])
     if f in IN_ORDER and not kwargs:
         values = args if len(args) > 1 else args[0]
+        if type(values) is GeneratorType:
+            args = (values := list(values),)
         if type(values) in (list, tuple) and any(map(is_staged, values)):
             return _called_form(IN_ORDER[f])(values)
     if f in OF_PYTHONS and has_staged_number([*args, *kwargs.values()]):

@@ -105,9 +105,9 @@ class Calls:
     def _of_the_front(self, function: FunctionType, args: list[Any], frame: FrameType) -> Answer:
         """What rewritten code calls reads what the code as it was would read."""
         name = function.__name__
-        if name in ("called", "called_for_its_effect", "counted"):
+        if name in ("called", "called_for_its_effect", "called_without_effects", "counted"):
             self._looks_up(args[0])
-        elif name == "_given_rewritten":
+        elif name in ("_given_rewritten", "_joined"):
             self.look_at(args[0], args[1:], frame)
         elif name == "items":
             self._reads.structure(args[1])
