@@ -44,6 +44,7 @@ from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
+COUNTED = {"range", "zip", "enumerate", "reversed"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -132,12 +133,7 @@ class Rewriter(ast.NodeTransformer):
         bound = self._bound([node.target, *node.body], _flags_set_in(node.body))
         site = self._loop(node, bound, [node.target, *node.body])
         cells = self._cells(node, [node.target, *node.body], bound | ({site.rounds} if site.rounds else set()))
-        iterable = node.iter
-        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
-            iterable.args = [self.visit(part) for part in iterable.args]
-            iterable.func = place(self._run("counted", iterable.func), iterable.func)
-        else:
-            iterable = self.visit(iterable)
+        iterable = self._iterable(node.iter, COUNTED)
         node.target = self.visit(node.target)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         first = place(ast.Assign([node.target], load(ITEM)), node.target)
@@ -146,6 +142,15 @@ class Rewriter(ast.NodeTransformer):
         if site.rounds is not None:
             items = ast.NamedExpr(ast.Name(site.rounds, ast.Store()), items)
         node.iter = place(items, iterable)
+        return node
+
+    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
+        """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
+            return self.visit(node)
+        node.args = [self._iterable(part, counted - {"range"}) for part in node.args]
+        node.keywords = [self.visit(part) for part in node.keywords]
+        node.func = place(self._run("counted", node.func), node.func)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:

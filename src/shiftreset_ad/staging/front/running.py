@@ -24,7 +24,7 @@ from shiftreset_ad.staging.front.numbers import IN_ORDER, OF_PYTHONS, array_of, 
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
-from shiftreset_ad.staging.front.sequences import counting
+from shiftreset_ad.staging.front.sequences import counting, sequence_of
 from shiftreset_ad.staging.front.session import current, is_staged, negated
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
@@ -212,9 +212,11 @@ def _form_of(f: FunctionType) -> FunctionType:
 
 
 def counted(f: Any) -> Any:
-    """What to call for the `range` of a `for` loop."""
+    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop."""
     session = current()
-    return partial(counting, session.control) if f is range and session is not None else called(f)
+    if session is None or not any(f is kind for kind in (range, zip, enumerate, reversed)):
+        return called(f)
+    return partial(counting, session.control) if f is range else partial(sequence_of, session.control, f)
 
 
 def _code_of(f: FunctionType) -> CodeType | str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from numpy import ndarray
 
 from shiftreset_ad.staging.front.session import ControlWriter, Note
+
+MOST = 2**62  # items that are numbered
 
 
 class Sequential(Protocol):
@@ -64,10 +66,80 @@ class Items:
         return control.items(items, note)
 
 
+class Zipped:
+    """The items of several sequences together, as `zip` gives them."""
+
+    is_counted = False
+
+    def __init__(self, parts: Sequence[Sequential]) -> None:
+        self._parts = parts
+
+    @property
+    def count(self) -> int:
+        found: int = min(part.count for part in self._parts)
+        return found
+
+    def at(self, position: int) -> Any:
+        return tuple([part.at(position) for part in self._parts])
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
+        choices = [part.at_any_index(control, note) for part in self._parts]
+        known = [choice for choice in choices if choice is not None]
+        return (lambda i: tuple([choice(i) for choice in known])) if len(known) == len(choices) else None
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+
+class Reversed:
+    """The items of a sequence from its end, as `reversed` gives them: those that there are at the beginning."""
+
+    is_counted = False
+
+    def __init__(self, items: Sequential) -> None:
+        self._items = items
+        self.count = items.count
+
+    def at(self, position: int) -> Any:
+        return self._items.at(self.count - 1 - position)
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
+        choice, last = self._items.at_any_index(control, note), self.count - 1
+        return None if choice is None else lambda i: choice(last - i)
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+
+def items_of(x: Sequential) -> Iterator[Any]:
+    """The items one after the other; a list may get more of them meanwhile."""
+    position = 0
+    while position < x.count:
+        yield x.at(position)
+        position += 1
+
+
+def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> Any:
+    """`zip`, `enumerate` or `reversed` of what has indices, with indices; otherwise Python's own."""
+    pythons = f(*args, **kwargs)  # it takes no item yet, and raises the errors
+    parts = [sequential(arg, control) for arg in (args[:1] if f is enumerate else args)]
+    known = [part for part in parts if part is not None and not part.is_counted]
+    if not known or len(known) < len(parts):
+        return pythons
+    if f is reversed:
+        return Reversed(known[0])
+    if f is enumerate:
+        start = kwargs.get("start", args[1] if len(args) == 2 else 0)
+        return Zipped([Items(range(start, start + MOST)), *known]) if type(start) is int else pythons
+    is_known_to_end = not kwargs.get("strict", False) or len({part.count for part in known}) == 1
+    return Zipped(known) if is_known_to_end else pythons
+
+
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) is StagedRange:
-        return x
+    if type(x) in (StagedRange, Zipped, Reversed):
+        found: Sequential = x
+        return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):
         return Items(x)
     return None

@@ -109,6 +109,8 @@ class Calls:
             self._looks_up(args[0])
         elif name in ("_given_rewritten", "_joined"):
             self.look_at(args[0], args[1:], frame)
+        elif name == "sequence_of":
+            self.look_at(args[1], args[2:], frame)
         elif name == "items":
             self._reads.structure(args[1])
             return Unknown([args[1]], True), None

@@ -1,0 +1,202 @@
+"""Loops over `zip`, `enumerate` and `reversed` that end with a `break` are written down once."""
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, staged
+
+TABLE, OTHER = [1.0, 2.0, -3.0, 4.0, 0.5], [2.0, 1.0, 1.0, 3.0, 7.0]
+PAIRS = [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)]
+MOST = (3.0, 1.0, 100.0, 20.0, -1.0, 0.3)
+
+
+def zipped(x, most):
+    total = 0.0
+    for a, b in zip(TABLE, OTHER, strict=True):
+        if total > most:
+            break
+        total = total + a * x[0] + b
+    return total
+
+
+def zipped_with_fewer(x, most):
+    total = a = 0.0
+    for a, b in zip(TABLE, OTHER[:3], strict=False):
+        if total > most:
+            break
+        total = total + a * x[1] + b
+    return total + a
+
+
+def three_together(x, most):
+    total = 0.0
+    for a, b, k in zip(TABLE, x, range(10), strict=False):
+        if total > most:
+            continue
+        total = total + a * b + k
+    return total
+
+
+def numbered(x, most):
+    total = 0.0
+    for i, a in enumerate(x):
+        if total > most:
+            return i * total
+        total = total + a * x[0] + i
+    return total
+
+
+def numbered_pairs(x, most):
+    total = 0.0
+    for i, (a, b) in enumerate(PAIRS, start=1):
+        if total > most:
+            break
+        total = total + a * x[0] * b + i
+    else:
+        total = total + 100.0
+    return total
+
+
+def numbered_and_zipped(x, most):
+    total = 0.0
+    for i, (a, b) in enumerate(zip(TABLE, OTHER, strict=True)):
+        if total > most:
+            break
+        total = total + a * x[0] * b + i
+    return total
+
+
+def numbers(x, most):
+    total = 0.0
+    for i, a in enumerate([x[0], 2.0 * x[1], x[0] * x[1]]):
+        if total > most:
+            break
+        total = total + a * i
+    return total
+
+
+def from_the_end(x, most):
+    total = 0.0
+    for a in reversed(TABLE):
+        if total > most:
+            break
+        total = total + a * x[0]
+    return total
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        zipped,
+        zipped_with_fewer,
+        three_together,
+        numbered,
+        numbered_pairs,
+        numbered_and_zipped,
+        numbers,
+        from_the_end,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_a_loop_is_written_down_once(f):
+    for g in (f, grad(f)):
+        compiled = staged(g)
+        for i, most in enumerate(MOST):
+            x = np.array([2.0, 1.0, 0.5, 2.0, -1.0]) * (0.5 + i)
+            np.testing.assert_allclose(compiled(x, most), g(x, most), rtol=1e-14)
+        assert len(compiled.sources) == 1
+
+
+def test_iterators_that_the_program_goes_on_with():
+    def f(x, most):
+        items, total = iter(TABLE), 0.0
+        for a, b in zip(items, items, strict=False):
+            if total > most:
+                break
+            total = total + a * b * x
+        return total + sum(items)
+
+    compiled = staged(f)
+    for most in MOST:
+        assert compiled(2.0, most) == f(2.0, most)
+
+
+def test_a_list_that_grows():
+    def f(x):
+        items, total = [1.0, 2.0], 0.0
+        for i, a in enumerate(items):
+            if i < 4:
+                items.append(a + x)
+            total = total + a * i
+            if total > 9.0:
+                break
+        return total
+
+    compiled = staged(f)
+    for x in (0.5, 2.0, 0.1, 7.0, 0.5):
+        assert compiled(x) == f(x)
+
+
+def unknown_option(x):
+    for _, a in enumerate(TABLE, begin=1):
+        if x > a:
+            break
+
+
+def no_items(x):
+    for _, a in enumerate(3.0):
+        if x > a:
+            break
+
+
+def no_end(x):
+    for a in reversed({1.0}):
+        if x > a:
+            break
+
+
+@pytest.mark.parametrize("f", [unknown_option, no_items, no_end], ids=lambda f: f.__name__)
+def test_errors_are_pythons(f):
+    with pytest.raises(TypeError) as expected:
+        f(2.0)
+    compiled = staged(lambda x: x if x > 5.0 else f(x))
+    for x in (2.0, 7.0, 3.0):
+        if x > 5.0:
+            assert compiled(x) == x
+        else:
+            with pytest.raises(TypeError) as error:
+                compiled(x)
+            assert str(error.value) == str(expected.value)
+
+
+def errors_in_place(x, most):
+    total = 0.0
+    for a, _ in zip(TABLE, OTHER[:2], strict=True):
+        total = total + a * x
+        if total > most:
+            break
+    return total
+
+
+def test_lengths_that_differ():
+    compiled = staged(errors_in_place)
+    for most in (0.5, 100.0, 2.0, 100.0):
+        if most < 100.0:
+            assert compiled(2.0, most) == errors_in_place(2.0, most)
+        else:
+            with pytest.raises(ValueError, match=r"zip\(\) argument 2 is shorter"):
+                compiled(2.0, most)
+
+
+def test_names_that_mean_something_else():
+    def f(x, zip):  # noqa: A002 (the name is the test)
+        total = 0.0
+        for a in zip(x):
+            if total > 3.0:
+                break
+            total = total + a
+        return total
+
+    compiled = staged(f)
+    for x in (1.0, 5.0, 2.0):
+        assert compiled(x, lambda x: [x, 2.0 * x, x]) == f(x, lambda x: [x, 2.0 * x, x])
