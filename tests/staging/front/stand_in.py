@@ -135,6 +135,7 @@ class StandIn:
         self.blocks = [object()]
         self.questions = 0
         self.handed_over = []
+        self.carried_out = 0  # blocks
 
     def symbol(self, value):
         return Symbol(self, value)
@@ -171,6 +172,7 @@ class StandIn:
     def in_block(self, function, *args):
         """The plain values that a block answers."""
         self.blocks.append(object())
+        self.carried_out += 1
         try:
             answer = function(*args)
             return plain_tree(answer)
@@ -256,8 +258,12 @@ def without_symbols(x):
     return plain(x)
 
 
-def written(f, *args, which=None):
-    """What `f` gives for symbols in place of its numbers, and the session and the stand-in that were used."""
+def written(f, *args, which=None, given_up=None):
+    """What `f` gives for symbols in place of its numbers, and the session and the stand-in that were used.
+
+    Those that were given up before are added to `given_up`.
+    """
+    given_up = [] if given_up is None else given_up
     session = None
     while True:
         stand_in = StandIn()
@@ -270,4 +276,5 @@ def written(f, *args, which=None):
                 answer = entered(f, *inputs)
             return without_symbols(answer), session, stand_in
         except GivenUpError:
+            given_up.append(stand_in)
             assert len(refusals) + len(recursive) > before, "given up, and nobody is to blame"

@@ -399,3 +399,32 @@ def test_the_reason_has_the_line():
     _, session, _ = written(binds, 1.5)
     (refusal,) = session.asked.values()
     assert str(refusal).endswith(f"({__file__}:{binds.__code__.co_firstlineno + 1})")
+
+
+def test_a_loop_whose_test_waits_for_an_effect_is_given_up_after_one_round():
+    """Its body is recorded once. So the test would never change, and the loop would have no end."""
+
+    class Clock:
+        def __init__(self, value):
+            self.value, self.ticks = value, 0
+
+    def f(x, n):
+        clock = Clock(x)
+        while clock.ticks < n:
+            clock.value = clock.value - 0.1 * clock.value**2
+            clock.ticks = clock.ticks + 1
+        return clock.value
+
+    def g(x, n):
+        clock = Clock(x)
+        for _ in range(n):
+            clock.value = clock.value - 0.1 * clock.value**2
+        return clock.value
+
+    for function in (f, g):
+        given_up = []
+        answer, session, stand_in = written(function, 0.5, 50, given_up=given_up)
+        assert answer == function(0.5, 50)
+        assert stand_in.questions
+        assert [0 < refused.carried_out < 5 for refused in given_up] == [True]
+        assert all("changes 'clock'" in refusal.reason for refusal in session.refusals.values())

@@ -72,22 +72,29 @@ class Site:
     @contextmanager
     def writing(
         self, session: Session, frame: FrameVariables, functions: Sequence[Callable[..., Any]]
-    ) -> Iterator[None]:
-        """Write the site down, and see that the blocks change nothing but the variables that they bind."""
+    ) -> Iterator[Callable[[], None]]:
+        """Write the site down, and see that the blocks change nothing but the variables that they bind.
+
+        The function looks at it at once: the test of a loop may wait for what a round changes, and then has no end.
+        """
         before = frame.copy(self.bound | self.written)
         with session.writing(self, frame.codes()):
             effects = Effects(functions, [frame.cells[name] for name in before])
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
+
+            def require_no_effect() -> None:
+                if (name := effects.taken_back()) is not None:
+                    session.refuse(self, HAS_EFFECT.format(name=name))
+
             try:
                 with only_rewritten(self.code.running, session.control, partial(session.refuse, self)):
-                    yield
+                    yield require_no_effect
             except BaseException:
                 frame.fill(before)
                 effects.taken_back()
                 raise
-            if (name := effects.taken_back()) is not None:
-                session.refuse(self, HAS_EFFECT.format(name=name))
+            require_no_effect()
 
 
 class Branch(Site):
@@ -243,15 +250,17 @@ class LoopSite(Site):
             def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
                 origins = self.begin_round(frame, names, state, arrays)
                 body()
+                require_no_effect()
                 return handed_on(session, self, arrays.handed_on(names, origins))
 
             def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
                 origins = self.begin_round(frame, names, state[1:], arrays)
                 body()
                 goes_on = control.truth(test())
+                require_no_effect()
                 return (goes_on, *handed_on(session, self, arrays.handed_on(names, origins)))
 
-            with self.writing(session, frame, functions):
+            with self.writing(session, frame, functions) as require_no_effect:
                 start = handed_on(session, self, arrays.copies(names))
                 with arrays.followed():
                     if self.test_binds:  # so each test is carried out once
@@ -295,9 +304,10 @@ class LoopSite(Site):
             def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
                 origins = self.begin_round(frame, names, state[1:], arrays)
                 body(item(state[0]))
+                require_no_effect()
                 return (state[0] + 1, *handed_on(session, self, arrays.handed_on(names, origins)))
 
-            with self.writing(session, frame, functions):
+            with self.writing(session, frame, functions) as require_no_effect:
                 start = position, *handed_on(session, self, arrays.copies(names))
                 with arrays.followed():
                     final = session.control.while_loop(cond_fun, body_fun, start)
