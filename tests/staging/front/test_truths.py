@@ -148,7 +148,7 @@ def test_no_item_too_many_is_taken(f):
 
     compiled = staged(f)
     for x in (0.1, 0.2, 0.9, 3.0, 0.3, 0.5, 1.005, 0.1):
-        assert answer(compiled, x) == answer(f, x)
+        assert answer(compiled, x) == pytest.approx(answer(f, x), rel=1e-14)  # `sum` of Python 3.12 rounds once
 
 
 def test_very_many_items():
