@@ -148,7 +148,9 @@ def test_no_item_too_many_is_taken(f):
 
     compiled = staged(f)
     for x in (0.1, 0.2, 0.9, 3.0, 0.3, 0.5, 1.005, 0.1):
-        assert answer(compiled, x) == pytest.approx(answer(f, x), rel=1e-14)  # `sum` of Python 3.12 rounds once
+        found, expected = answer(compiled, x), answer(f, x)
+        is_near = type(expected) is float and abs(found - expected) <= 1e-14  # `sum` of Python 3.12 is more precise
+        assert is_near or found == expected
 
 
 def test_very_many_items():
