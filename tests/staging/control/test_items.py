@@ -209,6 +209,52 @@ def lists_in_a_loop(x, k):
     return total + last[1]
 
 
+def row_is_written_to_in_a_loop(x, k):
+    rows = [x * np.array([1.0, 2.0]), x * np.array([3.0, 4.0])]
+    row = rows[int(k > 0.0)]
+    while k > 2.0:
+        row[0] = 9.0 * x
+        k = k - 1.0
+    return rows[0][0] + x * rows[1][0] + row[1]
+
+
+def row_of_another_kind(x, k):
+    rows = [(1.0, 2.0), [3.0, 4.0]]
+    row = rows[k]
+    return isinstance(row, list), row[0] * x
+
+
+def error_is_caught(x, k):
+    try:
+        return x * [1.0, 2.0][k]
+    except IndexError as error:
+        return len(str(error))
+
+
+@pytest.mark.parametrize("f", [row_is_written_to_in_a_loop, row_of_another_kind, error_is_caught])
+def test_what_only_a_later_call_shows(f):
+    compiled = staged(f)
+    for x, k in ((2.0, 1), (3.0, 1), (0.5, 0), (0.5, 1), (2.0, 2), (1.5, 3), (1.0, 0)):
+        if f is not row_of_another_kind or k < 2:
+            assert compiled(x, k) == f(x, k)
+
+
+def test_other_loops_are_written_down_where_an_index_is_asked():
+    def f(x, k):
+        while x < 10.0:
+            x = 1.5 * x + 1.0
+        grid = np.arange(6.0).reshape(3, 2)
+        row = grid[k]
+        grid[0] = 9.0
+        return x * row[1]
+
+    compiled = staged(f)
+    for x in (0.5, 3.0, 20.0, 0.1):
+        for k in (0, 1):
+            assert compiled(x, k) == f(x, k)
+    assert len(compiled.sources) == 2
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -107,6 +107,21 @@ def test_a_loop_is_written_down_once(f):
         assert len(compiled.sources) == 1
 
 
+def test_plain_loops_beside_a_loop_that_is_written_down():
+    def f(x):
+        while x < 10.0:
+            x = 1.5 * x + 1.0
+        for i, (a, b) in enumerate(zip(TABLE, reversed(OTHER), strict=True), 2):
+            x = x + a * b**i
+        return x
+
+    for g in (f, grad(f)):
+        compiled = staged(g)
+        for x in (0.5, 3.0, 20.0, 0.1):
+            assert compiled(x) == g(x)
+        assert len(compiled.sources) == 1
+
+
 def test_iterators_that_the_program_goes_on_with():
     def f(x, most):
         items, total = iter(TABLE), 0.0
@@ -160,7 +175,7 @@ def test_errors_are_pythons(f):
     with pytest.raises(TypeError) as expected:
         f(2.0)
     compiled = staged(lambda x: x if x > 5.0 else f(x))
-    for x in (2.0, 7.0, 3.0):
+    for x in (7.0, 8.0, 2.0, 9.0, 3.0):
         if x > 5.0:
             assert compiled(x) == x
         else:

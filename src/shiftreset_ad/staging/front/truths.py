@@ -19,7 +19,6 @@ from shiftreset_ad.staging.front.names import COMPREHENSIONS
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.steps.values import call
 
-MOST = 1000  # staged items; an iterator may have no end, and then they are asked one after the other
 JOINS: dict[Any, Callable[[Any, Any], Any]] = {any: operator.or_, all: operator.and_}
 PURE = {"abs", "bool", "float", "int", "isinstance", "len", "max", "min", "round"}
 MODULES = {"math", "np", "numpy"}
@@ -49,9 +48,8 @@ def lasting(x: Any) -> Any:
 
 def may_be_joined(items: Any) -> bool:
     """Whether all of the items may be looked at."""
-    if type(items) is not GeneratorType:
-        return type(items) in LASTING
-    return items.gi_frame is not None and type(items.gi_frame.f_locals.get(".0")) is not OneOff
+    is_generator = type(items) is GeneratorType and items.gi_frame is not None
+    return not is_generator or type(items.gi_frame.f_locals.get(".0")) is not OneOff
 
 
 def has_no_effects(node: ast.expr | None) -> bool:
@@ -82,9 +80,8 @@ def joined(f: Any, items: Iterable[Any], session: Session) -> Any:
     """`any(items)` or `all(items)`. Items are looked at up to the first plain one that decides."""
     decisive, truths = f is any, list[Any]()
     for item in items:
-        if not session.control.is_staged(item) or len(truths) == MOST:
-            if bool(item) is decisive:
-                return decisive
-        else:
+        if session.control.is_staged(item):
             truths.append(session.control.truth(item))
+        elif bool(item) is decisive:
+            return decisive
     return call(bool, (reduce(JOINS[f], truths),)) if truths else not decisive
