@@ -156,18 +156,21 @@ def unknown_option(x):
     for _, a in enumerate(TABLE, begin=1):
         if x > a:
             break
+    return x
 
 
 def no_items(x):
     for _, a in enumerate(3.0):
         if x > a:
             break
+    return x
 
 
 def no_end(x):
     for a in reversed({1.0}):
         if x > a:
             break
+    return x
 
 
 @pytest.mark.parametrize("f", [unknown_option, no_items, no_end], ids=lambda f: f.__name__)
