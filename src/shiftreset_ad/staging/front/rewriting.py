@@ -44,6 +44,7 @@ from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
+JOINED = {"any", "all"}
 COUNTED = {"range", "zip", "enumerate", "reversed"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -191,7 +192,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         sees_its_frame = isinstance(node.func, ast.Name) and node.func.id in SEES_ITS_FRAME
         called = "called"
-        if has_no_effects(items := _only_argument(node)):
+        if isinstance(node.func, ast.Name) and node.func.id in JOINED and has_no_effects(items := _only_argument(node)):
             called = "called_without_effects"
             items.generators[0].iter = place(self._run("lasting", items.generators[0].iter), items)
         self.generic_visit(node)

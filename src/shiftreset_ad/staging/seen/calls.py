@@ -109,6 +109,9 @@ class Calls:
             self._looks_up(args[0])
         elif name in ("_given_rewritten", "_joined"):
             self.look_at(args[0], args[1:], frame)
+        elif name == "lasting":
+            self._reads.structure(args[0])
+            return Unknown([args[0]], True), None
         elif name == "sequence_of":
             self.look_at(args[1], args[2:], frame)
         elif name == "items":
