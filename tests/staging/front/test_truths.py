@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, staged
+from shiftreset_ad import grad, staged, zeros
 from tests.staging.native.natively import needs_native
 
 POINTS = (0.3, 0.7, 1.1, 1.9, 3.2)
@@ -81,6 +81,18 @@ def appending(x):
     return sum(seen)
 
 
+def writing(x):
+    seen = zeros(4)
+    found = any((np.put(seen, k, x) or k * x > 2) for k in range(4))
+    return np.sum(seen) + found
+
+
+def writing_by_an_option(x):
+    seen = np.zeros(1)
+    found = any(np.add(seen, 1.0, seen)[0] * x > 2 for _ in range(4))
+    return x * seen[0] + found + any(np.add(seen, 1.0, out=seen)[0] * x > 5 for _ in range(4)) + seen[0]
+
+
 def looking(x):
     seen = []
 
@@ -129,6 +141,8 @@ def raising(x):
     "f",
     [
         appending,
+        writing,
+        writing_by_an_option,
         looking,
         going_on,
         going_on_with_a_generator,

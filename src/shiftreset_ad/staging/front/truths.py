@@ -13,6 +13,7 @@ from functools import reduce
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.front.names import COMPREHENSIONS
@@ -21,7 +22,16 @@ from shiftreset_ad.staging.steps.values import call
 
 JOINS: dict[Any, Callable[[Any, Any], Any]] = {any: operator.or_, all: operator.and_}
 PURE = {"abs", "bool", "float", "int", "isinstance", "len", "max", "min", "round"}
-MODULES = {"math", "np", "numpy"}
+OF_ARRAYS = {
+    "all",
+    "any",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "sum",
+}  # NumPy's; a third one may be `out`
 LASTING = {list, tuple, range, ndarray, dict, set, frozenset, str}  # a second iterator has all items again
 
 
@@ -65,15 +75,24 @@ def has_no_effects(node: ast.expr | None) -> bool:
 def _is_simple(node: ast.expr) -> bool:
     return not any(
         isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda, *COMPREHENSIONS))
-        or (isinstance(part, ast.Call) and not _is_of_numbers(part.func))
+        or (isinstance(part, ast.Call) and not _is_of_numbers(part))
         for part in ast.walk(node)
     )
 
 
-def _is_of_numbers(function: ast.expr) -> bool:
-    if isinstance(function, ast.Attribute):
-        return isinstance(function.value, ast.Name) and function.value.id in MODULES
-    return isinstance(function, ast.Name) and function.id in PURE
+def _is_of_numbers(node: ast.Call) -> bool:
+    """Whether a call has the form of one that writes to nothing: `out` may also be given by its place."""
+    function, count = node.func, len(node.args)
+    if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+        return False
+    if isinstance(function, ast.Name):
+        return function.id in PURE
+    if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+        return False
+    if function.value.id in ("np", "numpy"):
+        ufunc = getattr(np, function.attr, None)
+        return count <= ufunc.nin if isinstance(ufunc, np.ufunc) else function.attr in OF_ARRAYS and count <= 2
+    return function.value.id == "math"
 
 
 def joined(f: Any, items: Iterable[Any], session: Session) -> Any:

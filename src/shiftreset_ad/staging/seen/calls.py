@@ -69,6 +69,14 @@ class Calls:
         place, callee = below if IS_BELOW else below[::-1]
         return place is NOTHING and any(callee is function for function in OF_TYPE)
 
+    def item(self, holder: Any, key: Any) -> Answer | None:
+        """Look at the reading of an item. None if the holder or the key is unknown."""
+        if type(holder) is Unknown or type(key) is Unknown:
+            self._reads.structure(holder)
+            self._reads.use(key)
+            return None
+        return self._reads.item(holder, key)
+
     def require_known_attribute(self, x: Staged, name: str) -> None:
         """Refuse special attributes that tell a staged value from its plain value."""
         if name.startswith("__") and hasattr(type(x), name) != hasattr(type(x.inside), name):
@@ -118,17 +126,10 @@ class Calls:
             self._reads.structure(args[1])
             return Unknown([args[1]], True), None
         elif name == "item":
-            self._item(*args[1:])
+            self.item(*args[1:])
         elif name in ("item_written", "augmented"):
             return self._hands_over(args), function.__code__
         return Unknown(args, True), function.__code__
-
-    def _item(self, holder: Any, key: Any) -> None:
-        if type(holder) is Unknown or type(key) is Unknown:
-            self._reads.structure(holder)
-            self._reads.use(key)
-        else:
-            self._reads.item(holder, key)
 
     def _looks_up(self, callee: Any) -> None:
         """A function is looked up that is going to be called, and that stands for other functions."""

@@ -210,13 +210,10 @@ class Instructions:
         (watched.stack.give_function if instruction.arg & 1 else watched.stack.give)(value)
 
     def _item(self, watched: Watched, instruction: Instruction) -> None:
-        holder, key = watched.stack.top(2)
-        if type(holder) is Unknown or type(key) is Unknown:
-            self._reads.structure(holder)
-            self._reads.use(key)
-            return
-        value, watched.expects = self._reads.item(holder, key)
-        watched.stack.give(value)
+        found = self._calls.item(*watched.stack.top(2))
+        if found is not None:
+            value, watched.expects = found
+            watched.stack.give(value)
 
     def _contains(self, watched: Watched, instruction: Instruction) -> None:
         key, holder = watched.stack.top(2)
