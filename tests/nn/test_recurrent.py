@@ -124,3 +124,9 @@ def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
     x, *parameters = arrays("rnn")
     with pytest.raises(ValueError, match=words):
         call(x, parameters)
+
+
+@pytest.mark.parametrize(("of_h", "of_w"), [((2,), (8, 5)), ((2,), (9, 2)), ((4,), (8, 2)), ((1,), (8, 2))])
+def test_a_state_of_an_lstm_that_does_not_fit_is_an_error_that_names_the_remedy(of_h, of_w):
+    with pytest.raises(ValueError, match=r"nn\.lstm: h has the shape .* give h of \(\.\.\., hidden\)"):
+        nn.lstm_cell(np.ones(3), (np.zeros(of_h), np.zeros(2)), np.zeros((8, 3)), np.zeros(of_w))

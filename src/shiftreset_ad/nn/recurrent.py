@@ -162,10 +162,17 @@ def _rnn_step(nonlinearity: str) -> Callable[..., Any]:
 def _lstm_step(from_x: Any, state: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
     gates = from_x if b_hh is None else from_x + b_hh
     h, c, w_hh = map(as_array, (*state, w_hh))
-    before, size = shape_of(gates)[:-1], shape_of(w_hh)[-1:]
-    if not shape_of(h) == shape_of(c) == (*before, *size):
-        before = np.broadcast_shapes(before, shape_of(h)[:-1], shape_of(c)[:-1])
-        gates = np.broadcast_to(gates, (*before, *shape_of(gates)[-1:]))
+    of_h, of_c, of_w, of_gates = map(shape_of, (h, c, w_hh, gates))
+    size = of_w[-1:]
+    if of_h[-1:] != size or of_w != (*of_gates[-1:], *size) or of_gates[-1] != 4 * size[0]:
+        raise ValueError(
+            f"nn.lstm: h has the shape {of_h}, w_hh {of_w}, and the gates of x {of_gates}; give h of (..., hidden), "
+            "w_ih of (4 hidden, features), and w_hh of (4 hidden, hidden)"
+        )
+    before = of_gates[:-1]
+    if not of_h == of_c == (*before, *size):
+        before = np.broadcast_shapes(before, of_h[:-1], of_c[:-1])
+        gates = np.broadcast_to(gates, (*before, *of_gates[-1:]))
         h, c = np.broadcast_to(h, (*before, *size)), np.broadcast_to(c, (*before, *size))
     return lstm_step(h, c, w_hh, gates)
 
