@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices, integer_array_in
 
 from shiftreset_ad import grad, jvp
 from shiftreset_ad.rules import indexing
-from shiftreset_ad.rules.indexing import At, frozen_index, replaced, scatter, scatter_into
+from shiftreset_ad.rules.indexing import At, frozen_index, read, replaced, scatter, scatter_into
 from tests.rules.three_ways import check, examples, generators
 
 shapes = array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)
@@ -106,6 +106,60 @@ def test_wrong_indices_raise_as_in_numpy(index):
     with pytest.raises(type(expected.value)) as found:
         grad(lambda a: np.sum(a[index]))(np.ones((4, 3, 2)))
     assert str(found.value) == str(expected.value)
+
+
+def rows(layout, shape):
+    """Numbers in an array of this shape, and of this layout in memory."""
+    x = np.random.default_rng(0).normal(size=shape)
+    return {"C": x, "F": np.asfortranarray(x), "reversed": x[::-1], "every other": x.repeat(2, axis=-1)[..., ::2]}[
+        layout
+    ]
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 4), (5, 2, 3), (5, 0), (0, 4)])
+@pytest.mark.parametrize("layout", ["C", "F", "reversed", "every other"])
+@pytest.mark.parametrize("places", [[], [1], [4, -5, 0, 0], [[1, 2, 3], [0, 0, -1]], [5], [0, -6], 2])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_read_as_by_numpy(shape, layout, places, order):
+    x, index = rows(layout, shape), np.array(places, np.intp, order=order)
+    if index.size and not -len(x) <= index.min() <= index.max() < len(x):
+        with pytest.raises(IndexError) as error:
+            x[index]
+        with pytest.raises(IndexError) as found:
+            read(x, index)
+        assert str(found.value) == str(error.value)
+        return
+    answer, expected = read(x, index), x[index]
+    assert (answer.strides, answer.dtype, answer.base is None) == (expected.strides, expected.dtype, not index.base)
+    np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5, 8), (5, 7), (500, 4)])
+@pytest.mark.parametrize("layout", ["C", "F", "reversed", "every other"])
+def test_rows_of_any_layout_are_added_in_the_order_of_numpy(dtype, shape, layout):
+    """Bit for bit, with infinities and NaN."""
+    generator = np.random.default_rng(1)
+    index = generator.integers(-5, 5, 300)
+    values = rows(layout, (300, *shape[1:]))
+    values[:3, 0] = [np.inf, -np.inf, np.nan]
+    array = generator.normal(size=shape).astype(dtype)
+    expected = array.copy()
+    np.add.at(expected, index, values)
+    scatter_into(array, index, values)
+    np.testing.assert_array_equal(array.view(f"i{array.itemsize}"), expected.view(f"i{array.itemsize}"))
+
+
+def test_rows_are_read_and_added_the_fast_way(monkeypatch):
+    """By `take`, and by the positions of their elements: each several times as fast as rows by an index."""
+    counted = []
+    for name in ("rows_at", "elements_of"):
+        way = getattr(indexing, name)
+        monkeypatch.setattr(indexing, name, lambda *given, name=name, way=way: counted.append(name) or way(*given))
+    x, index = rows("C", (10, 8)), np.arange(300) % 10
+    grad(lambda x: np.sum(np.sin(x[index])))(x)
+    jvp(lambda x: x[index], (x,), (x,))
+    assert counted == ["rows_at", "elements_of", "rows_at", "rows_at"]
 
 
 def test_an_index_that_is_differentiated_is_refused():

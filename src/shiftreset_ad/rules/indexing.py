@@ -19,6 +19,7 @@ PLAIN = frozenset((int, slice, type(None), type(Ellipsis), np.ndarray))  # the t
 UNCHANGING = PLAIN - {np.ndarray}
 BOUNDS = frozenset((int, type(None)))  # the types of the bounds of most slices
 FIXED = UNCHANGING - {slice}
+POSITIONS = np.dtype(np.intp)
 FEW = 256  # elements, that are not worth an index of their own for each
 
 
@@ -127,9 +128,23 @@ def _has_integers(part: Any) -> bool:
 
 def read(x: Any, index: Any) -> Any:
     """`x[index]`. If the index is staged, staging reads: a plain array would convert the index."""
-    if type(x) is not np.ndarray or type(index) in PLAIN or (staged := staged_part(index)) is None:
+    if type(x) is not np.ndarray:
+        return x[index]
+    if type(index) is np.ndarray:
+        return rows_at(x, index) if x.ndim > 1 and index.dtype is POSITIONS else x[index]
+    if type(index) in PLAIN or (staged := staged_part(index)) is None:
         return x[index]
     return ask(staged, operator.getitem, (x, index), {})
+
+
+def rows_at(x: np.ndarray[Any, Any], positions: np.ndarray[Any, Any]) -> Any:
+    """`x[positions]` for an array of rows: `take` gives the same in a quarter of the time, if both lie in C order."""
+    if positions.ndim and positions.flags.c_contiguous and x.flags.c_contiguous:
+        try:
+            return x.take(positions, 0)
+        except IndexError:
+            pass  # the index raises it, with the size of the axis
+    return x[positions]
 
 
 def staged_part(index: Any) -> Any:
@@ -176,9 +191,20 @@ def add_at_places(array: np.ndarray[Any, Any], index: Any, values: Any) -> None:
             positions = np.where(positions < 0, positions + size, positions)
         places = places * size + positions
     rest = array.shape[len(parts) :]
-    size = math.prod(rest)
-    flat = places if size == 1 else np.expand_dims(places, -1) * size + np.arange(size)
-    np.add.at(array.reshape(-1), flat.reshape(-1), np.broadcast_to(values, places.shape + rest).reshape(-1))
+    shape = places.shape + rest
+    places = places.reshape(-1)
+    values = np.ravel(values if np.shape(values) == shape else np.broadcast_to(values, shape))  # in a row, for a view
+    array, size = array.reshape(-1), math.prod(rest)
+    if size % 2 == 0 and array.dtype == values.dtype == np.float64:
+        array, values, size = array.view(np.complex128), values.view(np.complex128), size // 2  # two additions in one
+    np.add.at(array, places if size == 1 else elements_of(places, size, array.size), values)
+
+
+def elements_of(places: np.ndarray[Any, Any], size: int, of: int) -> Any:
+    """The positions of all elements of the parts at `places`, each of `size` elements, in an array `of` so many."""
+    if not 0 < of <= places.size * size:
+        return (np.expand_dims(places, -1) * size + np.arange(size)).reshape(-1)
+    return np.arange(of).reshape(-1, size).take(places, 0).reshape(-1)  # in a third of the time
 
 
 @dispatched

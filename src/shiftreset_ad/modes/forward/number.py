@@ -117,7 +117,9 @@ class NumF(ArrayNumber):
         if type(self.primal) is not ndarray and not shape_of(self.primal):
             return super().__getitem__(index)
         self.tag.require_open()
-        part = self.primal[index]
+        primal = self.primal
+        may_be_rows = type(index) is ndarray and type(primal) is ndarray and primal.ndim > 1
+        part = read(primal, index) if may_be_rows else primal[index]
         if type(part) is float64:
             return NumF(part, self.tangent[index], self.tag)
         if is_view(part, self.primal):

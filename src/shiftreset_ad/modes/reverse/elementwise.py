@@ -37,7 +37,7 @@ from shiftreset_ad.numbers.partials import as_function, ieee, share
 from shiftreset_ad.rules import Elementwise
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.building import OBJECT
-from shiftreset_ad.rules.indexing import BOUNDS, frozen_index
+from shiftreset_ad.rules.indexing import BOUNDS, frozen_index, read
 from shiftreset_ad.rules.masked import Masked
 from shiftreset_ad.rules.numpy.elementwise import CHOICES
 from shiftreset_ad.rules.reads import values_read
@@ -291,8 +291,11 @@ def getitem(x: NumR, index: Any) -> Any:
     primal = x.primal
     if type(primal) is not ndarray and not shape_of(primal):
         return ArrayNumber.__getitem__(x, index)
-    part = primal[index]
     kind = type(index)
+    if kind is ndarray and type(primal) is ndarray and primal.ndim > 1:  # may be rows
+        part = read(primal, index)
+    else:
+        part = primal[index]
     if kind is slice:  # the steps of `frozen_index` for the usual case, for speed
         if type(index.stop) not in BOUNDS or type(index.start) not in BOUNDS or type(index.step) not in BOUNDS:
             index = frozen_index(index)
