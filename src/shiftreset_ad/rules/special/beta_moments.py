@@ -14,7 +14,7 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.special.densities import LITTLE, beta_density
 from shiftreset_ad.rules.special.gamma import psi_gap
-from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of, log1p_beyond
+from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of, log1p_beyond, power
 from shiftreset_ad.rules.special.table import special, times
 from shiftreset_ad.rules.table import dispatched, structured
 
@@ -41,9 +41,14 @@ def in_logits(z: Any, u: Any, v: Any) -> tuple[Any, Any]:
 def log_of_mean(z: Any, u: Any, v: Any) -> Any:
     """log(v + u exp(z)) - u z, which is of second order in z. (v, u, -z) in place of (u, v, z) gives the same."""
     z, u = np.where(u < v, z, -z), np.minimum(u, v)
-    w = u * np.expm1(z)
-    near = u * expm1_beyond(z) + log1p_beyond(np.where(np.abs(z) < 1, w, 0.0))
-    return np.where(np.abs(z) < 1, near, np.log1p(w) - u * z)
+    expm1 = np.expm1(z)
+    w = u * expm1
+    log1p = np.log1p(w)
+    mean = np.asarray(log1p - u * z)
+    near = np.abs(z) < 1
+    of_expm1 = expm1_beyond(z[near], expm1[near])
+    mean[near] = np.broadcast_to(u, mean.shape)[near] * of_expm1 + log1p_beyond(w[near], log1p[near])
+    return mean
 
 
 def scored_density(a: Any, b: Any, x: Any, rest: Any, j: int, k: int) -> Any:
@@ -77,19 +82,22 @@ def moment(operands: list[Any], j: int, k: int, above: Any) -> Any:
     u, v = np.where(above, rest, x), np.where(above, x, rest)
     fall = p * v - q * u
 
-    def exponent(s: Any) -> tuple[Any, Any]:
-        share = u * np.exp(-s) / (v + u * np.exp(-s))
-        return -fall * s - (p + q) * log_of_mean(-s, u, v), (p + q) * share - p
+    def exponent(s: Any, p: Any = p, q: Any = q, u: Any = u, v: Any = v, fall: Any = fall) -> Any:
+        return -fall * s - (p + q) * log_of_mean(-s, u, v)
 
-    start = (NOTHING - (p + q) * log_of_part(v, u)) / p
-    of_u, of_v = score(p, q, u, v), score(q, p, v, u)
+    def slope(s: Any) -> Any:
+        part = u * np.exp(-s)
+        return (p + q) * (part / (v + part)) - p
 
-    def integrand(s: Any) -> Any:
+    def integrand(s: Any, p: Any, q: Any, u: Any, v: Any, fall: Any, of_u: Any, of_v: Any, above: Any) -> Any:
         more, less = in_logits(-s, u, v)
         more, less = of_u + more, of_v + less
-        return np.where(above, less, more) ** j * np.where(above, more, less) ** k * np.exp(exponent(s)[0])
+        of_t, of_rest = (np.where(above, less, more) if j else 1.0), (np.where(above, more, less) if k else 1.0)
+        return power(of_t, j) * power(of_rest, k) * np.exp(exponent(s, p, q, u, v, fall))
 
-    total = integrate(integrand, length_of(exponent, start))
+    start = (NOTHING - (p + q) * log_of_part(v, u)) / p
+    length = length_of(exponent, slope, start)
+    total = integrate(integrand, length, p, q, u, v, fall, score(p, q, u, v), score(q, p, v, u), above)
     return np.where(inside, total * (x * rest * beta_density(a, b, x, rest)), beside)[()]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.special.densities import LARGE, LITTLE, gamma_density
-from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of
+from shiftreset_ad.rules.special.quadrature import NOTHING, expm1_beyond, integrate, length_of, power
 from shiftreset_ad.rules.special.table import special, times
 from shiftreset_ad.rules.table import dispatched, structured
 
@@ -58,9 +58,15 @@ def moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> Any
     a = np.maximum(a, TINY)  # at 0, the limit
     a, x, sign = np.where(inside, a, 1.0), np.where(inside, x, 1.0), np.where(above, 1.0, -1.0)
 
-    def exponent(s: Any) -> tuple[Any, Any]:
+    def exponent(s: Any, a: Any = a, x: Any = x, sign: Any = sign) -> Any:
         z = sign * s
-        return (a - x) * z - x * expm1_beyond(z), sign * (a - x * np.exp(z))
+        return (a - x) * z - x * expm1_beyond(z, np.expm1(z))
+
+    def slope(s: Any) -> Any:
+        return sign * (a - x * np.exp(sign * s))
+
+    def integrand(s: Any, a: Any, x: Any, sign: Any, at_x: Any) -> Any:
+        return power(at_x + sign * s, k) * np.exp(exponent(s, a, x, sign))
 
     fall = sign * (x - a)  # the exponent is at most -fall s - x s**2 / 2, or x s**2 / (2 + s) for negative z
     linear = np.where(above, fall, 2.0 * fall - NOTHING)
@@ -69,7 +75,7 @@ def moment(operands: list[Any], k: int, above: Any, over_t: bool = False) -> Any
     )
     lifted = a + 1.0 if over_t else a
     at_x = score(lifted, x)
-    total = integrate(lambda s: (at_x + sign * s) ** k * np.exp(exponent(s)[0]), length_of(exponent, start))
+    total = integrate(integrand, length_of(exponent, slope, start), a, x, sign, at_x)
     density = gamma_density(lifted, x)
     return np.where(inside, total * (density if over_t else x * density), beside)[()]
 
