@@ -1,9 +1,9 @@
 """Sparse Jacobians and Hessians beside the function itself and the dense ones, by `python benchmarks/sparse.py`.
 
 For each problem: its size, the products that it takes, the time to find the pattern and its colours once, and the time
-of the sparse matrix in evaluations of the function, with the check of the pattern and without it. The dense matrix is
-timed where it is small enough. All times are of the processor. Where asdex is installed, which does this for JAX, the
-same problems are timed beside it by the clock.
+of the sparse matrix in evaluations of the function: with the check of the pattern and without it, and both by `staged`,
+too. The dense matrix is timed where it is small enough. All times are of the processor. Where asdex is installed, which
+does this for JAX, the same problems are timed beside it by the clock.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def main() -> None:
 
 def in_evaluations() -> Table:
     """The time in evaluations of the function."""
-    table = Table("matrix", "products", "pattern, ms", "colours, ms", "evaluations", "with check", "dense: evaluations")
+    of_setting_up = "products", "pattern, ms", "colours, ms"
+    table = Table("matrix", *of_setting_up, "evaluations", "checked", "staged", "staged, checked", "dense")
     for name, f, x, of_scalar in PROBLEMS:
         first = sr.grad(f) if of_scalar else f
         start = time.process_time()
@@ -93,15 +94,24 @@ def in_evaluations() -> Table:
         end = time.process_time()
         operator = sr.sparse_hessian if of_scalar else sr.sparse_jacobian
         fast, checked = operator(f, colours, check=False), operator(f, colours)
-        programs = {"f": lambda first=first, x=x: first(x), "fast": lambda fast=fast, x=x: fast(x)}
-        programs["checked"] = lambda checked=checked, x=x: checked(x)
+        functions = {"f": first, "fast": fast, "checked": checked}
+        functions |= {"staged": recorded(fast, x), "staged, checked": recorded(checked, x)}
+        programs = {key: lambda function=function, x=x: function(x) for key, function in functions.items()}
         if x.size <= DENSE_AT_MOST:
             programs["dense"] = lambda first=first, x=x: sr.jacobian(first)(x)
         times = best_of(10, programs, time.process_time)
-        each = [times[key] / times["f"] for key in ("fast", "checked", "dense") if key in times]
+        each = [times[key] / times["f"] for key in programs if key != "f"]
         cells = [f"{(between - start) * 1e3:.0f}", f"{(end - between) * 1e3:.0f}", *(f"{ratio:.2g}" for ratio in each)]
         table.add_row(f"{'Hessian' if of_scalar else 'Jacobian'}: {name}", str(colours.passes), *cells)
     return table
+
+
+def recorded(f: Callable[[Any], Any], x: Any) -> Callable[[Any], Any]:
+    """The staged function, when it has been recorded and compared."""
+    staged = sr.staged(f)
+    for _ in range(3):
+        staged(x)
+    return staged
 
 
 def beside_asdex() -> Table:
@@ -111,7 +121,7 @@ def beside_asdex() -> Table:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    table = Table("matrix, ms", "set-up", "matrix", "asdex: set-up", "asdex: compiled", "asdex: not compiled")
+    table = Table("matrix, ms", "set-up", "matrix", "staged", "asdex: set-up", "asdex: compiled", "asdex: not compiled")
     for name, f, x, of_scalar in PROBLEMS:
         in_jax = FunctionType(f.__code__, {**f.__globals__, "np": jnp})
         start = time.perf_counter()
@@ -123,18 +133,19 @@ def beside_asdex() -> Table:
         end = time.perf_counter()
         ours = (sr.sparse_hessian if of_scalar else sr.sparse_jacobian)(f, colours, check=False)
         eager = (asdex.hessian_from_coloring if of_scalar else asdex.jacobian_from_coloring)(in_jax, found)
-        compiled = jax.jit(eager)
+        compiled, staged = jax.jit(eager), recorded(ours, x)
         times = best_of(
             5,
             {
                 "ours": lambda ours=ours, x=x: ours(x),
+                "staged": lambda staged=staged, x=x: staged(x),
                 "compiled": lambda compiled=compiled, x=x: compiled(x).data.block_until_ready(),
                 "eager": lambda eager=eager, x=x: eager(x).data.block_until_ready(),
             },
         )
         difference = np.max(np.abs((compiled(x).todense() if x.size <= DENSE_AT_MOST else 0.0) - _dense(ours(x), x)))
         assert difference < 1e-8
-        seconds = (between - start, times["ours"], end - between, times["compiled"], times["eager"])
+        seconds = between - start, times["ours"], times["staged"], end - between, times["compiled"], times["eager"]
         table.add_row(name, *(f"{1e3 * second:.3g}" for second in seconds))
     return table
 

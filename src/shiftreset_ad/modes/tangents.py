@@ -10,7 +10,18 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.numbers.memory import lacks_level
-from shiftreset_ad.numbers.number import in_memory, innermost, is_view, lacks, put, tags_of, with_levels_of, zeros_alike
+from shiftreset_ad.numbers.number import (
+    STACKS,
+    in_memory,
+    innermost,
+    is_view,
+    lacks,
+    put,
+    rows_of,
+    tags_of,
+    with_levels_of,
+    zeros_alike,
+)
 from shiftreset_ad.rules.annotations import Primal, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.numpy.shapes import in_precision
@@ -19,9 +30,12 @@ from shiftreset_ad.rules.stand_ins import is_staged
 PLAIN = {float, float64, ndarray}
 
 
-def lies_alike(tangent: Tangent, value: Primal) -> bool:
-    """Whether an array can be written to, and lies in memory as `value` does; it may have more axes in front."""
-    if type(tangent) is not ndarray or not tangent.flags.writeable:
+def lies_alike(tangent: Tangent, value: Primal, is_fixed: bool = False) -> bool:
+    """Whether an array lies in memory as `value` does; it may have more axes in front.
+
+    The array must be one that can be written to, unless the value `is_fixed`, and nobody writes to either.
+    """
+    if type(tangent) is not ndarray or not (is_fixed or tangent.flags.writeable):
         return False
     return bool(tangent.strides[tangent.ndim - value.ndim :] == value.strides)
 
@@ -42,7 +56,8 @@ def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[An
     value = with_levels_of(value, items[0])
     made = [value]
     for tangent in tangents:
-        if lies_alike(tangent, in_memory(value)):  # then a copy stays a constant in a staged program
+        rows = rows_of(tangent) if type(tangent) in STACKS else tangent
+        if lies_alike(rows, in_memory(value)):  # then a copy stays a constant in a staged program
             made.append(with_levels_of(tangent.copy("K"), *arrays, *items))
         else:
             whole = with_levels_of(zeros_alike(value), *arrays, *items)

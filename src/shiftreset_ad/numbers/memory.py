@@ -10,6 +10,8 @@ from numpy import float64, ndarray
 from shiftreset_ad.numbers.number import Number, in_memory, levels_of, put
 from shiftreset_ad.numbers.tags import EscapedNumberError, Tag
 
+ARGUMENT = "is an argument"  # of the call of a tag: nobody may write to its memory
+
 
 def block_of(x: Any) -> Any:
     """The array that owns the memory of the array `x`, or of the array in the number `x`; None without an array."""
@@ -26,6 +28,12 @@ def protect(tag: Tag, x: Any, reason: str) -> None:
     block = block_of(x) if type(x) is not float else None
     if block is not None:
         tag.protected[id(block)] = block, reason
+
+
+def is_argument(tag: Tag, x: Any) -> bool:
+    """Whether numbers of this tag may not write to the memory of `x`, as it is that of an argument."""
+    block = block_of(x)
+    return block is not None and tag.protected.get(id(block), (None, ""))[1] == ARGUMENT
 
 
 def protect_shared(tag: Tag, answers: Sequence[Any], given: Sequence[Any]) -> None:

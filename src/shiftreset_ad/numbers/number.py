@@ -23,6 +23,7 @@ SCALARS = frozenset(
     )
 )
 DOUBLES = frozenset((float, np.float64))
+STACKS: set[type] = set()  # the type of many tangents at once
 TANGENTS_OF_SCALARS: set[type] = {float, np.float64}  # that nobody can write to; and a stack of floats
 
 
@@ -204,7 +205,12 @@ def with_levels_of(array: Any, *xs: Any) -> Any:
             continue
         oldest = innermost(x)
         if is_staged(oldest) and type(innermost(array)) is np.ndarray:
-            array = oldest.adopt(array) if type(array) is np.ndarray else _sum(array, oldest.adopt(zeros_alike(array)))
+            if type(array) is np.ndarray:
+                array = oldest.adopt(array)
+            elif type(array) in STACKS and type(array.inside) is np.ndarray:
+                array = array.like(oldest.adopt(array.inside))
+            else:
+                array = _sum(array, oldest.adopt(zeros_alike(array)))
         known, levels = tags_of(array), list(levels_of(x))
         if not lacks(array, {number.tag for number in levels}):
             continue

@@ -24,6 +24,14 @@ def ieee(partial: Callable[..., Any], *values: Any) -> Any:
     return partial(*map(_of_numpy, values))
 
 
+def factor(partial: Callable[..., Any], *values: Any) -> Any:
+    """The factor of a tangent, by Python's or by NumPy's arithmetic."""
+    try:
+        return partial(*values)
+    except ArithmeticError:
+        return ieee(partial, *values)
+
+
 def _of_numpy(x: Any) -> Any:
     plain = plain_value(x)
     return astype(x, complex128 if isinstance(plain, complex) else float64) if isinstance(plain, PYTHON) else x

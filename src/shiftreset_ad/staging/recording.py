@@ -26,6 +26,7 @@ from shiftreset_ad.staging.seen.quiet import unwatched_if_quiet
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
+from shiftreset_ad.staging.sparse import is_by_rows, require_own_indices, same_form, taken_apart, with_data
 from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, UnstageableError, identical, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted
@@ -74,6 +75,9 @@ def recorded(
             return None, None, f"{trace.refusal}{_at(watch)}"
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
+        if make is Way:
+            require_own_indices(expected, returned)
+            result, spec = taken_apart(result, spec, kept)
         trace.rule_of_its_own = recorder.rule_of_its_own
         if trace.has_control:
             trace.handed_on = _handed_on(trace, result, reads)
@@ -145,7 +149,7 @@ def _require_new(trace: Trace, result: list[Any], expected: Any, call: StagedCal
     others -= set(map(id, owners_of(call.leaves)))  # which the steps can return
     others |= set(map(id, owners_of(result)))
     as_they_are = {*kept, *map(id, trace.handed_on.values())}
-    made = [leaf for leaf in trees.flatten(expected)[0] if id(leaf) not in as_they_are]
+    made = [leaf for leaf in with_data(trees.flatten(expected)[0]) if id(leaf) not in as_they_are]
     if not others.isdisjoint(map(id, owners_of(made))):
         raise UnstageableError("it returns a view of an array that it sees from outside. Return a copy")
 
@@ -195,6 +199,8 @@ def is_integer(x: Any) -> bool:
 def _agree_at(x: Any, y: Any) -> bool:
     if type(x) is not type(y) or np.shape(x) != np.shape(y):
         return False
+    if is_by_rows(y):
+        return same_form(x, y) and _agree_at(x.data, y.data)
     if not is_input(y):
         return bool(np.all(x == y))
     if dtype_of(x) != dtype_of(y) or (type(x) is ndarray and _layout(x) != _layout(y)):

@@ -6,7 +6,9 @@ import copy
 import math
 import operator
 import pickle
+import re
 import sys
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -494,3 +496,83 @@ def test_no_question_about_a_stack_goes_through_an_error(jacobian: Any) -> None:
         sys.settrace(before)
     np.testing.assert_array_equal(found, expected)
     assert "primal" not in errors
+
+
+@pytest.mark.parametrize("shape", [(5000,), (50, 100)])
+def test_a_product_is_added_in_the_memory_of_the_sum(shape: tuple[int, ...]) -> None:
+    """With the same bits, and one row of memory at most."""
+    tag, random = Tag.around([]), np.random.default_rng(0)
+    rows, others = random.normal(size=(2, ROWS, *shape))
+    factor = random.normal(size=shape)
+    expected, memory = rows + factor * others, rows
+    tracemalloc.start()
+    found = Stack(rows, tag).plus_product(factor, Stack(others, tag))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.rows is memory
+    assert np.array_equal(found.rows, expected)
+    assert factor.nbytes <= peak < 1.5 * factor.nbytes
+
+
+@pytest.mark.parametrize(
+    ("factor", "shapes"),
+    [
+        (np.full(5000, 2.0, np.float32), ((5000,), (5000,))),
+        (np.full((2, 5000), 2.0), ((5000,), (5000,))),
+        (np.full(5000, 2.0), ((2, 5000), (5000,))),
+        (np.full(5000, 2.0), ((5000,), ())),
+        (2.0, ((5000,), (5000,))),
+        (np.full(4, 2.0), ((4,), (4,))),
+    ],
+)
+def test_a_product_that_does_not_fit_is_added_in_new_memory(
+    factor: Any, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    tag, random = Tag.around([]), np.random.default_rng(0)
+    rows, others = (random.normal(size=(ROWS, *shape)) for shape in shapes)
+    before = rows.copy()
+    found = Stack(rows, tag).plus_product(factor, Stack(others, tag))
+    for k in range(ROWS):
+        np.testing.assert_array_equal(found.rows[k], rows[k] + factor * others[k])
+    np.testing.assert_array_equal(rows, before)
+
+
+def test_a_product_of_a_call_that_is_over_is_an_error() -> None:
+    tag = Tag.around([])
+    stacks = [Stack(np.ones((ROWS, 5000)), tag) for _ in range(2)]
+    tag.finish()
+    with pytest.raises(EscapedNumberError):
+        stacks[0].plus_product(np.ones(5000), stacks[1])
+
+
+BINARY = (
+    (np.multiply, np.divide, np.power, np.subtract, np.add, np.hypot, np.arctan2),
+    (lambda a, b: a * (a * b), lambda a, b: (a - b) * (a - b), lambda a, b: np.float64(2.0) * a - b * a),
+)
+
+
+@pytest.mark.parametrize("f", BINARY[0] + BINARY[1])
+def test_large_rows_are_those_of_each_direction(f: Any) -> None:
+    """The memory of a sum is nobody else's: no operand, and no value that is used again, changes."""
+    x = np.linspace(0.5, 1.5, 5000)
+    seeds = np.random.default_rng(0).normal(size=(ROWS, 5000))
+    tag = Tag.around([])
+
+    def program(u: Any) -> Any:
+        a, b = np.sin(u) + 1.0, u * u
+        y = f(a, b)
+        return [y, f(y, a), a * y + b, f(b, a)]
+
+    found = sr.jvp(program, (x,), (Stack(seeds.copy(), tag),))[1]
+    for k in range(ROWS):
+        for stack, expected in zip(found, sr.jvp(program, (x,), (seeds[k],))[1], strict=True):
+            np.testing.assert_allclose(stack.rows[k], expected, rtol=1e-14, atol=1e-15)
+
+
+def test_a_difference_takes_one_pass() -> None:
+    f = sr.staged(lambda x, v: sr.jvp(lambda x: np.sin(x) - x * x, (x,), (v,))[1])
+    x = np.ones(3)
+    for _ in range(3):
+        np.testing.assert_allclose(f(x, x), np.cos(x) - 2.0 * x)
+    assert "neg" not in f.ir[0]
+    assert len(re.findall("sub", f.ir[0])) == 1

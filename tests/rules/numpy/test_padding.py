@@ -101,6 +101,23 @@ def test_widths_of_named_axes():
         grad(lambda a: np.sum(np.pad(a, {2: 1})))(np.ones((2, 3)))
 
 
+def test_no_padding_on_one_side_takes_no_part(monkeypatch):
+    joined, concatenate = [], np.concatenate
+    monkeypatch.setattr(np, "concatenate", lambda parts, axis: joined.append(len(parts)) or concatenate(parts, axis))
+    assert np.array_equal(grad(lambda x: np.sum(np.pad(x, (0, 2)) ** 2))(np.array([1.0, 2.0])), [2.0, 4.0])
+    assert np.array_equal(grad(lambda x: np.sum(np.pad(x, (2, 0), mode="empty")[2:]))(np.ones(2)), [1.0, 1.0])
+    assert set(joined) == {2}
+
+
+def test_a_number_that_pads_nothing_makes_the_answer_a_number():
+    def f(x, b):
+        y = np.pad(x, (0, 1), constant_values=(b, 3.0))
+        y[0] = b * b
+        return np.sum(y * y)
+
+    assert np.array_equal(grad(lambda x: grad(f, 1)(x, 2.0) * x[1])(np.ones(2)), [0.0, 32.0])
+
+
 def test_the_maximum_is_shared_by_those_that_tie():
     found = grad(lambda a: np.sum(np.pad(a, (1, 0), "maximum")))(np.array([1.0, 3.0, 3.0]))
     np.testing.assert_array_equal(found, [1.0, 1.5, 1.5])

@@ -93,6 +93,11 @@ OTHERS = {
     "a constant mask": (lambda x: x[INTEGERS > 0], V),
     "stacks": (lambda x, y: (np.stack([x[0], y[1], x[0]]), np.stack([x, y], axis=-1)), A, 2.0 * A),
     "stacked numbers": (lambda x: np.stack([x[0, 0], x[1, 1] * 2.0, x[0, 1], 3.0]), A),
+    "joins of nothing": (
+        lambda x, v: (np.concatenate([x, np.zeros((4, 0))], axis=1), np.append(v, []), np.stack([v])),
+        A,
+        V,
+    ),
     "joins": (lambda x, v: (np.concatenate([x, v[None]], axis=0), np.concatenate([x, x * 2.0], axis=1)), A, V),
     "reshapes": (lambda x: (x.reshape(2, 6) * 1.5, np.ravel(x.T * 2.0), (x + 1.0).reshape(-1)), A),
     "copies": (lambda x: ((x * 2.0).copy(), np.copy(x.T), x.flatten()), A),

@@ -8,9 +8,9 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.modes.forward.number import NumF, number
-from shiftreset_ad.numbers.number import DOUBLES, TANGENTS_OF_SCALARS, is_double, is_stack_of_doubles
+from shiftreset_ad.numbers.number import DOUBLES, STACKS, TANGENTS_OF_SCALARS, is_double, is_stack_of_doubles
 from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
-from shiftreset_ad.numbers.partials import times
+from shiftreset_ad.numbers.partials import factor, times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
 from shiftreset_ad.rules import Elementwise
 
@@ -41,7 +41,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Callable[[Any, Any], Any]:
     """The operation for y = function(a, b), where at least one operand is a `NumF`."""
     times_a, times_b = (partial and times(partial) for partial in partials)
-    sums_a, sums_b = partials[0] == 1.0, partials[1] == 1.0
+    sums_a, sums_b, subtracts_b = partials[0] == 1.0, partials[1] == 1.0, partials[1] == -1.0
+    has_factor_b = callable(partials[1])
 
     def operate(a: Any, b: Any) -> Any:
         newest = a
@@ -66,7 +67,12 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         if a_dot is not None:
             y_dot = a_dot if sums_a else times_a(a_dot, y, p, q)
             if b_dot is not None:
-                y_dot = y_dot + (b_dot if sums_b else times_b(b_dot, y, p, q))
+                if sums_a:
+                    y_dot = y_dot - b_dot if subtracts_b else y_dot + (b_dot if sums_b else times_b(b_dot, y, p, q))
+                elif type(y_dot) in STACKS and has_factor_b:  # a product is new memory
+                    y_dot = y_dot.plus_product(factor(partials[1], y, p, q), b_dot)
+                else:
+                    y_dot = y_dot + times_b(b_dot, y, p, q)
         elif b_dot is not None:
             y_dot = b_dot if sums_b else times_b(b_dot, y, p, q)
         else:

@@ -17,9 +17,10 @@ from numpy import float64, ndarray
 from shiftreset_ad.modes.tangents import conform, is_settled, lies_alike, mirrored, unshared
 from shiftreset_ad.numbers.interface import ArrayNumber
 from shiftreset_ad.numbers.linear_maps import by_linear_maps, by_one, is_linear_in_list
-from shiftreset_ad.numbers.memory import protect, put_all
+from shiftreset_ad.numbers.memory import is_argument, protect, put_all
 from shiftreset_ad.numbers.number import (
     DOUBLES,
+    STACKS,
     Number,
     copied_part,
     in_memory,
@@ -139,7 +140,7 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
     if not hasattr(x, "has_views"):
         is_usual = type(x.primal) is ndarray and lies_alike(x.tangent, x.primal)
-        if not is_usual and not is_settled(x):
+        if not is_usual and not is_settled(x) and not (type(x.tangent) in STACKS and _is_fixed(x)):
             x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
         x.has_views = True
     answer = NumF(y, function(x.tangent), x.tag)
@@ -147,6 +148,15 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     if not is_view(answer.tangent, x.tangent):
         protect(x.tag, x, "has a view whose tangent is none")
     return answer
+
+
+def _is_fixed(x: NumF) -> bool:
+    """Whether `x` is an argument, to which nobody may write, and has a stack of tangents that lie as it does.
+
+    Then views are views, even if nobody can write to the stack.
+    """
+    rows = rows_of(x.tangent)
+    return rows is not None and lies_alike(rows, in_memory(x.primal), is_fixed=True) and is_argument(x.tag, x)
 
 
 def _are_alike(value: Any, tangent: Any) -> bool:

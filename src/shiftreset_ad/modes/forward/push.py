@@ -11,7 +11,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.arguments import Arguments
 from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux, without_level
 from shiftreset_ad.modes.forward.number import NumF, constant
-from shiftreset_ad.numbers.memory import protect
+from shiftreset_ad.numbers.memory import ARGUMENT, protect
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Primal, Tangent
@@ -60,7 +60,7 @@ def _begun(numbers: list[Primal], tangents: list[Tangent]) -> tuple[Tag, list[Pr
     levels = [x.tag.level for x in (*numbers, *tangents) if issubclass(type(x), Number)]
     tag = Tag.around(levels, partial(constant, tangents))
     for x in numbers:
-        protect(tag, x, "is an argument")
+        protect(tag, x, ARGUMENT)
     return tag, [x if x_dot is None else NumF(x, x_dot, tag) for x, x_dot in zip(numbers, tangents, strict=True)]
 
 

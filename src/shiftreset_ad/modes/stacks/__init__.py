@@ -10,12 +10,13 @@ from shiftreset_ad.modes.stacks.elementwise import make_operation
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.modes.stacks.scalars import ScalarStack
 from shiftreset_ad.numbers.installing import install_operators
-from shiftreset_ad.numbers.number import TANGENTS_OF_SCALARS
+from shiftreset_ad.numbers.number import STACKS, TANGENTS_OF_SCALARS
 
 __all__ = ["ScalarStack", "Stack"]
 
 install_operators(Stack, make_operation)
 Stack.at_once = WAYS
+STACKS.add(Stack)
 
 install_operators(ScalarStack, scalars.make_operation)
 ScalarStack.__rmul__ = scalars.multiplied  # type: ignore[attr-defined]

@@ -26,6 +26,8 @@ from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.indexing import BASIC
 from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE
 
+LARGE = 4096  # elements of a row, from which the passes over memory take longer than the calls of NumPy
+
 
 class Stack(ArrayNumber):
     """Values of one shape, along the first axis of `rows`; `tag` is the tag of the call that stacked them."""
@@ -113,6 +115,25 @@ class Stack(ArrayNumber):
                 f"{asked} of a tangent or cotangent: a derivative is linear in it, and this function is not"
             )
         return function(*(self.row(arg, 0) for arg in args), **{name: self.row(arg, 0) for name, arg in kwargs.items()})
+
+    def plus_product(self, factor: Any, x: Any) -> Any:
+        """`self + factor * x`, in the memory of these rows, which nobody else has; a new stack where that cannot be.
+
+        One row of the product is made after another, in memory that stays in the processor's cache.
+        """
+        rows, others = self.rows, x.rows if type(x) is Stack and x.tag is self.tag else None
+        if (
+            type(rows) is type(others) is type(factor) is np.ndarray
+            and factor.size >= LARGE
+            and rows.shape == others.shape == (len(rows), *factor.shape)
+            and rows.dtype == others.dtype == factor.dtype
+        ):
+            self.tag.require_open()
+            product = np.empty_like(factor)
+            for row, other in zip(rows, others, strict=True):
+                np.add(row, np.multiply(factor, other, out=product), out=row)
+            return self
+        return self + factor * x
 
     def like(self, rows: Direction) -> Stack:
         """Other values of the same call."""

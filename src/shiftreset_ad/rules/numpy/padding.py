@@ -18,6 +18,7 @@ from shiftreset_ad.rules.numpy.selection import along
 from shiftreset_ad.rules.numpy.shapes import normalize_axis
 from shiftreset_ad.rules.table import composite
 
+PLAIN = (int, float, complex, np.generic, np.ndarray)
 Widths: TypeAlias = tuple[int, int]
 Sides: TypeAlias = tuple[Any, Any]
 
@@ -117,8 +118,11 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
         if shape[axis] == 0 and mode not in ("constant", "empty"):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         parts = sides(y, axis, widths, options[axis])
-        before, after = (_fitted(part, y, axis, width) for part, width in zip(parts, widths, strict=True))
-        y = np.concatenate([before, y, after], axis)
+        before, after = (
+            [] if width == 0 and isinstance(part, PLAIN) else [_fitted(part, y, axis, width)]
+            for part, width in zip(parts, widths, strict=True)
+        )
+        y = np.concatenate([*before, y, *after], axis)
     order = order_of(array)
     return np.copy(y, order=order) if y is array else in_order(y, order)
 

@@ -289,10 +289,11 @@ class _Step:
             self.take_part(first, more[0])
             return
         sources = list(first) if self.function in JOINS else [first]
-        if is_staged(more) or not all(form_of(unstaged(x)) in (DOUBLE, ARRAY) for x in sources):
+        full = [unstaged(x) for x in sources if type(x) is not np.ndarray or x.size]  # an empty array adds nothing
+        if is_staged(more) or not all(form_of(x) in (DOUBLE, ARRAY) for x in full):
             refuse(f"{name_in_program(self.function)} of these values has no native form")
         offsets: list[Any] = [
-            (offsets_like(unstaged(x)) if form_of(unstaged(x)) == ARRAY else np.int64(0)) + SOURCE * i + SOURCE // 2
+            (offsets_like(unstaged(x)) if np.shape(unstaged(x)) else np.int64(0)) + SOURCE * i + SOURCE // 2
             for i, x in enumerate(sources)
         ]
         found = np.asarray(self.function(offsets if self.function in JOINS else offsets[0], *more, **self.kwargs))

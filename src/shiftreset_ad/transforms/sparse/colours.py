@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from shiftreset_ad.transforms.sparse.arrays import fixed, with_data
 from shiftreset_ad.transforms.sparse.checks import Cells, cells_of
 from shiftreset_ad.transforms.sparse.pictures import drawn
 
@@ -27,16 +28,17 @@ class Colouring:
     """The colours of the columns and rows of a `pattern: (m, n)`, from 0; -1 where a column or row needs none.
 
     Each colour of a column is a product with a tangent, and each colour of a row a product with a cotangent: `passes`
-    counts both. Notebooks show the pattern with its colours.
+    counts both. Nobody can write to its arrays. Notebooks show the pattern with its colours.
     """
 
     def __init__(self, pattern: Any, columns: Colours, rows: Colours, by: By) -> None:
+        pattern.data, pattern.indices, pattern.indptr = map(fixed, (pattern.data, pattern.indices, pattern.indptr))
         self.pattern = pattern
-        self.columns = columns
-        self.rows = rows
+        self.columns = fixed(columns)
+        self.rows = fixed(rows)
         self.by = by
         self.of_columns, self.of_rows = (int(np.max(colours, initial=-1)) + 1 for colours in (columns, rows))
-        self._places = _places(pattern, columns, rows, by, self.of_columns)
+        self._places = fixed(_places(pattern, columns, rows, by, self.of_columns))
 
     @property
     def passes(self) -> int:
@@ -83,9 +85,8 @@ class Colouring:
         parts = []
         for products, number in ((by_columns, self.of_columns), (by_rows, self.of_rows)):
             parts += [] if products is None else [products[:number].reshape(-1)]
-        data = (parts[0] if len(parts) == 1 else np.concatenate(parts))[self._places]
-        indices, ends = self.pattern.indices.copy(), self.pattern.indptr.copy()
-        return scipy.sparse.csr_array((data, indices, ends), shape=self.pattern.shape)
+        data = np.take(parts[0] if len(parts) == 1 else np.concatenate(parts), self._places)
+        return with_data(self.pattern, data)
 
     def __repr__(self) -> str:
         return f"<a colouring: {self._in_words}>"
@@ -101,7 +102,8 @@ class Colouring:
 
 def _seeds(colours: Colours, number: int) -> NDArray[np.float64]:
     direction = np.random.default_rng(0).uniform(0.5, 1.5, len(colours))
-    return np.concatenate([colours == np.arange(number)[:, None], direction[None]])
+    seeds: NDArray[np.float64] = fixed(np.concatenate([colours == np.arange(number)[:, None], direction[None]]))
+    return seeds
 
 
 def colouring(pattern: Any, by: By | None = None) -> Colouring:
@@ -131,6 +133,8 @@ def as_pattern(pattern: Any) -> Any:
     matrix = matrix.astype(bool)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    if max(*matrix.shape, matrix.nnz) <= np.iinfo(np.int32).max:  # half the memory, and what SciPy's solvers take
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
     return matrix
 
 

@@ -174,7 +174,7 @@ def _matrix(name: str, colours: Colouring, by_columns: Products | None, by_rows:
     if check and by_columns is not None:
         _require_pattern(name, colours, matrix, by_columns, "columns")
     elif check and by_rows is not None:
-        _require_pattern(name, colours, matrix.T, by_rows, "rows")
+        _require_pattern(name, colours, matrix, by_rows, "rows")
     return matrix
 
 
@@ -201,7 +201,7 @@ def _require_size(name: str, colours: Colouring, axis: int, size: int) -> None:
 
 def _require_pattern(name: str, colours: Colouring, matrix: Any, products: Products, of: Of) -> None:
     """Raise ValueError if these products, of which the last is that of the direction, are not those of the matrix."""
-    line = unexplained(matrix, products, colours.direction(of), colours.cells(of))
+    line = unexplained(matrix, products, colours.direction(of), colours.cells(of), transposed=of == "rows")
     if line is None:
         return
     what, remedy = "", ""
