@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import shiftreset_ad as sr
 from shiftreset_ad import colouring, grad, hessian, jacobian, sparse_hessian, sparse_jacobian, sparsity
-from shiftreset_ad.transforms.sparse import jacobians
+from shiftreset_ad.transforms.sparse import colours, jacobians
 from shiftreset_ad.transforms.sparse.colours import as_pattern
 
 sparse = pytest.importorskip("scipy.sparse")
@@ -270,3 +271,69 @@ def test_a_pattern_without_entries_of_a_program_with_a_rule_of_its_own():
     for f in (lambda x: shifted(np.floor(x[:4])), lambda x: np.fft.fft(np.zeros(2) * np.floor(x[0])).real):
         assert sparse_jacobian(f)(X).nnz == 0
     assert sparse_hessian(lambda x: np.sum(shifted(x[:4])))(X).nnz == 0
+
+
+patterns = st.tuples(st.integers(0, 9), st.integers(0, 9)).flatmap(
+    lambda shape: st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]).map(
+        lambda entries: np.array(entries, bool).reshape(shape)
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(patterns)
+def test_by_default_a_colouring_is_the_first_with_the_fewest_passes(pattern):
+    found = [colouring(pattern, by) for by in ("columns", "rows", "both")]
+    best = min(found, key=lambda one: one.passes)
+    default = colouring(pattern)
+    assert (default.by, default.passes) == (best.by, best.passes)
+    assert np.array_equal(default.columns, best.columns)
+    assert np.array_equal(default.rows, best.rows)
+
+
+def test_the_search_ends_at_the_fewest_possible_colours(monkeypatch):
+    """So many as the longest row has entries: neither another order nor another way can take fewer."""
+    runs, in_order = [], colours._in_order
+    monkeypatch.setattr(colours, "_in_order", lambda *args: runs.append(args) or in_order(*args))
+    band = sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(50, 50))
+    assert colouring(band).passes == 3
+    assert len(runs) == 1
+    runs.clear()
+    assert colouring(sparsity(arrow)(np.linspace(0.3, 1.2, 50))).by == "both"
+    assert len(runs) == 3  # of all columns, and of one row and what it leaves of the columns
+
+
+def test_nobody_can_write_to_a_colouring():
+    found = colouring(sparsity(arrow)(X))
+    for array in (found.columns, found.rows, found.pattern.data, found.pattern.indices, found.seeds("rows", True)):
+        assert not array.flags.writeable
+        assert array.base is None or not array.base.flags.writeable
+    for indices in (found.pattern.indices, found.pattern.indptr):
+        assert indices.dtype == np.int32  # as SciPy's solvers take
+
+
+def test_a_matrix_may_be_changed():
+    given = sparse_jacobian(arrow, colouring(sparsity(arrow)(X)))
+    for _ in range(2):
+        found = given(X)
+        np.testing.assert_allclose(found.toarray(), jacobian(arrow)(X), rtol=1e-14)
+        found.data[:] = 0.0
+        found.eliminate_zeros()
+        assert found.nnz == 0
+
+
+def test_the_product_of_a_band_makes_little_memory():
+    """Counted in arrays of all directions: those of the program's own values, and no copies of the seeds."""
+    x = np.linspace(0.0, 1.0, 20_000)
+
+    def band(u):
+        left, right = np.pad(u[:-1], (1, 0)), np.pad(u[1:], (0, 1))
+        return np.exp(-u) * (left - 2.0 * u + right) + np.sin(u) * right
+
+    fast = sparse_jacobian(band, colouring(sparsity(band)(x)), check=False)
+    fast(x)
+    tracemalloc.start()
+    fast(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 7.3 * 3 * x.nbytes

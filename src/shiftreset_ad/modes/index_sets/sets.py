@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ class Sets:
         if np.any(differ):
             low, high = np.minimum(a[differ], b[differ]), np.maximum(a[differ], b[differ])
             pairs, places = np.unique(low * len(self.members) + high, return_inverse=True)
-            known = [divmod(int(pair), len(self.members)) for pair in pairs]
-            joined = [self._number(self.members[i] | self.members[j]) for i, j in known]
+            members, (left, right) = self.members, np.divmod(pairs, len(self.members))
+            joined = [self._number(members[i] | members[j]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
             answer[differ] = np.array(joined, np.int64)[places.reshape(-1)]
         return answer
 
@@ -58,7 +59,7 @@ class Sets:
         """The members of all sets in a flat array, in order, and where those of each set begin and end."""
         members = [sorted(self.members[i]) for i in numbers.tolist()]
         ends = np.cumsum([0, *map(len, members)], dtype=np.int64)
-        return np.array([i for row in members for i in row], np.int64), ends
+        return np.fromiter(chain.from_iterable(members), np.int64, ends[-1]), ends
 
     def _number(self, members: frozenset[int]) -> int:
         number = self._numbers.setdefault(members, len(self.members))

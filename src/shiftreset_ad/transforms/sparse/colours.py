@@ -37,7 +37,7 @@ class Colouring:
         self.columns = fixed(columns)
         self.rows = fixed(rows)
         self.by = by
-        self.of_columns, self.of_rows = (int(np.max(colours, initial=-1)) + 1 for colours in (columns, rows))
+        self.of_columns, self.of_rows = map(_most, (columns, rows))
         self._places = fixed(_places(pattern, columns, rows, by, self.of_columns))
 
     @property
@@ -117,12 +117,10 @@ def colouring(pattern: Any, by: By | None = None) -> Colouring:
     1
     """
     matrix = as_pattern(pattern)
-    if by == "symmetric":
-        return _symmetric(matrix)
-    ways = {"columns": _by_columns, "rows": _by_rows, "both": _by_both}
-    if by is not None and by not in ways:
+    ways = {"columns": _by_columns, "rows": _by_rows, "both": _by_both, "symmetric": _symmetric, None: _by_fewest}
+    if by not in ways:
         raise ValueError(f'colouring: by must be "columns", "rows", "both" or "symmetric", and is {by!r}')
-    return min((way(matrix) for name, way in ways.items() if by in (None, name)), key=lambda found: found.passes)
+    return ways[by](matrix)
 
 
 def as_pattern(pattern: Any) -> Any:
@@ -146,14 +144,31 @@ def _by_rows(matrix: Any) -> Colouring:
     return Colouring(matrix, np.full(matrix.shape[1], -1), _greedy(matrix), "rows")
 
 
+def _by_fewest(matrix: Any) -> Colouring:
+    """By columns, rows or both, whichever takes the fewest passes; the first of these if several do."""
+    found = _by_columns(matrix)
+    if _at_least(matrix) < found.passes:
+        found = min(found, _by_rows(matrix), key=lambda one: one.passes)
+    both = _better_by_both(matrix, found)
+    return found if both is None else both
+
+
 def _by_both(matrix: Any) -> Colouring:
-    """The k densest rows by rows, and the others by columns, for the best k of a few."""
+    found = _by_columns(matrix)
+    found = _better_by_both(matrix, found) or found
+    return Colouring(matrix, found.columns, found.rows, "both")
+
+
+def _better_by_both(matrix: Any, found: Colouring) -> Colouring | None:
+    """The k densest rows by rows, and the others by columns, for the best k of a few; None if none is better."""
     sizes = np.diff(matrix.indptr)
     order = np.argsort(-sizes, kind="stable")
-    found = _by_columns(matrix)
+    better = None
     for k in sorted({2**i for i in range(int(found.passes).bit_length())}):
         if k >= min(found.passes, matrix.shape[0]):
             break
+        if 1 + sizes[order[k]] >= found.passes:  # a colour of a row, and those of the longest row that is left
+            continue
         dense = np.zeros(matrix.shape[0], bool)
         dense[order[:k]] = True
         rows = np.full(matrix.shape[0], -1)
@@ -163,8 +178,9 @@ def _by_both(matrix: Any) -> Colouring:
         others.eliminate_zeros()
         columns = _greedy(others.T.tocsr())
         candidate = Colouring(matrix, columns, rows, "both")
-        found = min(found, candidate, key=lambda one: one.passes)
-    return Colouring(matrix, found.columns, found.rows, "both")
+        if candidate.passes < found.passes:
+            found = better = candidate
+    return better
 
 
 def _greedy(lines: Any) -> Colours:
@@ -172,11 +188,21 @@ def _greedy(lines: Any) -> Colours:
 
     In the natural order, which is best for bands, or with the longest rows first, whichever takes fewer colours.
     """
-    natural = range(lines.shape[0])
+    natural = _in_order(lines, range(lines.shape[0]))
+    if _most(natural) == _at_least(lines):
+        return natural
     longest = np.argsort(-np.diff(lines.indptr), kind="stable").tolist()
-    return min(
-        (_in_order(lines, order) for order in (natural, longest)), key=lambda found: int(np.max(found, initial=-1))
-    )
+    return min(natural, _in_order(lines, longest), key=_most)
+
+
+def _most(colours: Colours) -> int:
+    """How many colours there are."""
+    return int(np.max(colours, initial=-1)) + 1
+
+
+def _at_least(lines: Any) -> int:
+    """How many colours the rows of a matrix take at least: as many as there are entries in its longest column."""
+    return int(np.max(np.bincount(lines.indices, minlength=1)))
 
 
 def _in_order(lines: Any, order: Iterable[int]) -> Colours:
