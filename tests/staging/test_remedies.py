@@ -297,6 +297,10 @@ OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are se
 OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
 OF_LLVM = "define {} {} {", "define internal void @rounds_"  # its native functions begin so
 OF_PIECES = ("return ({})", "return without_values(error)")  # functions of Python's that native code calls
+OF_SPARSE = (  # `test_sparse.py` does these
+    "it returns a csr_array twice. Return the array once",
+    "it returns a csr_array that shares its indices. Return copies of the indices",
+)
 OF_IR = ("write {}", "give {}")  # lines of the text of the steps
 
 
@@ -349,6 +353,7 @@ def test_each_message_has_a_program() -> None:
         *OF_LLVM,
         *OF_PIECES,
         *OF_IR,
+        *OF_SPARSE,
         *(said for _, said, _ in PROGRAMS.values()),
         *in_plain_python,
     ]

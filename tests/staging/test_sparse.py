@@ -158,6 +158,34 @@ def test_what_is_refused(f, reason):
     assert f is not from_outside or g(X)[0] is KEPT
 
 
+def test_what_the_warnings_say_is_staged():
+    """The array once, and copies of its indices."""
+    operator = OPERATORS["a band"](False)
+
+    def f(x):
+        matrix = operator(x)
+        return matrix, matrix.indices.copy(), matrix.data * 2.0
+
+    g = staged(f)
+    for k in range(4):
+        (matrix, indices, data), expected = g(X + k), operator(X + k)
+        assert_same(matrix, expected)
+        assert not np.shares_memory(matrix.indices, indices)
+        assert np.array_equal(indices, expected.indices)
+        assert np.array_equal(data, expected.data * 2.0)
+    assert len(g.sources) == 1
+
+
+def test_indices_that_depend_on_an_argument_are_refused():
+    def f(x):
+        matrix = OPERATORS["a band"](False)(x)
+        matrix.indices = matrix.indices + np.int32(0) * np.astype(x[:1], np.int32)
+        return matrix
+
+    with pytest.warns(StagingWarning, match="whose indices depend on its arguments"):
+        staged(f)(X)
+
+
 @pytest.mark.parametrize(
     "use",
     [

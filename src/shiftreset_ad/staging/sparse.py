@@ -78,11 +78,11 @@ def require_own_indices(answer: Any, recorded: Any) -> None:
         return
     others = list(filter(is_by_rows, trees.flatten(recorded)[0]))
     if len(set(map(id, matrices))) < len(matrices):
-        raise UnstageableError("it returns a csr_array twice. Return copies")
+        raise UnstageableError("it returns a csr_array twice. Return the array once")
     mine = [id(owner) for matrix in matrices for owner in owners_of(_indices(matrix))]
     known = {id(owner) for owner in owners_of([*with_data(leaves), *map(_indices, others)])}
     if len(set(mine)) < len(mine) or not known.isdisjoint(mine):
-        raise UnstageableError("it returns a csr_array that shares its indices with others. Return a copy")
+        raise UnstageableError("it returns a csr_array that shares its indices. Return copies of the indices")
 
 
 def same_form(x: Any, y: Any) -> bool:

@@ -546,7 +546,7 @@ def test_a_product_of_a_call_that_is_over_is_an_error() -> None:
 
 
 BINARY = (
-    (np.multiply, np.divide, np.power, np.subtract, np.add, np.hypot, np.arctan2),
+    (np.multiply, np.divide, np.power, np.subtract, np.add, np.hypot, np.arctan2, np.remainder, np.fmod),
     (lambda a, b: a * (a * b), lambda a, b: (a - b) * (a - b), lambda a, b: np.float64(2.0) * a - b * a),
 )
 
