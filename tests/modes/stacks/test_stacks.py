@@ -576,3 +576,20 @@ def test_a_difference_takes_one_pass() -> None:
         np.testing.assert_allclose(f(x, x), np.cos(x) - 2.0 * x)
     assert "neg" not in f.ir[0]
     assert len(re.findall("sub", f.ir[0])) == 1
+
+
+def test_constant_rows_are_copied_for_a_staged_program_that_writes() -> None:
+    """In one step, and not filled in from zeros; views of an argument, to which nobody writes, need no copy."""
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[1:] = y[:-1] * x[1:]
+        y[0] = y[-1] * 2.0
+        return y
+
+    x = np.linspace(0.3, 1.0, 6)
+    g = sr.staged(jacfwd(f))
+    for k in range(3):
+        np.testing.assert_allclose(g(x + k), jacrev(f)(x + k), rtol=1e-14)
+    assert "zeros_like" not in g.ir[0]
+    assert g.ir[0].count(".copy(") == 1
