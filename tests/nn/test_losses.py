@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shiftreset_ad import nn
+from shiftreset_ad import grad, nn, staged
 from tests.nn.like_pytorch import assert_like_pytorch
 from tests.rules.three_ways import check
 
@@ -38,6 +38,33 @@ def test_cross_entropy(options, reduction):
         return torch.nn.functional.cross_entropy(x, p, reduction=reduction, **in_torch)
 
     assert_like_pytorch(lambda x, p: nn.cross_entropy(x, p, reduction=reduction, **options), of_shares, X, shares)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("transform", [lambda f: f, staged])
+def test_a_row_that_does_not_count_has_the_gradient_zero_whatever_its_logits_are(transform):
+    logits = np.array([[1.0, 2.0, 3.0], [np.nan, 1.0, 2.0], [np.inf, 0.0, 1.0], [-np.inf] * 3])
+    expected = np.zeros((4, 3))
+    expected[0] = np.exp([1.0, 2.0, 3.0]) / np.exp([1.0, 2.0, 3.0]).sum() - [0.0, 1.0, 0.0]
+    for loss in (
+        lambda x: nn.cross_entropy(x, np.array([1, -100, -100, -100])),
+        lambda x: nn.cross_entropy(x, np.array([1, 1, 1, 0]), reduction="none")[0],
+        lambda x: nn.cross_entropy(x, np.array([1, 1, 1, 0]), weight=np.ones(3), reduction="none")[:1],
+    ):
+        found = transform(grad(lambda x, loss=loss: np.sum(loss(x))))(logits)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_targets_that_are_overwritten_later_count_as_they_were():
+    target = np.array([0, 1])
+
+    def loss(x):
+        losses = nn.cross_entropy(x, target, reduction="sum")
+        target[:] = 2
+        return losses
+
+    found = grad(loss)(np.zeros((2, 3)))
+    np.testing.assert_allclose(found, np.full((2, 3), 1 / 3) - np.eye(2, 3))
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -11,6 +11,7 @@ from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.nn.alignments import Labelling, alignment_losses
 from shiftreset_ad.nn.gates import Activated, relu_of, sigmoid_of
 from shiftreset_ad.nn.layers import affine
+from shiftreset_ad.nn.likelihoods import log_likelihood
 from shiftreset_ad.nn.scans import states_of
 from shiftreset_ad.nn.standardized import standardized
 from shiftreset_ad.rules.numpy.products import LARGE
@@ -52,6 +53,9 @@ OPERATIONS = {
     "relu over times": (states_of, lambda f, *xs: f(*xs, None, False), SCAN),
     "padded tanh": (states_of, lambda f, *xs: f(*xs, GOES_ON, True), SCAN),
     "padded relu": (states_of, lambda f, *xs: f(*xs, GOES_ON, False), SCAN),
+    "log likelihood": (log_likelihood, lambda f, x: f(x, np.array([0, 2, 2, 1]), 1), [normal(4, 3)]),
+    "log likelihood of one": (log_likelihood, lambda f, x: f(x, np.array(1), 0), [normal(3)]),
+    "log likelihood of times": (log_likelihood, lambda f, x: f(x, np.array([[0, 1], [2, 2]]), 1), [normal(2, 3, 2)]),
     "batch norm": (standardized, all_of("numpy"), [normal(3, 2, 4), normal(2), normal(2)]),
     "batch norm of a matrix": (standardized, all_of("numpy"), [normal(4, 3), normal(3), normal(3)]),
 }

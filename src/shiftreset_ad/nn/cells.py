@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.nn.calling import Shared, as_array, fused, of_any_library
+from shiftreset_ad.nn.calling import as_array, fused, of_any_library
 from shiftreset_ad.nn.gates import Activated, memory_cell
 from shiftreset_ad.nn.layers import affine, has_factors, linear
-from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
-from shiftreset_ad.rules.table import STRUCTURED, LinearMap, Structured
+from shiftreset_ad.rules.broadcasting import are_doubles, shape_of, unbroadcast
+from shiftreset_ad.rules.table import STRUCTURED, JointMap, Outer, Structured
 
 
 @of_any_library
@@ -59,7 +58,8 @@ def _cell(width: int, count: int) -> Callable[..., Any]:
         return found.h, found.c
 
     def differentiated(w: Any, bias: Any, *rest: Any) -> Any:
-        return _differentiated(w, bias, rest[:width], rest[width:-1], rest[-1])
+        maps = Cell(w, bias, rest[:width], rest[width:-1], rest[-1])
+        return (maps.found.h, maps.found.c), maps
 
     kept = ("w", *[f"input{k}" for k in range(width)], *[f"cell{k}" for k in range(count)])
     operands = ("w", "bias", *kept[1:])
@@ -86,47 +86,55 @@ def gates_of(inputs: Sequence[Any], w: Any, bias: Any) -> tuple[Any, Any]:
     )
 
 
-def _differentiated(w: Any, bias: Any, inputs: Sequence[Any], cells: Sequence[Any], update_last: bool) -> Any:
-    x, gates = gates_of(inputs, w, bias)
-    found = Activated(gates, cells, update_last)
-    shape, features = shape_of(gates), shape_of(x)[-1]
-    edges = list(itertools.accumulate([shape_of(part)[-1] for part in inputs], initial=0))
-    of_outer_products = has_factors(x, w)
+class Cell(JointMap):
+    """The linear maps of a cell, at the place where it has these operands."""
 
-    def both_back(bars: Any) -> tuple[Any, Any]:
-        c_bar = found.to_cell(bars)
-        return c_bar, found.to_gates(bars, c_bar)
+    __slots__ = ("found", "of_bias", "sizes", "w", "x")
 
-    back = Shared(both_back)
-    to_joined = Shared(lambda bars: np.matmul(back(bars)[1], w))
+    def __init__(self, w: Any, bias: Any, inputs: Sequence[Any], cells: Sequence[Any], update_last: bool) -> None:
+        self.x, gates = gates_of(inputs, w, bias)
+        self.w, self.of_bias, self.sizes = w, shape_of(bias), [shape_of(x)[-1] for x in inputs]
+        self.found = Activated(gates, cells, update_last)
 
-    def to_w(bars: Any) -> Any:
-        rows = np.reshape(back(bars)[1], (-1, shape[-1]))
-        return np.matmul(np.transpose(rows), np.reshape(x, (-1, features)))
-
-    def of_input(place: int) -> LinearMap:
-        start, end = edges[place : place + 2]
-        to_joined.users += 1
-        if to_joined.users > 1:
-            back.users -= 1  # the product is computed once for all inputs
-        return LinearMap(
-            lambda x_dot: found.from_gates(linear(x_dot, w[:, start:end])),
-            lambda bars: to_joined(bars)[..., start:end],
-        )
-
-    def map_of(operand: int) -> LinearMap:
-        back.users += 1
+    def pushforward(self, operand: int, x_dot: Any) -> Any:
+        """The directions of h and c."""
+        found, of_cells = self.found, 2 + len(self.sizes)
         if operand == 0:
-            factors = (lambda bars: (back(bars)[1], x)) if of_outer_products else None
-            return LinearMap(lambda w_dot: found.from_gates(linear(x, w_dot)), to_w, factors=factors)
+            return found.from_gates(linear(self.x, x_dot))
         if operand == 1:
-            return LinearMap(
-                lambda b_dot: found.from_gates(np.broadcast_to(b_dot, shape)),
-                lambda bars: unbroadcast(back(bars)[1], shape_of(bias)),
-            )
-        if operand < 2 + len(inputs):
-            return of_input(operand - 2)
-        f = found.gates[operand - 1 - len(inputs)]
-        return LinearMap(lambda cell_dot: found.forward(f * cell_dot), lambda bars: back(bars)[0] * f)
+            return found.from_gates(np.broadcast_to(x_dot, shape_of(found.opened)))
+        if operand < of_cells:
+            return found.from_gates(linear(x_dot, self.w[:, self.part(operand)]))
+        return found.forward(found.gates[1 + operand - of_cells] * x_dot)
 
-    return (found.h, found.c), map_of
+    def pullback(self, y_bar: Any, operands: Sequence[int]) -> list[Any]:
+        """The cotangents of these operands, from those of h and c."""
+        found, of_cells = self.found, 2 + len(self.sizes)
+        c_bar = found.to_cell(y_bar)
+        gates_bar = found.to_gates(y_bar, c_bar)
+        joined, x_bars = None, []
+        for operand in operands:
+            if operand >= of_cells:
+                x_bar = c_bar * found.gates[1 + operand - of_cells]
+            elif operand == 0:
+                x_bar = self.to_w(gates_bar)
+            elif operand == 1:
+                x_bar = unbroadcast(gates_bar, self.of_bias)
+            else:
+                joined = np.matmul(gates_bar, self.w) if joined is None else joined  # for all inputs at once
+                x_bar = joined[..., self.part(operand)]
+            x_bars.append(x_bar)
+        return x_bars
+
+    def part(self, operand: int) -> slice:
+        """Where an input lies among all inputs."""
+        start = sum(self.sizes[: operand - 2])
+        return slice(start, start + self.sizes[operand - 2])
+
+    def to_w(self, gates_bar: Any) -> Any:
+        """The cotangent of the matrix."""
+        x = self.x
+        if has_factors(x, self.w) and are_doubles(gates_bar, self.w):
+            return Outer(gates_bar, x)
+        rows = np.reshape(gates_bar, (-1, shape_of(gates_bar)[-1]))
+        return np.matmul(np.transpose(rows), np.reshape(x, (-1, shape_of(x)[-1])))

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn import torch_kernels
-from shiftreset_ad.nn.calling import Shared, as_array, fused, of_any_library
+from shiftreset_ad.nn.calling import as_array, fused, of_any_library
 from shiftreset_ad.nn.torch_kernels import by_torch_on_memory
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.choosing import chosen_beside
-from shiftreset_ad.rules.table import STRUCTURED, LinearMap, Structured, structured
+from shiftreset_ad.rules.table import STRUCTURED, JointMap, LinearMap, Structured, structured
 
 LARGE = 4096  # elements; of fewer, a call of PyTorch takes longer than its kernel spares
 
@@ -143,18 +143,29 @@ def _composed(gates: Any, *cells: Any) -> tuple[Any, Any]:
     return found.h, found.c
 
 
+class OfGates(JointMap):
+    """The linear maps of a memory cell in its gates and in the cells before it."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, found: Activated) -> None:
+        self.found = found
+
+    def pushforward(self, operand: int, x_dot: Any) -> Any:
+        """The directions of h and c."""
+        found = self.found
+        return found.forward(found.gates[operand] * x_dot) if operand else found.from_gates(x_dot)
+
+    def pullback(self, y_bar: Any, operands: Sequence[int]) -> list[Any]:
+        """The cotangents of these operands, from those of h and c."""
+        found = self.found
+        c_bar = found.to_cell(y_bar)
+        return [c_bar * found.gates[operand] if operand else found.to_gates(y_bar, c_bar) for operand in operands]
+
+
 def _differentiated(gates: Any, *cells: Any) -> Any:
-    *cells_before, update_last = cells
-    found = Activated(gates, cells_before, update_last)
-    to_cell = Shared(found.to_cell)
-
-    def of_cell(f: Any) -> LinearMap:
-        return LinearMap(lambda cell_dot: found.forward(f * cell_dot), lambda bars: to_cell(bars) * f)
-
-    of_gates = LinearMap(found.from_gates, lambda bars: found.to_gates(bars, to_cell(bars)))
-    maps = of_gates, *[of_cell(f) for f in found.gates[1:-2]]
-    to_cell.users = len(maps)
-    return (found.h, found.c), maps
+    found = Activated(gates, cells[:-1], cells[-1])
+    return (found.h, found.c), OfGates(found)
 
 
 def _with_cells(count: int) -> Callable[..., Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.nn.activations import log_sigmoid
 from shiftreset_ad.nn.calling import as_array, of_any_library
+from shiftreset_ad.nn.likelihoods import at_target, log_likelihood
 from shiftreset_ad.nn.softmax import log_softmax
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
@@ -36,7 +38,7 @@ def nll_loss(log_probs: Any, target: Any, weight: Any = None, ignore_index: int 
     >>> grad(nll_loss)(np.log([[0.25, 0.75]]), np.array([1]))
     array([[ 0., -1.]])
     """
-    losses, weights = _weighted("nll_loss", as_array(log_probs), target, weight, ignore_index)
+    losses, weights = _weighted("nll_loss", at_target, as_array(log_probs), target, weight, ignore_index)
     return reduced("nll_loss", losses, reduction, weights)
 
 
@@ -63,17 +65,18 @@ def cross_entropy(
     logits, target = as_array(logits), as_array(target)
     axis = _class_axis(logits)
     classes = shape_of(logits)[axis]
-    log_probs = log_softmax(logits, axis)
     if dtype_of(target).kind == "f":
         if shape_of(target) != shape_of(logits):
             raise ValueError(
                 f"nn.cross_entropy: probabilities in target have the shape {shape_of(target)}; give {shape_of(logits)}"
             )
+        log_probs = log_softmax(logits, axis)
         target = (1.0 - label_smoothing) * target + label_smoothing / classes
         losses = -np.sum(log_probs * target * _along(1.0 if weight is None else weight, logits, axis), axis=axis)
         return reduced("cross_entropy", losses, reduction)  # the mean over elements, whatever the weights
-    losses, weights = _weighted("cross_entropy", log_probs, target, weight, ignore_index)
+    losses, weights = _weighted("cross_entropy", log_likelihood, logits, target, weight, ignore_index)
     if label_smoothing:
+        log_probs = log_softmax(logits, axis)
         everything = -np.sum(log_probs * _along(1.0 if weight is None else weight, logits, axis), axis=axis)
         everything = np.where(target == ignore_index, 0.0, everything)
         losses = (1.0 - label_smoothing) * losses + label_smoothing / classes * everything
@@ -170,10 +173,11 @@ def kl_div(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
     return reduced("kl_div", losses, reduction)
 
 
-def _weighted(name: str, log_probs: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """The loss of each target, and the weights in the mean."""
-    target, axis = as_array(target), _class_axis(log_probs)
-    shape = shape_of(log_probs)
+def _weighted(
+    name: str, likelihood: Callable[[Any, Any, int], Any], x: Any, target: Any, weight: Any, ignore_index: int
+) -> tuple[Any, Any]:
+    """The loss of each target, from its log likelihood, and the weights in the mean."""
+    target, axis, shape = as_array(target), _class_axis(x), shape_of(x)
     if dtype_of(target).kind not in "iu" or shape_of(target) != shape[:axis] + shape[axis + 1 :]:
         raise ValueError(
             f"nn.{name}: target has dtype {dtype_of(target)} and the shape {shape_of(target)}; give integers in the "
@@ -183,14 +187,15 @@ def _weighted(name: str, log_probs: Any, target: Any, weight: Any, ignore_index:
     wrong = ~ignored & ((target < 0) | (target >= shape[axis]))
     if bool(np.any(wrong)):
         raise ValueError(f"nn.{name}: target has elements that are no class; classes are 0 to {shape[axis] - 1}")
-    chosen = np.expand_dims(np.where(ignored, 0, target), axis)
-    likelihoods = np.squeeze(np.take_along_axis(log_probs, chosen, axis=axis), axis)
+    counts = type(ignored) is np.ndarray and not ignored.any()  # all of them
+    chosen = target if counts else np.where(ignored, 0, target)
+    likelihoods = likelihood(x, chosen, axis)
     if weight is None:
-        weights = np.where(ignored, 0.0, np.ones((), dtype_of(log_probs)))
-        if type(ignored) is np.ndarray and not ignored.any():
+        weights = np.where(ignored, 0.0, np.ones((), dtype_of(x)))
+        if counts:
             return -likelihoods, weights
     else:
-        weights = np.where(ignored, 0.0, np.take(as_array(weight), np.squeeze(chosen, axis)))
+        weights = np.where(ignored, 0.0, np.take(as_array(weight), chosen))
     return np.where(ignored, 0.0, -likelihoods * weights), weights
 
 

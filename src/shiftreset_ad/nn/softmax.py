@@ -21,7 +21,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.array([1000.0, 1000.0]))
     array([0.5, 0.5])
     """
-    powers = np.exp(_shifted(as_array(x), axis)[0])
+    powers = np.exp(shifted_by_largest(as_array(x), axis)[0])
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
 
@@ -33,7 +33,7 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
     >>> log_softmax(np.array([0.0, -1000.0]))
     array([    0., -1000.])
     """
-    shifted, _ = _shifted(as_array(x), axis)
+    shifted, _ = shifted_by_largest(as_array(x), axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
@@ -48,14 +48,14 @@ def logsumexp(x: Any, axis: Any = -1, keepdims: bool = False) -> Any:
     1000.0
     """
     x = as_array(x)
-    shifted, top = _shifted(x, axis)
+    shifted, top = shifted_by_largest(x, axis)
     total = np.sum(np.exp(shifted), axis=axis, keepdims=True)
     empty = total == 0
     found = np.where(empty, -np.inf, np.log(np.where(empty, 1.0, total))) + top
     return found if keepdims else np.squeeze(found, axis)
 
 
-def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
+def shifted_by_largest(x: Any, axis: Any) -> tuple[Any, Any]:
     """`x` minus its largest elements as constants, and these; 0 in place of an infinity."""
 
     def largest(x: Any) -> Any:

@@ -17,7 +17,7 @@ from numpy import ndarray
 from shiftreset_ad.numbers.forms import Form
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules import JointMap, LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped
@@ -46,8 +46,12 @@ def by_linear_maps(
             values[place] = lowered(arg, number, place in kept)
     named_values = {name: lowered(arg, number, name in rule.kept) for name, arg in kwargs.items()} if kwargs else {}
     answer, maps = rule.differentiate(*values, **named_values)
+    operands = operands_of(rule, args, kwargs)
+    if issubclass(type(maps), JointMap):
+        places = [i for i, arg in enumerate(operands) if issubclass(type(arg), Number) and arg.tag is tag]
+        return number.jointly_linearized(tag, answer, [operands[i] for i in places], maps, places)
     active: list[tuple[Number, LinearMap]] = []
-    for operand, arg in enumerate(operands_of(rule, args, kwargs)):
+    for operand, arg in enumerate(operands):
         kind = type(arg)
         if issubclass(kind, Number):
             if arg.tag is tag:
@@ -66,6 +70,8 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         values[kept] = number.frozen(args[kept], tag)
     if type(value) is ndarray or place not in rule.linear_places:
         answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
+        if issubclass(type(maps), JointMap):
+            return number.jointly_linearized(tag, answer, [number], maps, [operand])
         return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
     levels, bottom = levels_down(number)
     values[place] = bottom
@@ -84,6 +90,9 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
         arg = args[place]
         values[place] = arg.primal if arg.tag is tag else lowered(arg, number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)
+    if issubclass(type(maps), JointMap):
+        places = [(args[i], j) for i, j in form.numbers if args[i].tag is tag]
+        return number.jointly_linearized(tag, answer, [x for x, _ in places], maps, [j for _, j in places])
     map_at = maps if callable(maps) else maps.__getitem__
     return number.linearized(tag, answer, [(args[i], map_at(j)) for i, j in form.numbers if args[i].tag is tag])
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import LinearMap, Structured
+from shiftreset_ad.rules import JointMap, LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import FLOAT64, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
@@ -48,6 +48,13 @@ class Number:
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         """The number for the `answer` of an operation, given each `active` operand with its linear map."""
         raise NotImplementedError
+
+    @classmethod
+    def jointly_linearized(
+        cls, tag: Tag, answer: Primal, active: list[Any], joint: JointMap, operands: list[int]
+    ) -> Any:
+        """`linearized`, with one map for all `active` operands, which are these of the rule's `operands`."""
+        return cls.linearized(tag, answer, [(x, joint(i)) for x, i in zip(active, operands, strict=True)])
 
     def mapped(self, function: Callable[[Any], Any]) -> Any:
         """`function(self)`, for a linear function without numbers in it."""

@@ -14,6 +14,7 @@ from shiftreset_ad.rules.table import (
     RESTATED,
     STRUCTURED,
     Elementwise,
+    JointMap,
     LinearMap,
     Structured,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "RESTATED",
     "STRUCTURED",
     "Elementwise",
+    "JointMap",
     "LinearMap",
     "Structured",
     "indexing",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent
-from shiftreset_ad.rules.stand_ins import StagedValue
+from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays
 
 ADD: Any = np.add.reduce
 COUNT: Any = sys.modules["numpy._core.multiarray"].count_nonzero  # what `np.count_nonzero` of a plain array calls
@@ -45,6 +45,11 @@ def dtype_of(x: Any) -> Any:
         return x.dtype
     except AttributeError:
         return np.result_type(x)
+
+
+def are_doubles(x: Any, plain: Any) -> bool:
+    """Whether both are arrays, plain or recorded ones, and the second is in double precision."""
+    return (type(x) is type(plain) is ndarray or are_arrays(x, plain)) and plain.dtype is FLOAT64
 
 
 def is_complex(x: Any) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,7 +42,7 @@ class LinearMap:
     It `moves` if the pullback only moves and copies elements, or leaves some out. Then the pullback moves the mask of a
     cotangent, too. The pullback of a map that selects does so.
 
-    It `chooses` if the pullback only leaves elements out, and takes a `Masked` cotangent as it is.
+    It `chooses` if the pullback takes a `Masked` cotangent as it is: it leaves elements out, or masks its answer.
 
     It `is_constant` if it is known to have no numbers in it.
 
@@ -62,15 +62,52 @@ class LinearMap:
     chooses: bool = False
 
 
+class Outer(NamedTuple):
+    """A cotangent that is an outer product of two vectors: one product of matrices sums many for one matrix."""
+
+    left: Cotangent
+    right: Any
+
+    def product(self) -> Cotangent:
+        """The cotangent as a matrix."""
+        return np.matmul(np.reshape(self.left, (-1, 1)), np.reshape(self.right, (1, -1)))
+
+
+class JointMap:
+    """The linear maps of all operands of one call, for a rule whose cotangents share most of what they are computed of.
+
+    A rule returns it in place of the maps, beside one answer or several, which have memory of their own.
+    """
+
+    __slots__ = ()
+
+    def pushforward(self, operand: int, x_dot: Any) -> Any:
+        """The direction of the answer for this direction of one operand."""
+        raise NotImplementedError
+
+    def pullback(self, y_bar: Any, operands: Sequence[int]) -> list[Any]:
+        """The cotangent of each of these operands, which may be an `Outer`."""
+        raise NotImplementedError
+
+    def __call__(self, operand: int) -> LinearMap:
+        """The map of one operand alone, as modes take it that do not go back through all operands at once."""
+
+        def pullback(y_bar: Any) -> Any:
+            (x_bar,) = self.pullback(y_bar, (operand,))
+            return x_bar.product() if type(x_bar) is Outer else x_bar
+
+        return LinearMap(partial(self.pushforward, operand), pullback)
+
+
 @dataclass(frozen=True, eq=False)
 class Structured:
     """A function that can be differentiated in the parameters `operands`, each an array or a list of arrays.
 
     `differentiate(*args, **kwargs)` takes the function's own arguments, as far as they are supported. It returns the
     answer, and for each operand its `LinearMap`, or the function from the place of an operand to its map, so that only
-    the maps of numbers are made. For an operand that is a list, it returns the function from a place in the list to the
-    map of the part there, or a list of maps. The maps read the elements of the parameters that are
-    `kept`, which must not change meanwhile.
+    the maps of numbers are made; a `JointMap` is such a function. For an operand that is a list, it returns the
+    function from a place in the list to the map of the part there, or a list of maps. The maps read the elements of the
+    parameters that are `kept`, which must not change meanwhile.
 
     `linear` means that the function is linear in all its operands together, at least piecewise: its maps do not depend
     on the operands. `multilinear` means that it is linear in each operand alone, and `linear_in` names the operands for

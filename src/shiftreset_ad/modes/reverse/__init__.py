@@ -14,6 +14,7 @@ This file puts the class together from what these modules define.
 """
 
 from shiftreset_ad.modes.reverse import backpropagation, elementwise, writing
+from shiftreset_ad.modes.reverse.answers import together
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.installing import install_operators
 
@@ -24,3 +25,4 @@ NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
 NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
 NumR.write = writing.write  # type: ignore[method-assign,assignment]
 NumR.linearized = staticmethod(backpropagation.operation)  # type: ignore[method-assign,assignment]
+NumR.jointly_linearized = staticmethod(together)  # type: ignore[method-assign]

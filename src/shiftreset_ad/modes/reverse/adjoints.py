@@ -37,30 +37,30 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, are_doubles, dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.stand_ins import StagedValue, are_arrays, is_staged, may_hold
+from shiftreset_ad.rules.stand_ins import StagedValue, is_staged, may_hold
 
 PLAIN = (float, complex, np.generic, ndarray)
 USUAL = frozenset((float, float64, ndarray))
 
 
-def cotangent(y: Accumulator, site: Any) -> Cotangent:
+def cotangent(y: Accumulator, takes_masked: bool) -> Cotangent:
     """The adjoint of `y`, as linear maps take it; None if nothing that counts has used `y`.
 
-    If only a part counts, a linear function gets it `Masked`. The call `site` of a linear function is the function.
+    If only a part counts, a linear function gets it `Masked`, and so does a map that `chooses`.
     """
     y_bar = y.adjoint
     if issubclass(type(y_bar), Number):  # usual cases, for speed
         return y_bar
     if type(y_bar) is Masked and type(mask := y_bar.mask) is ndarray and 0 < COUNT(mask) < mask.size:
-        return y_bar if callable(site) else y_bar.values
+        return y_bar if takes_masked else y_bar.values
     y_bar = summed(y)
     if type(y_bar) is Masked:
-        return y_bar if callable(site) else y_bar.values
+        return y_bar if takes_masked else y_bar.values
     if y_bar is ZERO:
         return None
     return float64(y_bar) if type(y_bar) is float else y_bar
@@ -91,11 +91,6 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
             accumulate_masked(x, x_bar)
         else:
             accumulate(x, x_bar)
-
-
-def are_doubles(y_bar: Any, plain: Any) -> bool:
-    """Whether both are arrays in double precision, plain or recorded ones."""
-    return (type(y_bar) is type(plain) is ndarray or are_arrays(y_bar, plain)) and plain.dtype is FLOAT64
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:

@@ -9,7 +9,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.boundary.notes import CallSite
 from shiftreset_ad.control import Operation
-from shiftreset_ad.modes.reverse.adjoints import accumulate, are_doubles, finished, settle
+from shiftreset_ad.modes.reverse.adjoints import accumulate, finished, settle
 from shiftreset_ad.modes.reverse.memory import PLACES, initial_adjoint, waiting
 from shiftreset_ad.modes.reverse.number import Active, NumR, capture
 from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
@@ -19,10 +19,11 @@ from shiftreset_ad.numbers.memory import protect_shared
 from shiftreset_ad.numbers.number import ZERO, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules import STRUCTURED, LinearMap
+from shiftreset_ad.rules import STRUCTURED, JointMap, LinearMap
 from shiftreset_ad.rules.annotations import Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import FLOAT64
+from shiftreset_ad.rules.broadcasting import FLOAT64, are_doubles
 from shiftreset_ad.rules.building import SEQUENCES
+from shiftreset_ad.rules.table import Outer
 
 new = object.__new__
 
@@ -96,6 +97,46 @@ def jointly(
     else:
         capture(tag, (pull_jointly, ys, waiting_operands, pullback, site))
     return ys
+
+
+def together(tag: Tag, answer: Any, active: list[NumR], joint: JointMap, operands: list[int]) -> Any:
+    """Carry out one operation of a rule of ours, with one map for these operands, and one answer or several."""
+    site, tag.site = tag.site, None
+    tag.is_read_later = True
+    several = issubclass(type(answer), SEQUENCES)
+    held, found = [], []
+    for y in answer if several else (answer,):
+        if (type(y) is ndarray and y.dtype is FLOAT64) or is_inexact(y):
+            number = new(NumR)
+            number.primal, number.adjoint, number.tag = y, ZERO, tag
+            y = number
+            held.append(with_shell(number))
+        else:
+            held.append(y)
+        found.append(y)
+    capture(tag, (pull_together, held, list(map(waiting, active)), (joint, operands, several), site))
+    return type(answer)(found) if several else found[0]
+
+
+def pull_together(operation: Operation) -> None:
+    _, ys, active, (joint, operands, several), _ = operation
+    y_bars, counts = [], False
+    for y in ys:
+        y_bar = None
+        if type(y) in HELD:
+            adjoint = settle(y)
+            counts = counts or adjoint is not ZERO
+            y_bar = of_answer(y, adjoint)
+        y_bars.append(y_bar)
+    if not counts:
+        return
+    for x, x_bar in zip(active, joint.pullback(y_bars if several else y_bars[0], operands), strict=True):
+        if type(x_bar) is Outer:
+            if type(x.adjoint) not in PLACES:
+                hold_outer(x, *x_bar)
+                continue
+            x_bar = x_bar.product()
+        accumulate(x, x_bar)
 
 
 def pull_jointly(operation: Operation) -> None:

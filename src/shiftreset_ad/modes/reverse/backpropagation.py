@@ -67,7 +67,10 @@ def pull(operation: Operation) -> None:
     _, y, active, site = operation
     y_bar = y.adjoint
     kind = type(y_bar)
-    if kind is ndarray or kind is float64 or (y_bar := cotangent(y, site)) is not None:  # something that counts used y
+    if kind is not ndarray and kind is not float64:
+        takes_masked = callable(site) or active[0][1].chooses  # the site of a linear function is the function
+        y_bar = cotangent(y, takes_masked)
+    if y_bar is not None:  # something that counts used y
         contribute(active, y_bar)
 
 
