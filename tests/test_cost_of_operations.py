@@ -32,6 +32,7 @@ from shiftreset_ad.rules.broadcasting import total
 X, W, C = np.linspace(0.1, 0.4, 4), np.eye(4) * 2.0 + 0.1, np.full(4, 0.3)
 OF_TREE = np.full((20, 8), 0.1), np.full(20, 0.2)
 OF_LSTM = np.full((16, 4), 0.1), np.full((16, 4), 0.2)
+OF_GRU = np.full((12, 4), 0.1), np.full((12, 4), 0.2)
 MASK, POSITIONS = np.array([True, False, True, False]), np.array([3, 1, 0, 2])
 Step = Callable[[Any], Any]
 
@@ -121,6 +122,8 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "memory cell": (lambda x: x + nn.memory_cell(x, C[:1])[0], 53, 372),
     "cell of a tree": (lambda x: nn.tree_lstm_cell([x, x], *OF_TREE, [x, x])[0], 65, 440),
     "lstm cell": (lambda x: nn.lstm_cell(x, (x, x), *OF_LSTM)[0], 93, 440),
+    "gru cell": (lambda x: nn.gru_cell(x, x, *OF_GRU), 77, 353),
+    "rnn cell": (lambda x: nn.rnn_cell(x, x, W, W), 75, 183),
     "cross entropy": (lambda x: x - nn.cross_entropy(np.reshape(x, (1, 4)), POSITIONS[2:3]), 106, 456),
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import nn
+from shiftreset_ad.modes.reverse import answers
 from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.nn.alignments import Labelling, alignment_losses
 from shiftreset_ad.nn.gates import Activated, relu_of, sigmoid_of
@@ -14,6 +15,7 @@ from shiftreset_ad.nn.layers import affine
 from shiftreset_ad.nn.likelihoods import log_likelihood
 from shiftreset_ad.nn.scans import states_of
 from shiftreset_ad.nn.standardized import standardized
+from shiftreset_ad.nn.units import gated_step, simple_step
 from shiftreset_ad.rules.numpy.products import LARGE
 from shiftreset_ad.rules.table import COMPOSITE
 from tests.nn.like_pytorch import assert_like_pytorch
@@ -41,8 +43,15 @@ def all_of(library):
     return f
 
 
-# Of each: the operation, a program that calls it or its composition, and the arrays.
 SCAN = (normal(TIME, BATCH, HIDDEN), normal(HIDDEN, HIDDEN), normal(BATCH, HIDDEN))
+
+
+def of_unit(gates, *batch):
+    rows = gates * HIDDEN
+    return [normal(*batch, rows), normal(*batch, HIDDEN, seed=1), normal(rows, HIDDEN), normal(rows, seed=2)]
+
+
+# Of each: the operation, a program that calls it or its composition, and the arrays.
 OPERATIONS = {
     "sigmoid": (sigmoid_of, lambda f, x: f(x), [normal(4, 3)]),
     "relu": (relu_of, lambda f, x: f(x), [normal(4, 3)]),
@@ -53,6 +62,12 @@ OPERATIONS = {
     "relu over times": (states_of, lambda f, *xs: f(*xs, None, False), SCAN),
     "padded tanh": (states_of, lambda f, *xs: f(*xs, GOES_ON, True), SCAN),
     "padded relu": (states_of, lambda f, *xs: f(*xs, GOES_ON, False), SCAN),
+    "simple step": (simple_step, lambda f, *xs: f(*xs, True), of_unit(1)),
+    "simple step by relu": (simple_step, lambda f, *xs: f(*xs, False), of_unit(1, 3)),
+    "simple step without a bias": (simple_step, lambda f, *xs: f(*xs, None, True), of_unit(1, 3)[:3]),
+    "gated step": (gated_step, lambda f, *xs: f(*xs), of_unit(3)),
+    "gated step of a batch": (gated_step, lambda f, *xs: f(*xs), of_unit(3, 3)),
+    "gated step without a bias": (gated_step, lambda f, *xs: f(*xs, None), of_unit(3)[:3]),
     "log likelihood": (log_likelihood, lambda f, x: f(x, np.array([0, 2, 2, 1]), 1), [normal(4, 3)]),
     "log likelihood of one": (log_likelihood, lambda f, x: f(x, np.array(1), 0), [normal(3)]),
     "log likelihood of times": (log_likelihood, lambda f, x: f(x, np.array([[0, 1], [2, 2]]), 1), [normal(2, 3, 2)]),
@@ -199,6 +214,30 @@ def test_the_matrix_of_many_cells_gets_one_product_of_matrices(write, monkeypatc
     for _ in range(2):  # a way back that goes twice begins with no products
         for x_bar, other in zip(pull(np.ones_like(value)), found, strict=True):
             np.testing.assert_allclose(x_bar, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru"])
+def test_a_step_of_a_recurrent_network_is_one_operation_and_its_matrices_get_one_product(name, monkeypatch):
+    size, rows = 64, (3 if name == "gru" else 1) * 64
+    p = [0.1 * normal(rows, size, seed=k) for k in range(2)] + [normal(rows, seed=k) for k in range(2)]
+    inputs, first, cell = normal(5, size), normal(size), getattr(nn, f"{name}_cell")
+    assert p[0].size >= LARGE
+    captured, products, summed = [], [], Held._products
+    monkeypatch.setattr(answers, "capture", lambda *args, f=answers.capture: captured.append(1) or f(*args))
+    monkeypatch.setattr(Held, "_products", lambda held: products.append(len(held.factors)) or summed(held))
+
+    def f(h, *p):
+        for x in inputs:
+            h = cell(x, h, *p)
+        return np.sum(h * h)
+
+    found = sr.grad(f, tuple(range(5)))(first, *p)
+    assert len(captured) == 5  # beside the linear maps of the inputs
+    assert products == [5, 5]
+    for place, x_bar in enumerate(found):
+        direction = normal(*x_bar.shape, seed=9)
+        steps = [[y + e * direction if i == place else y for i, y in enumerate((first, *p))] for e in (1e-6, -1e-6)]
+        np.testing.assert_allclose(np.sum(x_bar * direction), (f(*steps[0]) - f(*steps[1])) / 2e-6, rtol=1e-5)
 
 
 def test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once(monkeypatch):

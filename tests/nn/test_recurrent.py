@@ -130,3 +130,31 @@ def test_wrong_input_is_an_error_that_names_the_remedy(call, words):
 def test_a_state_of_an_lstm_that_does_not_fit_is_an_error_that_names_the_remedy(of_h, of_w):
     with pytest.raises(ValueError, match=r"nn\.lstm: h has the shape .* give h of \(\.\.\., hidden\)"):
         nn.lstm_cell(np.ones(3), (np.zeros(of_h), np.zeros(2)), np.zeros((8, 3)), np.zeros(of_w))
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru"])
+def test_a_state_of_a_cell_is_broadcast(name):
+    x, w_ih, w_hh, b_ih, b_hh = arrays(name)
+    cell, h = getattr(nn, f"{name}_cell"), states_of()[0]
+    whole = cell(x[0], np.broadcast_to(h[:1], h.shape), w_ih, w_hh, b_ih, b_hh)
+    for given in (h[:1], h[0], h[0].tolist()):
+        np.testing.assert_allclose(cell(x[0], given, w_ih, w_hh, b_ih, b_hh), whole, rtol=1e-14)
+    np.testing.assert_allclose(cell(x[0, 0], h, w_ih, w_hh, b_ih, b_hh)[1], cell(x[0, 0], h[1], w_ih, w_hh, b_ih, b_hh))
+    check(lambda h: cell(x[0], h, w_ih, w_hh, b_ih, b_hh), h[0], generator=np.random.default_rng(0))
+    biases = np.stack([b_hh, 2.0 * b_hh, b_hh])
+    check(lambda b: cell(x[0], h[0], w_ih, w_hh, b_ih, b), biases, generator=np.random.default_rng(0))
+    np.testing.assert_allclose(
+        cell(x[0, 0], h[0], w_ih, w_hh, b_ih, biases)[1], cell(x[0, 0], h[0], w_ih, w_hh, b_ih, 2.0 * b_hh)
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_h", "rows", "columns"), [((2,), 2, 5), ((2,), 3, 2), ((4,), 2, 2), ((1,), 2, 2), ((1,), 1, 1)]
+)
+@pytest.mark.parametrize("name", ["rnn", "gru"])
+def test_a_state_of_a_cell_that_does_not_fit_is_an_error_that_names_the_remedy(name, of_h, rows, columns):
+    gates = GATES[name]
+    with pytest.raises(ValueError, match=rf"nn\.{name}: h has the shape .* give h of \(\.\.\., hidden\)"):
+        getattr(nn, f"{name}_cell")(
+            np.ones(3), np.zeros(of_h), np.zeros((2 * gates, 3)), np.zeros((rows * gates, columns))
+        )

@@ -10,9 +10,9 @@ import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, fused, of_any_library
 from shiftreset_ad.nn.gates import Activated, memory_cell
-from shiftreset_ad.nn.layers import affine, has_factors, linear
-from shiftreset_ad.rules.broadcasting import are_doubles, shape_of, unbroadcast
-from shiftreset_ad.rules.table import STRUCTURED, JointMap, Outer, Structured
+from shiftreset_ad.nn.layers import affine, linear, to_matrix
+from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.table import STRUCTURED, JointMap, Structured
 
 
 @of_any_library
@@ -117,7 +117,7 @@ class Cell(JointMap):
             if operand >= of_cells:
                 x_bar = c_bar * found.gates[1 + operand - of_cells]
             elif operand == 0:
-                x_bar = self.to_w(gates_bar)
+                x_bar = to_matrix(gates_bar, self.x, self.w)
             elif operand == 1:
                 x_bar = unbroadcast(gates_bar, self.of_bias)
             else:
@@ -130,11 +130,3 @@ class Cell(JointMap):
         """Where an input lies among all inputs."""
         start = sum(self.sizes[: operand - 2])
         return slice(start, start + self.sizes[operand - 2])
-
-    def to_w(self, gates_bar: Any) -> Any:
-        """The cotangent of the matrix."""
-        x = self.x
-        if has_factors(x, self.w) and are_doubles(gates_bar, self.w):
-            return Outer(gates_bar, x)
-        rows = np.reshape(gates_bar, (-1, shape_of(gates_bar)[-1]))
-        return np.matmul(np.transpose(rows), np.reshape(x, (-1, shape_of(x)[-1])))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, fused, of_any_library
-from shiftreset_ad.rules.broadcasting import dtype_of, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import are_doubles, dtype_of, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.products import LARGE
 from shiftreset_ad.rules.stand_ins import are_arrays
-from shiftreset_ad.rules.table import LinearMap, structured
+from shiftreset_ad.rules.table import LinearMap, Outer, structured
 
 
 @of_any_library
@@ -50,6 +50,14 @@ def affine(x: Any, w: Any, bias: Any) -> Any:
 def has_factors(x: Any, w: Any) -> bool:
     """Whether one product of matrices shall sum the outer products that `w` gets from many calls with a vector `x`."""
     return (type(x) is type(w) is np.ndarray or are_arrays(x, w)) and x.ndim == 1 and x.size + w.size >= LARGE
+
+
+def to_matrix(y_bar: Any, x: Any, w: Any) -> Any:
+    """The cotangent of the matrix `w` of a linear map at `x`, for the `y_bar` of its answer."""
+    if has_factors(x, w) and are_doubles(y_bar, w):
+        return Outer(y_bar, x)
+    rows = np.reshape(y_bar, (-1, shape_of(y_bar)[-1]))
+    return np.matmul(np.transpose(rows), np.reshape(x, (-1, shape_of(x)[-1])))
 
 
 @structured(affine, "x", "w", "bias", kept=("x", "w"))

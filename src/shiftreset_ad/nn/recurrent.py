@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.nn.activations import relu, sigmoid
 from shiftreset_ad.nn.calling import as_array, of_any_library
 from shiftreset_ad.nn.cells import lstm_step
 from shiftreset_ad.nn.layers import linear
 from shiftreset_ad.nn.scans import states_of
+from shiftreset_ad.nn.units import fitting, gated_step, simple_step
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 
 
@@ -31,7 +31,7 @@ def rnn_cell(
     >>> rnn_cell(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), nonlinearity="relu")
     array([[2.]])
     """
-    return _rnn_step(nonlinearity)(linear(x, w_ih, b_ih), h, w_hh, b_hh)
+    return fitting("rnn", 1, _rnn_step(nonlinearity), linear(x, w_ih, b_ih), h, w_hh, b_hh)
 
 
 @of_any_library
@@ -155,8 +155,7 @@ def bidirectional(
 def _rnn_step(nonlinearity: str) -> Callable[..., Any]:
     if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f'nn.rnn: nonlinearity is {nonlinearity!r}; give "tanh" or "relu"')
-    activation: Callable[..., Any] = np.tanh if nonlinearity == "tanh" else relu
-    return lambda from_x, h, w_hh, b_hh: activation(from_x + linear(h, w_hh, b_hh))
+    return lambda source, h, w, bias: simple_step(source, h, w, bias, nonlinearity == "tanh")
 
 
 def _lstm_step(from_x: Any, state: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
@@ -178,16 +177,7 @@ def _lstm_step(from_x: Any, state: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]
 
 
 def _gru_step(from_x: Any, h: Any, w_hh: Any, b_hh: Any) -> Any:
-    (r_x, z_x, n_x), (r_h, z_h, n_h) = _gates(from_x, 3), _gates(linear(h, w_hh, b_hh), 3)
-    z = sigmoid(z_x + z_h)
-    n = np.tanh(n_x + sigmoid(r_x + r_h) * n_h)
-    return n + z * (h - n)
-
-
-def _gates(x: Any, count: int) -> list[Any]:
-    """Equal parts of the last axis."""
-    size = shape_of(x)[-1] // count
-    return [x[..., i * size : (i + 1) * size] for i in range(count)]
+    return fitting("gru", 3, gated_step, from_x, h, w_hh, b_hh)
 
 
 def _alone(step: Callable[..., Any]) -> Callable[..., Any]:
