@@ -119,7 +119,7 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "running sum": (lambda x: np.cumsum(x), 15, 23),
     "write": (lambda x: written(x), 105, 166),
     "linear": (lambda x: nn.linear(x, W, C), 28, 59),
-    "memory cell": (lambda x: x + nn.memory_cell(x, C[:1])[0], 53, 372),
+    "memory cell": (lambda x: x + nn.memory_cell(x, C[:1])[0], 55, 374),
     "cell of a tree": (lambda x: nn.tree_lstm_cell([x, x], *OF_TREE, [x, x])[0], 65, 440),
     "lstm cell": (lambda x: nn.lstm_cell(x, (x, x), *OF_LSTM)[0], 93, 440),
     "gru cell": (lambda x: nn.gru_cell(x, x, *OF_GRU), 77, 353),

@@ -91,8 +91,8 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
         values[place] = arg.primal if arg.tag is tag else lowered(arg, number, place in rule.kept_places)
     answer, maps = rule.differentiate(*values, **kwargs)
     if issubclass(type(maps), JointMap):
-        places = [(args[i], j) for i, j in form.numbers if args[i].tag is tag]
-        return number.jointly_linearized(tag, answer, [x for x, _ in places], maps, [j for _, j in places])
+        active, operands = zip(*[(args[i], j) for i, j in form.numbers if args[i].tag is tag], strict=True)
+        return number.jointly_linearized(tag, answer, active, maps, operands)
     map_at = maps if callable(maps) else maps.__getitem__
     return number.linearized(tag, answer, [(args[i], map_at(j)) for i, j in form.numbers if args[i].tag is tag])
 

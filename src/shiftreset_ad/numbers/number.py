@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,7 +51,7 @@ class Number:
 
     @classmethod
     def jointly_linearized(
-        cls, tag: Tag, answer: Primal, active: list[Any], joint: JointMap, operands: list[int]
+        cls, tag: Tag, answer: Primal, active: Sequence[Any], joint: JointMap, operands: Sequence[int]
     ) -> Any:
         """`linearized`, with one map for all `active` operands, which are these of the rule's `operands`."""
         return cls.linearized(tag, answer, [(x, joint(i)) for x, i in zip(active, operands, strict=True)])

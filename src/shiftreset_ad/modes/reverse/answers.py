@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy import float64, ndarray
@@ -99,7 +99,7 @@ def jointly(
     return ys
 
 
-def together(tag: Tag, answer: Any, active: list[NumR], joint: JointMap, operands: list[int]) -> Any:
+def together(tag: Tag, answer: Any, active: Sequence[NumR], joint: JointMap, operands: Sequence[int]) -> Any:
     """Carry out one operation of a rule of ours, with one map for these operands, and one answer or several."""
     site, tag.site = tag.site, None
     tag.is_read_later = True
@@ -120,15 +120,8 @@ def together(tag: Tag, answer: Any, active: list[NumR], joint: JointMap, operand
 
 def pull_together(operation: Operation) -> None:
     _, ys, active, (joint, operands, several), _ = operation
-    y_bars, counts = [], False
-    for y in ys:
-        y_bar = None
-        if type(y) in HELD:
-            adjoint = settle(y)
-            counts = counts or adjoint is not ZERO
-            y_bar = of_answer(y, adjoint)
-        y_bars.append(y_bar)
-    if not counts:
+    y_bars = of_answers(ys)
+    if y_bars is None:
         return
     for x, x_bar in zip(active, joint.pullback(y_bars if several else y_bars[0], operands), strict=True):
         if type(x_bar) is Outer:
@@ -151,14 +144,9 @@ def pull_jointly(operation: Operation) -> None:
 
 def pull_by_maps(operation: Operation) -> None:
     _, ys, operands, maps, _ = operation
-    adjoints, counts = [], False
-    for y in ys:
-        adjoint = settle(y) if type(y) in HELD else ZERO
-        adjoints.append(adjoint)
-        counts = counts or adjoint is not ZERO
-    if not counts:
+    y_bars = of_answers(ys)
+    if y_bars is None:
         return
-    y_bars = [of_answer(y, adjoint) if type(y) in HELD else None for y, adjoint in zip(ys, adjoints, strict=True)]
     for x, linear_map in zip(operands, maps, strict=True):
         if linear_map.factors is not None and type(x.adjoint) not in PLACES:
             left, right = linear_map.factors(y_bars)
@@ -168,6 +156,18 @@ def pull_by_maps(operation: Operation) -> None:
         x_bar = linear_map.pullback(y_bars)
         if x_bar is not None:
             accumulate(x, x_bar, linear_map.makes_new and type(x_bar) is ndarray)
+
+
+def of_answers(ys: list[Any]) -> list[Cotangent] | None:
+    """The cotangent of each answer, None for a constant; None if none of the answers counts."""
+    adjoints, counts = [], False
+    for y in ys:
+        adjoint = settle(y) if type(y) in HELD else ZERO
+        adjoints.append(adjoint)
+        counts = counts or adjoint is not ZERO
+    if not counts:
+        return None
+    return [of_answer(y, adjoint) if type(y) in HELD else None for y, adjoint in zip(ys, adjoints, strict=True)]
 
 
 def of_answer(y: NumR | Shell, adjoint: Cotangent) -> Cotangent:
