@@ -276,7 +276,18 @@ def test_the_sigmoid_is_exact_where_it_is_very_small():
         assert (y[0], y[6]) == (0.0, 1.0)
         assert np.isnan(y[7])
     assert nn.sigmoid(np.array([-100.0], np.float32))[0] == np.exp(np.float32(-100.0)) > 0.0
-    assert nn.sigmoid(np.array([1])) == nn.sigmoid(1.0)
+    for kind in (int, bool, np.uint8):  # whose negative is no number of the kind
+        assert nn.sigmoid(np.array([1], kind)) == nn.sigmoid(1.0)
+    with pytest.raises(TypeError, match=r"nn\.sigmoid: complex numbers"):
+        nn.sigmoid(np.array([1j]))
+
+
+def test_a_staged_sigmoid_has_the_bits_of_the_function():
+    x = np.concatenate([normal(200) * 30.0, [np.inf, -np.inf, 0.0, -0.0, np.nan]])
+    for f in (nn.sigmoid, sr.grad(lambda x: np.sum(nn.sigmoid(x) * normal(205)))):
+        g = sr.staged(f)
+        for _ in range(4):
+            np.testing.assert_array_equal(g(x), f(x))
 
 
 def test_relu_keeps_an_infinite_derivative_out_where_it_is_zero():

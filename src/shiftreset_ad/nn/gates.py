@@ -14,7 +14,7 @@ import numpy as np
 from shiftreset_ad.nn import torch_kernels
 from shiftreset_ad.nn.calling import as_array, fused, of_any_library
 from shiftreset_ad.nn.torch_kernels import by_torch_on_memory
-from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.masked import where_chosen
 from shiftreset_ad.rules.numpy.choosing import chosen_beside
 from shiftreset_ad.rules.table import STRUCTURED, JointMap, LinearMap, Structured, structured
@@ -22,19 +22,24 @@ from shiftreset_ad.rules.table import STRUCTURED, JointMap, LinearMap, Structure
 LARGE = 4096  # elements; of fewer, a call of PyTorch takes longer than its kernel spares
 
 
-def _by_logarithms(x: Any) -> Any:
-    return np.exp(-np.logaddexp(0.0, -x))
+def _by_exponentials(x: Any) -> Any:
+    kind = dtype_of(x).kind
+    if kind == "c":
+        raise TypeError("nn.sigmoid: complex numbers are not taken; give real ones")
+    x = x if kind == "f" else x + 0.0
+    small = np.exp(-np.abs(x))  # which cannot overflow
+    return np.exp(np.minimum(x, 0.0)) / (small + 1.0)  # the numerator is the same where x is negative, and 1 elsewhere
 
 
-@fused(1, _by_logarithms)
+@fused(1, _by_exponentials)
 def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)) of an array."""
     if x.dtype.kind != "f":
-        return _by_logarithms(x)
+        return _by_exponentials(x)
     small = np.copysign(x, -1.0)
-    np.exp(small, out=small)  # exp(-|x|), which cannot overflow
+    np.exp(small, out=small)
     y = np.minimum(x, 0.0)
-    np.exp(y, out=y)  # the same where x is negative, and 1 elsewhere
+    np.exp(y, out=y)
     small += 1.0
     return np.divide(y, small, out=y)
 
