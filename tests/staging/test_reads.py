@@ -15,7 +15,7 @@ import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -549,3 +549,65 @@ def test_a_variable_of_a_comprehension_that_inner_functions_see_too():
     calls = [([(k, 2.0), (3.0, k)],) for k in (1.0, 2.0, 3.0, 4.0)]
     in_turns(f, *calls)
     in_turns(grad(f), *calls)
+
+
+# Objects of one class
+
+
+class Pair(NamedTuple):
+    """A node whose parts never change, though its class may."""
+
+    left: Any
+    right: Any
+
+
+PAIRS = Pair(Pair(1.0, 2.0), Pair(3.0, Pair(4.0, 5.0)))
+
+
+def last_of(x, pair):
+    while isinstance(pair.right, tuple):
+        pair = pair.right
+    return x * pair.left - pair.right
+
+
+@pytest.fixture
+def _as_it_was():
+    left, found = vars(Pair)["left"], "__iter__" in vars(Pair)
+    yield
+    Pair.left = left
+    if "__iter__" in vars(Pair) and not found:
+        del Pair.__iter__
+
+
+@pytest.mark.usefixtures("_as_it_was")
+def test_an_attribute_of_a_class_of_many_objects_is_compared_once():
+    f = staged(lambda x: last_of(x, PAIRS))
+    for _ in range(3):
+        f(2.0)
+    (signature,) = f._signatures.values()
+    names = [name for _, name, _ in signature.guards._entries.values()]
+    assert names.count("left") == names.count("right") == 1
+    follows(lambda x: last_of(x, PAIRS), lambda: setattr(Pair, "left", property(lambda pair: 7.0)))
+
+
+@pytest.mark.usefixtures("_as_it_was")
+def test_a_class_of_tuples_that_are_gone_over_otherwise_later():
+    def f(x):
+        for part in PAIRS.left:
+            x = x * part + 1.0
+        return x
+
+    follows(f, lambda: setattr(Pair, "__iter__", lambda pair: iter((9.0,))))
+
+
+def test_the_class_of_an_object_without_a_dictionary():
+    class One:
+        __slots__ = ("value",)
+
+    class Other:
+        __slots__ = ("value",)
+        twice = True
+
+    x = One()
+    x.value = 3.0
+    follows(lambda y: y * x.value * (2.0 if hasattr(x, "twice") else 1.0), lambda: setattr(x, "__class__", Other))

@@ -44,9 +44,12 @@ class Guards:
         """A variable that a function closes over."""
         self._cells[id(cell)] = cell, name, content_of(cell)
 
-    def entry(self, entries: Any, key: str, name: str) -> None:
-        """An entry of a dictionary: of a module, a class or an object. It may be missing."""
-        self._entries[id(entries), key] = entries, key, entries.get(key, NOT_THERE)
+    def entry(self, entries: Any, key: str, name: str, of: Any = None) -> None:
+        """An entry of a dictionary: of a module, a class or an object. It may be missing.
+
+        `of` is the class, which gives another view of its dictionary each time that it is asked.
+        """
+        self._entries[id(entries if of is None else of), key] = entries, key, entries.get(key, NOT_THERE)
 
     def item(self, holder: Any, key: Any, name: str) -> None:
         """The element of a container or an array at a key. It may be missing."""
@@ -69,7 +72,7 @@ class Guards:
         kind = type(container)
         if kind is dict:
             self._dicts[id(container)] = container, parts_of(container), name
-        elif kind is not tuple and kind is not frozenset:  # these never change
+        elif kind is not frozenset and getattr(kind, "__iter__", None) is not tuple.__iter__:  # these never change
             self.parts(id(container), partial(parts_of, container), name)
 
     def parts(self, of: Hashable, parts: Callable[[], list[Any]], name: str) -> None:
@@ -162,8 +165,8 @@ def _changed_function(places: list[tuple[FunctionType, tuple[Any, ...], str]]) -
 def _changed_kind(places: list[tuple[Callable[[], Any], type, Any, str]]) -> str | None:
     for reference, kind, attributes, name in places:
         x = reference()
-        if type(x) is not kind or attributes_of(x) is not attributes:
-            return name
+        if type(x) is not kind or (attributes is not None and attributes_of(x) is not attributes):
+            return name  # the class says whether there is a dictionary
     return None
 
 

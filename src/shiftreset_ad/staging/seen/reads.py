@@ -243,7 +243,7 @@ class Reads:
             self.guards.bases(kind)
         for base in kind.__mro__:
             if self._is_from_outside(base):
-                self.guards.entry(vars(base), name, f"an attribute of {base.__name__}")
+                self.guards.entry(vars(base), name, f"an attribute of {base.__name__}", base)
             if name in vars(base):
                 return vars(base)[name]
         return NOT_THERE
