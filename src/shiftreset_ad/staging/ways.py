@@ -15,6 +15,7 @@ from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.generation import generated
+from shiftreset_ad.staging.python.grouping import grouped
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
@@ -48,7 +49,7 @@ class Way:
         lines: Lines,
     ) -> None:
         self.take: Callable[[list[Any]], Any]
-        left, is_long = Eliminated(trace, outputs), len(trace.steps) > LONGEST
+        left, is_long = grouped(trace, Eliminated(trace, outputs), outputs), len(trace.steps) > LONGEST
         if not is_long:
             self.take, self.source, questions = generated(trace, outputs, left)
         self._texts = texts = Texts(trace, outputs, left)
