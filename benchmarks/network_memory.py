@@ -39,10 +39,10 @@ def with_checkpoints(module: Any, size: int) -> Callable[[], Any]:
             found, _ = module.scores(p, buffers, batch.images, is_training=True, saves_memory=True)
         else:
             found = module.scores(p, batch.images, saves_memory=True)
-        return networks.nn.cross_entropy(found, batch.labels)
+        return networks.nn.cross_entropy(found, batch.labels), buffers
 
-    step = value_and_grad(loss)
-    return networks.with_kernels("torch", lambda: float(step(p)[0]))
+    step = value_and_grad(loss, has_aux=True)
+    return networks.with_kernels("torch", lambda: step(p))
 
 
 def of_images(module: Any, size: int, loss: Callable[..., Any]) -> Programs:
@@ -88,7 +88,9 @@ def growth(case: str, program: str, sender: Any) -> None:
     for _ in range(2):
         step()
     for tensor in [x for x in gc.get_objects() if issubclass(type(x), torch.Tensor)]:
-        tensor.grad = None  # PyTorch keeps the gradients until the next step
+        tensor.grad = None  # PyTorch keeps the gradients until the next step, and so do we
+    for kept in networks.KEPT:
+        kept.clear()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins again

@@ -36,6 +36,7 @@ import trees
 
 Program = Callable[[], Any]
 ROUNDS = 3
+KEPT: list[list[Any]] = []  # what each of our programs holds
 
 
 def of_torch(p: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -59,6 +60,7 @@ def stepping(p: dict[str, torch.Tensor], loss: Callable[[], torch.Tensor]) -> Pr
 def holding(step: Callable[[], tuple[Any, Any]]) -> Program:
     """A step by us, of a value and a gradient, which are kept until the next step."""
     kept: list[Any] = []
+    KEPT.append(kept)
 
     def program() -> float:
         kept.clear()

@@ -16,7 +16,8 @@ def best_of(rounds: int, programs: dict[str, Callable[[], Any]], clock: Clock = 
     """The shortest time, in seconds, of each program, over rounds in which the programs take turns."""
     repeats = {}
     for name, program in programs.items():
-        program()  # the first call may import, stage or compile, and does not tell how often to repeat
+        for _ in range(3):  # which may import, stage, or compile, and do not tell how often to repeat
+            program()
         repeats[name] = math.ceil(SECONDS_A_ROUND / duration(program, 1, clock))
     gc.freeze()  # a program whose garbage is cyclic must not pay for all that the other libraries have imported
     times = dict.fromkeys(programs, float("inf"))
