@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shiftreset_ad import nn
+from shiftreset_ad import grad, hvp, nn, vjp
 from tests.nn.like_pytorch import assert_like_pytorch
 from tests.rules.three_ways import check
 
@@ -158,3 +158,36 @@ def test_a_state_of_a_cell_that_does_not_fit_is_an_error_that_names_the_remedy(n
         getattr(nn, f"{name}_cell")(
             np.ones(3), np.zeros(of_h), np.zeros((2 * gates, 3)), np.zeros((rows * gates, columns))
         )
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_a_state_that_is_overwritten_later_counts_as_it_was(name):
+    x, *parameters = arrays(name)
+    cell, (first, c) = getattr(nn, f"{name}_cell"), states_of()
+
+    def f(writes):
+        def loss(h, w_hh):
+            total = 0.0
+            for t in range(TIME):
+                given = (h, c) if name == "lstm" else h
+                h = cell(x[t], given, parameters[0], w_hh, *parameters[2:])
+                h = h[0] if name == "lstm" else h
+                total = total + np.sum(h * h)
+                if writes:
+                    h[:, 0] = 0.5 * h[:, 1]
+                else:
+                    h = np.concatenate([0.5 * h[:, 1:2], h[:, 1:]], axis=1)
+            return total + np.sum(h)
+
+        return loss
+
+    expected = grad(f(False), (0, 1))(first, parameters[1])
+    value, pull = vjp(f(True), first, parameters[1])
+    for found in (grad(f(True), (0, 1))(first, parameters[1]), pull(1.0), pull(1.0)):
+        for x_bar, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x_bar, other, rtol=1e-11, atol=1e-12)
+    assert value == pytest.approx(f(False)(first, parameters[1]))
+    directions = [np.ones_like(first), np.ones_like(parameters[1])]
+    products = [hvp(f(writes), (first, parameters[1]), directions) for writes in (True, False)]
+    for x_bar, other in zip(*products, strict=True):
+        np.testing.assert_allclose(x_bar, other, rtol=1e-10, atol=1e-11)
