@@ -320,3 +320,24 @@ def test_a_pullback_may_be_called_again_with_the_same_array_after_a_write(name):
     bar *= 2.0
     for doubled, single in zip(pull(bar), first, strict=True):
         np.testing.assert_allclose(doubled, 2.0 * single, rtol=1e-12, atol=1e-14)
+
+
+def test_a_large_matrix_that_is_overwritten_gets_its_cotangent_all_the_same():
+    size = 24
+    h, c, w = 0.5 * normal(size), normal(size), 0.1 * normal(5 * size, 2 * size)
+    assert w.size >= LARGE
+
+    def f(writes):
+        def loss(w):
+            own, total = w * 1.0, 0.0
+            for _ in range(3):
+                total = total + np.sum(nn.tree_lstm_cell([h, h], own, np.zeros(len(w)), [c, c])[0])
+                if writes:
+                    own[:7] = 2.0 * own[7:14]
+                else:
+                    own = np.concatenate([2.0 * own[7:14], own[7:]])
+            return total
+
+        return loss
+
+    np.testing.assert_allclose(sr.grad(f(True))(w), sr.grad(f(False))(w), rtol=1e-11, atol=1e-13)
