@@ -167,6 +167,7 @@ def main() -> None:
         ),
         "DeepSpeech2, small, 4 sequences": lambda: of_speech(deepspeech2.SMALL, 4, 200),
         "tree LSTM, 20 trees": lambda: of_trees(20),
+        "tree LSTM, 200 trees": lambda: of_trees(200),
         "tree LSTM, 3 trees": lambda: of_staged_trees(3),
     }
     table = Table("network", "program", "a step, ms", "ratio to PyTorch", title="loss and gradient")
