@@ -135,6 +135,43 @@ def staged_around(f, several, rows):
     return three_times, lambda: loop(f, rows)
 
 
+def replayed(f: Callable[..., Any], rows: Any) -> Any:
+    """The third answer of a staged function: the first two calls run the function, too."""
+    staged = sr.staged(f)
+    staged(rows)
+    staged(rows[::-1].copy())
+    return staged(rows)
+
+
+# In a staged function: the record has the calls for all rows, also where derivatives are inside, around and between
+WAYS |= {
+    f"staged: {name}": lambda f, several, rows, of=of: (
+        lambda: replayed(of(f, summed, vmap), rows),
+        lambda: of(f, summed_by_loop, lambda f: lambda *args: loop(f, *args))(rows),
+    )
+    for name, of in {
+        "values": lambda f, total, each: lambda rows: each(f)(rows) * 2.0,
+        "gradients": lambda f, total, each: each(sr.grad(f)),
+        "closure": lambda f, total, each: lambda rows: each(lambda x: f(x * np.mean(np.real(rows))))(rows),
+        "grad around": lambda f, total, each: sr.grad(total(f)),
+        "grad in what it closes over": lambda f, total, each: (
+            lambda rows: sr.grad(lambda t: total(lambda x: f(x * t))(rows))(1.0)
+        ),
+        "jvp around": lambda f, total, each: lambda rows: sr.jvp(total(f), (rows,), (directions(rows),))[1],
+        "hvp around": lambda f, total, each: lambda rows: sr.hvp(total(f), (rows,), (directions(rows),)),
+        "hessian around": lambda f, total, each: (
+            lambda rows: sr.hessian(lambda x: total(lambda y: f(x + 0.01 * y))(rows))(rows[0])
+        ),
+        "grad around grad": lambda f, total, each: sr.grad(total(lambda x: np.sum(np.abs(sr.grad(f)(x)) ** 2))),
+        "all pairs": lambda f, total, each: (
+            lambda rows: each(
+                lambda x: total(lambda y: f(0.5 * (x + y)))(rows),
+            )(rows)
+        ),
+    }.items()
+}
+
+
 # Derivatives inside
 
 

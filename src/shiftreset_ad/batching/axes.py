@@ -18,6 +18,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number, innermost, plain_value
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.layouts import with_axes_like
+from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.staging.seen.keys import is_input
 
 ARRAYS = (ndarray, Number, Wrapped)
@@ -74,7 +75,7 @@ class Batch:
 
     def inputs(self, chosen: ndarray[Any, Any]) -> list[Any]:
         """The leaves that are numbers or arrays, with the `chosen` rows only."""
-        leaves = [x for x in self.leaves if type(x) is Rows or isinstance(x, Number) or is_input(x)]
+        leaves = [x for x in self.leaves if type(x) is Rows or isinstance(x, Number) or is_staged(x) or is_input(x)]
         if len(chosen) == self.count:
             return leaves
         return [Rows(x.rows[chosen]) if type(x) is Rows else x for x in leaves]
@@ -82,6 +83,10 @@ class Batch:
     def has_others(self) -> bool:
         """Whether there is an array of another library, or a value that is being recorded."""
         return any(isinstance(innermost(x.rows if type(x) is Rows else x), Wrapped) for x in self.leaves)
+
+    def has_numbers(self) -> bool:
+        """Whether there is a number that is being differentiated."""
+        return any(isinstance(x.rows if type(x) is Rows else x, Number) for x in self.leaves)
 
     def with_shared(self, values: list[Any]) -> Batch:
         """The same arguments, and before them one more, a list of values that all rows share."""
@@ -99,11 +104,17 @@ def _own(x: Any) -> Any:
 
 def _example(x: Any, k: int) -> Any:
     if type(x) is not Rows:
-        return plain_value(x)
-    plain = plain_value(x.rows)
+        return _plain(x)
+    plain = _plain(x.rows)
     if len(plain):
         return _own(plain[k])
     return np.zeros(x.shape, x.dtype)[()]
+
+
+def _plain(x: Any) -> Any:
+    """The plain value of a number, or of a value that is being recorded."""
+    value = plain_value(x)
+    return value.inside if is_staged(value) else value
 
 
 def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], spec: optree.PyTreeSpec) -> list[int | None]:
@@ -161,7 +172,8 @@ def _rows(name: str, leaf: Any, axis: int, where: Callable[[], str]) -> Rows:
             "argument that all rows share"
         )
     moved = array if axis == 0 else np.moveaxis(array, axis, 0)
-    return Rows(with_axes_like(moved, (math.inf, *moved.strides[1:])) if type(moved) is ndarray else moved)
+    is_plain = type(moved) is ndarray or is_staged(moved)
+    return Rows(with_axes_like(moved, (math.inf, *moved.strides[1:])) if is_plain else moved)
 
 
 def _axes(count: int) -> str:
@@ -243,7 +255,7 @@ def _of_all(x: Any, count: int) -> Any:
     if type(x) is Rows:
         return x.rows
     copies = np.broadcast_to(x, (count, *shape_of(x)))
-    return copies.copy() if type(copies) is ndarray else copies
+    return copies.copy() if type(copies) is ndarray or is_staged(copies) else copies
 
 
 def stack_of(name: str, answers: list[Any]) -> tuple[list[Any], optree.PyTreeSpec]:

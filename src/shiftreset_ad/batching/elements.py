@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.batching.along import next_axis
-from shiftreset_ad.batching.rows import Rows, elementwise, lined_up, rows_in
+from shiftreset_ad.batching.rows import Rows, elementwise, lined_up, mapped, rows_in
 from shiftreset_ad.batching.table import entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
 from shiftreset_ad.modes.stacks.number import after_rows
@@ -20,6 +20,8 @@ from shiftreset_ad.rules.table import functions_of
 
 @entered(operator.getitem)
 def _getitem(batch: Rows, x: Any, index: Any) -> Any:
+    if isinstance(x, list | tuple):  # what a function answers, such as `svd`
+        return None if rows_in(index) else mapped(lambda part: part.rows, x[index])
     if type(x) is Rows:
         if not rows_in(index):
             return LINEAR[operator.getitem](batch, x, index)

@@ -11,6 +11,7 @@ import numpy as np
 from shiftreset_ad.batching.rows import Rows, elementwise, lined_up
 from shiftreset_ad.batching.table import entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
+from shiftreset_ad.modes.stacks.number import lined_up_rows
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.numpy.products import contract, explicit, spelled_out
 from shiftreset_ad.rules.table import functions_of
@@ -22,7 +23,7 @@ def _dot(batch: Rows, a: Any, b: Any) -> Any:
         return LINEAR[np.dot](batch, a, b)
     if not a.shape or not b.shape:
         return elementwise(np.multiply, a, b)
-    return LINEAR[np.matmul](batch, a, b) if len(b.shape) <= 2 and len(a.shape) <= 2 else None
+    return _product(a, b) if len(b.shape) <= 2 and len(a.shape) <= 2 else None
 
 
 @entered(*functions_of("inner"))
@@ -82,4 +83,14 @@ def _matmul(batch: Rows, a: Any, b: Any) -> Any:
         return a.rows @ b
     if type(a) is not Rows and len(shape_of(a)) == 2:
         return b.rows @ a.T if len(b.shape) == 1 else a @ b.rows
-    return LINEAR[np.matmul](batch, a, b)
+    return _product(a, b) if type(a) is type(b) is Rows else LINEAR[np.matmul](batch, a, b)
+
+
+def _product(a: Rows, b: Rows) -> Any:
+    """The product of two matrices or vectors of each row."""
+    p = a.rows[:, None, :] if len(a.shape) == 1 else a.rows
+    q = b.rows[:, :, None] if len(b.shape) == 1 else b.rows
+    ndim = max(len(a.shape), len(b.shape), 2)
+    product = np.matmul(lined_up_rows(p, ndim), lined_up_rows(q, ndim))
+    product = product[..., 0, :] if len(a.shape) == 1 else product
+    return product[..., 0] if len(b.shape) == 1 else product

@@ -8,6 +8,7 @@ whose answer the recorded run has used, such as a branch: the program holds for 
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -16,13 +17,14 @@ from typing import Any
 
 import numpy as np
 import optree
+from numpy import ndarray
 
 from shiftreset_ad.batching.replay import Replay
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.batching.steps import BatchedStep, NoDerivativeError, Place, Plan, with_places
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.rules.layouts import array_of
+from shiftreset_ad.rules.layouts import array_of, with_axes_like
 from shiftreset_ad.staging.ir import text_of
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
@@ -42,8 +44,20 @@ class Program:
     """
 
     __slots__ = (
-        *("_constants", "_count", "_outputs", "_plans", "_replay", "_steps", "answers", "has_control", "ir", "length"),
-        *("lines", "rule_of_its_own", "sites", "spec"),
+        *(
+            "_constants",
+            "_count",
+            "_outputs",
+            "_plans",
+            "_replay",
+            "_steps",
+            "_strides",
+            "answers",
+            "has_control",
+            "ir",
+            "length",
+        ),
+        *("is_asked", "lines", "rule_of_its_own", "sites", "spec"),
     )
 
     def __init__(
@@ -69,12 +83,14 @@ class Program:
         self._plans: dict[tuple[bool, ...], Planned] = {}
         self._replay = Replay()
         self._outputs = [with_places(x, place) for x in outputs]
+        self._strides = [_strides_of_stack(x.inside if type(x) is Staged else x) for x in outputs]
         self._count = 1 + max([step.place for step in self._steps] + list(self._constants), default=0)
         self.rule_of_its_own = trace.rule_of_its_own
         self.length = len(self._steps)
         self.spec = spec
         self.lines = lines
         self.has_control = False
+        self.is_asked = trace.is_asked
         self.ir = text_of(trace, outputs, left)
         questions = [step for step in left.steps if step.is_question]
         self.sites = [step.site for step in questions]
@@ -121,8 +137,8 @@ class Program:
             answers = self._replay.answers(values, (count, differing), run, self._is_fit_to_replay)
         _, differ = self._planned(differing)
         return [
-            Rows(answer) if type(x) is Place and x.place in differ else answer
-            for x, answer in zip(self._outputs, answers, strict=True)
+            Rows(_laid_out(answer, strides)) if type(x) is Place and x.place in differ else answer
+            for x, answer, strides in zip(self._outputs, answers, self._strides, strict=True)
         ]
 
     def _by_steps(self, differing: tuple[bool, ...], count: int, inputs: list[Any]) -> list[Any]:
@@ -172,3 +188,13 @@ def _own(answer: Any, given: set[int]) -> Any:
             return answer.copy()
         given.add(id(array))
     return answer
+
+
+def _strides_of_stack(x: Any) -> tuple[int, ...] | None:
+    """The strides of a stack of answers like this one; None if it is in the order of C."""
+    return None if type(x) is not ndarray or x.flags.c_contiguous else np.stack([x, x]).strides
+
+
+def _laid_out(rows: Any, strides: tuple[int, ...] | None) -> Any:
+    """The rows, or a copy of them, with the axes in memory as a stack of the rows has them."""
+    return with_axes_like(rows, (math.inf, *range(rows.ndim - 1, 0, -1)) if strides is None else strides)

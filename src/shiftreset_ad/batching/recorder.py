@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from shiftreset_ad.batching.program import Program
 from shiftreset_ad.numbers.tags import seeing, watcher
-from shiftreset_ad.staging.recording import recorded
+from shiftreset_ad.rules.stand_ins import recorder
+from shiftreset_ad.staging.recording import also_row_by_row, recorded
 from shiftreset_ad.staging.reports import counted
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.surroundings import Surroundings
@@ -19,16 +21,20 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Recorder(StagedFunction[Any, Any]):
     """The programs of a function, by the types and shapes of its arguments, with guards on what it reads."""
 
-    __slots__ = ()
+    __slots__ = ("_raised",)
     _fallback = "it runs row by row"
 
     def __init__(self, name: str, f: Callable[..., Any]) -> None:
         super().__init__(f)
         self._name = name
+        self._raised = ""
 
     def may_record(self) -> bool:
-        """Whether the function can be recorded, as far as it is known, and nothing else is being recorded."""
-        return not (self._is_given_up or running.is_recording or watcher.get() is not None)
+        """Whether the function can be recorded, as far as it is known, and nothing else is being recorded.
+
+        In the first run of a staged function, nothing is being recorded yet.
+        """
+        return not (self._is_given_up or recorder.adopt is not None or watcher.get() is not None)
 
     def programs(self, example: Arguments) -> list[Program]:
         """The programs that are known for arguments like these, if all that they have read is as it was."""
@@ -36,20 +42,25 @@ class Recorder(StagedFunction[Any, Any]):
         signature = self._if_unchanged(key, self._signatures.get(key))
         return [] if signature is None else list(signature.ways)  # type: ignore[arg-type]
 
-    def record(self, example: Arguments) -> Program | None:
-        """The program for these arguments, which are plain; None if there is none."""
-        if not one_at_a_time.acquire(blocking=False):
-            return None
+    def record(self, example: Arguments) -> tuple[Program | None, list[Any]]:
+        """The program for these arguments, which are plain; None if there is none. And the answer, if there is one.
+
+        The function may have an effect, such as the next draw of a generator. So nobody need call it for the answer.
+        """
+        is_ours = running.is_recording  # a staged function of this thread has it, and runs without a record now
+        if not (is_ours or one_at_a_time.acquire(blocking=False)):
+            return None, []
         try:
             call = self._call(example)
             known = self._signatures.get(call.key)
             before = known.ways[:1] if known is not None else []
-            seeing((), self._written_down, call)
+            answer = seeing((), self._written_down, call)
             signature = self._signatures.get(call.key)
             found = [] if signature is None else signature.ways[:1]
-            return None if found == before else found[0]  # type: ignore[return-value]
+            return (None if found == before else found[0]), [answer]  # type: ignore[return-value]
         finally:
-            one_at_a_time.release()
+            if not is_ours:
+                one_at_a_time.release()
 
     def give_up(self, problem: str) -> None:
         """Record no more: the function runs row by row, as there is this problem."""
@@ -57,7 +68,12 @@ class Recorder(StagedFunction[Any, Any]):
 
     def has_replayed(self) -> None:
         """Note that a program has been of use."""
+        self._raised = ""
         self._has_replayed()
+
+    def has_raised(self, error: Exception) -> None:
+        """Note that the steps of a program have raised an error, so that the rows go one by one."""
+        self._raised = f"{type(error).__name__}: {error}"
 
     def report(self) -> str:
         """What is carried out for all rows at once, and what row by row, and why."""
@@ -67,6 +83,8 @@ class Recorder(StagedFunction[Any, Any]):
         if not programs:
             return f"{self._name} is not recorded yet: it is recorded when it is called"
         lines = [f"{self._name} runs for all rows at once, in {counted(len(programs), 'way')}."]
+        if self._raised:
+            lines.append(f"The last call has run row by row, as the steps for all rows have raised {self._raised}")
         for number, program in enumerate(programs, 1):
             names = ", ".join(sorted(program.row_by_row)) or "nothing"
             lines.append(f"way {number}, {counted(program.length, 'step')}; called row by row: {names}")
@@ -75,7 +93,7 @@ class Recorder(StagedFunction[Any, Any]):
         return "\n".join(lines)
 
     def _recorded(self, call: StagedCall, answer: Any, seen: Surroundings) -> Any:
-        return recorded(self.__wrapped__, call, answer, seen, make=Program)
+        return also_row_by_row(partial(recorded, self.__wrapped__, call, answer, seen, make=Program))
 
     def _call(self, example: Arguments) -> StagedCall:
         args, kwargs = example

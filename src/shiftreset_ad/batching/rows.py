@@ -17,6 +17,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
+from shiftreset_ad.rules.stand_ins import Wrapped
 
 
 class Rows:
@@ -93,7 +94,7 @@ def stacked(answers: list[Any]) -> Any:
     first = answers[0]
     if isinstance(first, tuple | list):
         return of_parts(first, [stacked(list(parts)) for parts in zip(*answers, strict=True)])
-    if not any(isinstance(answer, Number) for answer in answers):
+    if not any(isinstance(answer, Number | Wrapped) for answer in answers):
         return np.array(answers)
     return np.stack(answers)
 

@@ -16,8 +16,9 @@ import numpy as np
 import optree
 from numpy import ndarray
 
+from shiftreset_ad.batching import within
 from shiftreset_ad.batching.axes import Answers, Batch, is_value, stack_of
-from shiftreset_ad.batching.closures import numbers_held
+from shiftreset_ad.batching.closures import held_values
 from shiftreset_ad.batching.program import Program
 from shiftreset_ad.batching.recorder import Recorder
 from shiftreset_ad.batching.rows import row
@@ -58,40 +59,44 @@ class Batched:
         return self._recorder.report()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        batch, f = Batch(self._name, args, kwargs, self._in_axes), self.__wrapped__
-        recorder, answers = self._recorder, Answers(self._name)
-        whole = batch
-        if open_tags() and (numbers := numbers_held(f)) is not None:
-            f, batch = numbers.put_in, batch.with_shared(numbers.numbers)
-            recorder = Recorder(self._name, f)
-        left = self._in_groups(f, recorder, batch, answers)
+        batch, answers = Batch(self._name, args, kwargs, self._in_axes), Answers(self._name)
+        left, answered = np.arange(batch.count), list[Any]()
+        if not within.is_recorded():
+            left, answered = self._in_groups(batch, answers)
+        elif (found := within.at_once(self.__wrapped__, batch)) is not None:
+            answers.add(left, *found)
+            left = left[:0]
         if len(left):
-            rows = [self.__wrapped__(*args, **kwargs) for args, kwargs in map(whole.row, left)]
-            answers.add(left, *stack_of(self._name, rows))
+            rows = [self.__wrapped__(*args, **kwargs) for args, kwargs in map(batch.row, left[len(answered) :])]
+            answers.add(left, *stack_of(self._name, answered + rows))
         return answers.joined(self._out_axes)
 
-    def _in_groups(
-        self, f: Callable[..., Any], recorder: Recorder, batch: Batch, answers: Answers
-    ) -> ndarray[Any, Any]:
-        """Carry out the function for groups of rows that take the same way; return the rows that are left."""
-        left = np.arange(batch.count)
+    def _in_groups(self, batch: Batch, answers: Answers) -> tuple[ndarray[Any, Any], list[Any]]:
+        """Carry out the function for groups of rows that take the same way; return the rows that are left.
+
+        And the answer for the first row that is left, if it is known.
+        """
+        f, recorder, left = self.__wrapped__, self._recorder, np.arange(batch.count)
+        if open_tags() and (held := held_values(f)) is not None:
+            f, batch = held.put_in, batch.with_shared(held.values)
+            recorder = Recorder(self._name, f)
         if batch.has_others() or not recorder.may_record():
-            return left
+            return left, []
         known, recorded = recorder.programs(batch.example(0)), 0
         while True:
             for program in known:
                 done = self._carried_out(f, program, recorder, batch, left, answers)
                 if done is None or (recorded and not len(done)):
-                    return left
+                    return left, []
                 left = left[:0] if len(done) == len(left) else np.setdiff1d(left, done, assume_unique=True)
                 if not len(left) and (batch.count or answers.has_any()):
-                    return left
+                    return left, []
             if recorded == MOST:
                 recorder.give_up(f"its rows take more than {MOST} ways")
-                return left
-            new = recorder.record(batch.example(left[0] if len(left) else 0))
+                return left, []
+            new, answer = recorder.record(batch.example(left[0] if len(left) else 0))
             if new is None:
-                return left
+                return left, [] if batch.has_numbers() or not len(left) else answer
             known, recorded = [new], recorded + 1
 
     def _carried_out(
@@ -108,7 +113,8 @@ class Batched:
             except DiffersError as error:
                 chosen = chosen[error.agree]
                 continue
-            except Exception:
+            except Exception as error:
+                recorder.has_raised(error)
                 return None
             if not program.is_checked and len(chosen):
                 program.is_checked = True

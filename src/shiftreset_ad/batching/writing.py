@@ -11,8 +11,11 @@ from shiftreset_ad.modes.stacks.number import after_rows, fitted_rows
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import shape_of
 
-# Of `x += v` and its kin
-IN_PLACE = {getattr(operator, f"i{name}") for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
+# Of `x += v` and its kin, with the functions that answer what they write
+IN_PLACE = {
+    getattr(operator, f"i{name}"): getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+}
 
 
 def write(count: int, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -23,9 +26,12 @@ def write(count: int, function: Callable[..., Any], args: list[Any], kwargs: dic
         ndim = len(shape_of(part)) - 1
         target.rows[place] = _fitted(args[2], ndim)
         return
-    if function in IN_PLACE and type(target) is Rows and not isinstance(target.rows, Number):
-        ndim = len(target.shape)
-        function(target.rows, _fitted(args[1], ndim))
+    if function in IN_PLACE and type(target) is Rows:
+        item = _fitted(args[1], len(target.shape))
+        if isinstance(target.rows, Number):
+            target.rows[...] = IN_PLACE[function](target.rows, item)  # type: ignore[index]
+        else:
+            function(target.rows, item)
         return
     for k in range(count):
         view = row(target, k) if isinstance(target.rows, Number) else target.rows[k, ...]

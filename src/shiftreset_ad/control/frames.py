@@ -18,7 +18,9 @@ from greenlet import getcurrent as here
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
-_OF_OPERATORS = tuple(os.path.join(PACKAGE, *path) for path in (("transforms", ""), ("boundary", "tracebacks.py")))
+_OF_OPERATORS = tuple(
+    os.path.join(PACKAGE, *path) for path in (("transforms", ""), ("batching", ""), ("boundary", "tracebacks.py"))
+)
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 

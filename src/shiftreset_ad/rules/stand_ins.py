@@ -15,12 +15,16 @@ class _Recorder(threading.local):
 
     `adopt` makes a staged value of an array. `unwatched` is given a way back and its operations, and gives the way back
     without the watch over the user's code, if it reaches none. `rule_of_its_own` is the first function that was called
-    whose derivative is not that of its steps.
+    whose derivative is not that of its steps. A run `has_batches` if it has calls for all rows of a `vmap`; it has none
+    if it goes `row_by_row`. Its `watch` knows the `line` of the user's that makes the steps.
     """
 
     adopt: Callable[[Any], Any] | None = None
     unwatched: Callable[[Callable[[Any], None], list[Any]], Callable[[Any], None]] | None = None
     rule_of_its_own: str | None = None
+    has_batches = False
+    row_by_row = False
+    watch: Any = None
 
     def note(self, function: str) -> None:
         """Note a function whose derivative is not that of the steps that are recorded."""

@@ -32,6 +32,7 @@ from shiftreset_ad.staging.steps.trace import LONGEST, LONGEST_NATIVE, Trace, Un
 from shiftreset_ad.staging.steps.values import Staged, adopted
 from shiftreset_ad.staging.ways import Way
 
+Recorded = tuple[Any, Guards | None, str | None]  # a way, and guards on what it reads; or why there is none
 DIFFERS = (
     "it answers something else when it is run again. It depends on things that staging cannot see, such as random "
     "numbers, the time, or type(x)"
@@ -47,7 +48,7 @@ def recorded(
     around: Callable[[Trace, Callable[[Any], None]], AbstractContextManager[Any]] = lambda trace, read: nullcontext(),
     make: Callable[..., Any] = Way,
     patience: int = LONGEST_NATIVE,
-) -> tuple[Any, Guards | None, str | None]:
+) -> Recorded:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
@@ -67,6 +68,7 @@ def recorded(
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
+    recorder.watch = watch
     recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
     try:
         with watch.on(), around(trace, reads.use):
@@ -83,7 +85,7 @@ def recorded(
             trace.handed_on = _handed_on(trace, result, reads)
         _require_new(trace, result, expected, call, kept)
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
-        outputs = [_output(trace, part) for i, part in enumerate(result) if i not in given]
+        outputs = [output_of(trace, part) for i, part in enumerate(result) if i not in given]
         way = make(trace, outputs, spec, given, watch.lines)
         answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
         if agree(answer, expected, trace.has_control) or (
@@ -98,8 +100,24 @@ def recorded(
     except Exception as error:
         return None, None, trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
-        recorder.adopt = recorder.unwatched = None
+        recorder.adopt = recorder.unwatched = recorder.watch = None
         trace.close()
+
+
+def also_row_by_row(record: Callable[[], Recorded]) -> Recorded:
+    """The answer of `record`. If a run with calls for all rows of a `vmap` is refused, it goes row by row once more.
+
+    What one row leaves behind, such as an item in a list, is not what all rows leave behind.
+    """
+    recorder.has_batches = False
+    found = record()
+    if found[0] is not None or not recorder.has_batches or recorder.row_by_row:
+        return found
+    recorder.row_by_row = True
+    try:
+        return record()
+    finally:
+        recorder.row_by_row = False
 
 
 def _at(watch: Watch) -> str:
@@ -121,7 +139,7 @@ def _parts_of(returned: Any, kept: Mapping[int, Any]) -> tuple[list[Any], optree
     return optree.tree_flatten(returned, is_leaf=lambda node: id(node) in kept, namespace=trees.NAMESPACE)
 
 
-def _output(trace: Trace, leaf: Any) -> Any:
+def output_of(trace: Trace, leaf: Any) -> Any:
     """A leaf of the result in the form that is kept: an array becomes a constant of the trace."""
     if type(leaf) is Staged and leaf._trace is not trace:
         raise UnstageableError("it returns a value of another run")

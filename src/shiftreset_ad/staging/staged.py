@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from threading import Lock, local
 from types import MethodType
 from typing import Any, Concatenate, Generic, Self, cast, overload
@@ -22,7 +22,7 @@ from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.staging.forms import recorded_in_a_form
 from shiftreset_ad.staging.pictures import Picture
 from shiftreset_ad.staging.python.errors import is_of_a_handler
-from shiftreset_ad.staging.recording import DIFFERS, agree
+from shiftreset_ad.staging.recording import DIFFERS, agree, also_row_by_row
 from shiftreset_ad.staging.reports import report
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
@@ -222,7 +222,7 @@ class StagedFunction(Generic[P, Y]):
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, seen = self.__wrapped__, Surroundings(self.__wrapped__, *call.others())
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
-        running.is_recording = True
+        was_recording, running.is_recording = running.is_recording, True
         try:
             answer: Y = f(*call.args, **call.kwargs)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
@@ -234,7 +234,7 @@ class StagedFunction(Generic[P, Y]):
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
         finally:
-            running.is_recording = False
+            running.is_recording = was_recording
         self._in_vain += 1
         if problem is None and self._in_vain > MOST_IN_VAIN:
             problem = f"it has taken another way {MOST_IN_VAIN} times: {self._reason}"
@@ -249,7 +249,7 @@ class StagedFunction(Generic[P, Y]):
         self, call: StagedCall, answer: Y, seen: Surroundings
     ) -> tuple[Way | None, Guards | None, str | None]:
         """The way that the function takes, and guards on what it reads; or why there is none."""
-        return recorded_in_a_form(self.__wrapped__, call, answer, seen)
+        return also_row_by_row(partial(recorded_in_a_form, self.__wrapped__, call, answer, seen))
 
     def _prepares(self, key: Any, effect: str) -> bool:
         """Whether a call that has an effect may prepare something for later calls, as the first of its kind."""
