@@ -69,7 +69,7 @@ def measured(rows: int, inputs: int, hidden: int, outputs: int, clock: Callable[
     of_jax = [{name: jax.numpy.array(v) for name, v in p.items()}, jax.numpy.array(x), jax.numpy.array(y)]
     compiled = jax.jit(in_jax)
     expected = by_hand(p, x, y)
-    for found in (ours(p, x, y), in_torch(*of_torch), in_jax(*of_jax)):
+    for found in (ours(p, x, y), ours(*of_torch), in_torch(*of_torch), in_jax(*of_jax)):
         for name, value in expected.items():
             np.testing.assert_allclose(np.asarray(found[name]), value, rtol=1e-9, atol=1e-12)
     return best_of(
@@ -77,6 +77,7 @@ def measured(rows: int, inputs: int, hidden: int, outputs: int, clock: Callable[
         {
             "by hand": lambda: by_hand(p, x, y),
             "vmap": lambda: ours(p, x, y),
+            "vmap, tensors": lambda: ours(*of_torch),
             "torch.func": lambda: in_torch(*of_torch),
             "JAX": lambda: jax.block_until_ready(in_jax(*of_jax)),
             "JAX, compiled": lambda: jax.block_until_ready(compiled(*of_jax)),
@@ -93,7 +94,7 @@ def main() -> None:
     clock = time.process_time if parser.parse_args().processor else time.perf_counter
     jax.config.update("jax_enable_x64", True)
     torch.set_num_threads(1)
-    names = ("by hand", "vmap", "torch.func", "JAX", "JAX, compiled", "a loop")
+    names = ("by hand", "vmap", "vmap, tensors", "torch.func", "JAX", "JAX, compiled", "a loop")
     table = Table(
         "rows and network", *[f"{name}, ms" for name in names], "vmap to by hand", title="gradients of each row"
     )
@@ -101,7 +102,7 @@ def main() -> None:
         times = measured(*numbers, clock)
         row = [f"{times[name] * 1e3:.3g}" for name in names]
         table.add_row(size, *row, f"{times['vmap'] / times['by hand']:.2f}")
-    Console().print(table)
+    Console(width=130).print(table)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,16 @@ def is_all_at_once(f):
     return "called row by row: nothing" in f.report()
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """Rows must not go one by one, whatever `report` says."""
+
+    def refuse(*args):
+        raise AssertionError("the rows went one by one")
+
+    monkeypatch.setattr(sys.modules["shiftreset_ad.batching.vmap"], "stack_of", refuse)
+
+
 # Axes and structures
 
 
@@ -221,6 +231,49 @@ def test_a_function_that_writes_to_its_argument_writes_to_a_copy():
     assert np.array_equal(x, X)
 
 
+# Products and decompositions
+
+MATRICES = RNG.normal(size=(5, 3, 3))
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, m: x @ x,
+        lambda x, m: m @ x,
+        lambda x, m: x @ m,
+        lambda x, m: m @ m,
+        lambda x, m: np.dot(m, x),
+        lambda x, m: np.dot(x, m),
+        lambda x, m: np.inner(x, x),
+        lambda x, m: np.matmul(np.stack([m, m]), m) @ x,
+        lambda x, m: np.linalg.svd(m)[1],
+        lambda x, m: np.linalg.eigh(m + m.T)[0] * x,
+        lambda x, m: np.linalg.solve(m, x) @ x,
+    ],
+)
+def test_products_and_decompositions_of_each_row_are_computed_at_once(f):
+    def total(x, m):
+        return np.sum(f(x, m) * 1.5)
+
+    np.testing.assert_allclose(vmap(f)(X, MATRICES), stacked(f, X, MATRICES), rtol=1e-9)
+    np.testing.assert_allclose(vmap(grad(total))(X, MATRICES), stacked(grad(total), X, MATRICES), rtol=1e-9)
+    around = grad(lambda x: np.sum(vmap(total)(x, MATRICES)))(X)
+    np.testing.assert_allclose(around, stacked(grad(total), X, MATRICES), rtol=1e-9)
+
+
+def test_the_report_says_that_the_steps_have_raised(monkeypatch):
+    f = vmap(lambda x: np.tanh(x) @ x)
+
+    def raises(*args):
+        raise KeyError("a way is wrong")
+
+    monkeypatch.setattr("shiftreset_ad.batching.products._product", raises)
+    np.testing.assert_allclose(f(X), np.sum(np.tanh(X) * X, 1))
+    assert "run row by row, as the steps for all rows have raised KeyError: 'a way is wrong'" in f.report()
+
+
 # Every mix with derivatives
 
 
@@ -347,6 +400,19 @@ def test_an_effect_happens_once_for_each_row():
         seen.clear()
         batched(np.zeros(4))
         assert len(seen) == 4
+
+
+@pytest.mark.filterwarnings("ignore:.*row by row::")
+def test_a_function_with_an_effect_has_the_derivatives_of_all_rows():
+    seen = []
+
+    def f(x):
+        seen.append(1)
+        return x * x
+
+    x, batched = np.arange(1.0, 5.0), vmap(f)
+    for _ in range(3):
+        assert np.array_equal(grad(lambda x: np.sum(batched(x)))(x), 2.0 * x)
 
 
 def test_a_variable_that_the_function_reads_may_change():

@@ -12,7 +12,7 @@ import numpy as np
 import optree
 from numpy import ndarray
 
-from shiftreset_ad.array_api import Wrapped
+from shiftreset_ad.array_api import Standard, Wrapped
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import Number, innermost, plain_value
@@ -70,19 +70,29 @@ class Batch:
 
     def example(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The plain arguments of row `k`, without numbers; of zeros if there is no row."""
+        args, kwargs = trees.unflatten(self.spec, [_plain(_example(x, k)) for x in self.leaves])
+        return args, kwargs
+
+    def example_in_library(self, k: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same, with arrays of other libraries as they are."""
         args, kwargs = trees.unflatten(self.spec, [_example(x, k) for x in self.leaves])
+        return args, kwargs
+
+    def kind(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments like those of a row: of an array of another library they have the shape and the dtype alone."""
+        args, kwargs = trees.unflatten(self.spec, [_like(_example(x, 0)) for x in self.leaves])
         return args, kwargs
 
     def inputs(self, chosen: ndarray[Any, Any]) -> list[Any]:
         """The leaves that are numbers or arrays, with the `chosen` rows only."""
-        leaves = [x for x in self.leaves if type(x) is Rows or isinstance(x, Number) or is_staged(x) or is_input(x)]
+        leaves = [x for x in self.leaves if type(x) is Rows or isinstance(x, Number | Wrapped) or is_input(x)]
         if len(chosen) == self.count:
             return leaves
         return [Rows(x.rows[chosen]) if type(x) is Rows else x for x in leaves]
 
-    def has_others(self) -> bool:
-        """Whether there is an array of another library, or a value that is being recorded."""
-        return any(isinstance(innermost(x.rows if type(x) is Rows else x), Wrapped) for x in self.leaves)
+    def has(self, kind: type) -> bool:
+        """Whether there is a wrapped value of this kind, also in a number."""
+        return any(issubclass(type(innermost(x.rows if type(x) is Rows else x)), kind) for x in self.leaves)
 
     def has_numbers(self) -> bool:
         """Whether there is a number that is being differentiated."""
@@ -102,19 +112,31 @@ def _own(x: Any) -> Any:
     return np.copy(x) if type(x) is ndarray else x
 
 
+def as_the_users(x: Any) -> Any:
+    """A value as the user has it: an array of another library as it is, and not wrapped."""
+    return x.array if type(x) is Standard else x
+
+
 def _example(x: Any, k: int) -> Any:
+    value = plain_value(x.rows if type(x) is Rows else x)
+    value = value.inside if is_staged(value) else value
     if type(x) is not Rows:
-        return _plain(x)
-    plain = _plain(x.rows)
-    if len(plain):
-        return _own(plain[k])
-    return np.zeros(x.shape, x.dtype)[()]
+        return value
+    return _own(value[k]) if len(value) else np.zeros(x.shape, x.dtype)[()]
 
 
 def _plain(x: Any) -> Any:
-    """The plain value of a number, or of a value that is being recorded."""
-    value = plain_value(x)
-    return value.inside if is_staged(value) else value
+    return x.to_numpy()[()] if type(x) is Standard else x
+
+
+def in_numpy(x: Any) -> Any:
+    """An array, also one of another library, as one of NumPy's in the order of C; anything else as it is."""
+    plain = _plain(x)
+    return np.array(plain, order="C") if type(plain) is ndarray else plain
+
+
+def _like(x: Any) -> Any:
+    return np.zeros(x.shape, x.dtype)[()] if type(x) is Standard else x
 
 
 def _axes_of_arguments(name: str, in_axes: Any, args: tuple[Any, ...], spec: optree.PyTreeSpec) -> list[int | None]:
@@ -214,7 +236,7 @@ class Answers:
         values = trees.unflatten(self._spec, [leaf.rows if type(leaf) is Rows else leaf for leaf in leaves])
         axes = broadcast_axes(self._name, "out_axes", out_axes, values, self._spec)
         placed = [self._placed(leaf, axis, len(chosen)) for leaf, axis in zip(leaves, axes, strict=True)]
-        return trees.unflatten(self._spec, placed)
+        return trees.unflatten(self._spec, list(map(as_the_users, placed)))
 
     def _leaf(self, parts: Sequence[tuple[int, Any]]) -> Any:
         (_, first), *rest = parts

@@ -7,16 +7,23 @@ from typing import Any
 
 from shiftreset_ad.boundary.closed_over import Environment
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.rules.stand_ins import StagedValue
+from shiftreset_ad.rules.stand_ins import Wrapped
 
 
 class Held:
     """The `values` that a function closes over; `put_in` calls the function with others in their place."""
 
+    __slots__ = ("_environment", "_places", "_values")
+
     def __init__(self, environment: Environment, places: list[int]) -> None:
         self._environment = environment
         self._places = places
-        self.values = [environment.leaves[i] for i in places]
+        self._values = [environment.leaves[i] for i in places]
+
+    @property
+    def values(self) -> list[Any]:
+        """The values that the function closes over."""
+        return self._values
 
     def put_in(self, values: list[Any], /, *args: Any, **kwargs: Any) -> Any:
         """The answer of the function, with these values in place of its own."""
@@ -27,7 +34,10 @@ class Held:
 
 
 def held_values(f: Callable[..., Any]) -> Held | None:
-    """The numbers that a function closes over, and the values of a run that is recorded; None if there are none."""
+    """The numbers, values of a run that is recorded, and arrays of other libraries that a function closes over.
+
+    None if there are none.
+    """
     environment = Environment({"f": f})
-    places = [i for i in environment.variables() if issubclass(type(environment.leaves[i]), Number | StagedValue)]
+    places = [i for i in environment.variables() if issubclass(type(environment.leaves[i]), Number | Wrapped)]
     return Held(environment, places) if places else None

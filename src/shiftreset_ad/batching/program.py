@@ -19,6 +19,7 @@ import numpy as np
 import optree
 from numpy import ndarray
 
+from shiftreset_ad.array_api import Standard
 from shiftreset_ad.batching.replay import Replay
 from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.batching.steps import BatchedStep, NoDerivativeError, Place, Plan, with_places
@@ -144,7 +145,7 @@ class Program:
     def _by_steps(self, differing: tuple[bool, ...], count: int, inputs: list[Any]) -> list[Any]:
         """The answers for these values of all rows, or shared by all rows."""
         plans, _ = self._planned(differing)
-        given = set(map(id, map(array_of, inputs)))
+        given = {id(array_of(x)) for x in inputs} | {_storage_of(x) for x in inputs}
         values = [*inputs, *[None] * self._count]
         for place, constant in self._constants.items():
             values[place] = constant
@@ -180,14 +181,25 @@ class Program:
         return done[::-1]
 
 
-def _own(answer: Any, given: set[int]) -> Any:
+def _own(answer: Any, given: set[Any]) -> Any:
     """An answer, copied if its memory is that of something `given`, or may be; from here on it counts as given."""
+    if type(answer) is Standard:
+        storage = _storage_of(answer)
+        is_shared = storage in given or 0 in answer.array.stride() if storage else True
+        given.add(storage)
+        return answer.copied() if is_shared else answer
     array = array_of(answer)
     if array is not None:
         if array.base is not None or id(array) in given or (array is answer and not array.flags.writeable):
             return answer.copy()
         given.add(id(array))
     return answer
+
+
+def _storage_of(x: Any) -> Any:
+    """What tells the memory of a tensor of PyTorch from others; None for anything else."""
+    storage = getattr(x.array, "untyped_storage", None) if type(x) is Standard else None
+    return None if storage is None else ("storage", storage().data_ptr())
 
 
 def _strides_of_stack(x: Any) -> tuple[int, ...] | None:

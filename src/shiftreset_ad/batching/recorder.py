@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from shiftreset_ad.batching.axes import in_numpy
 from shiftreset_ad.batching.program import Program
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.tags import seeing, watcher
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.recording import also_row_by_row, recorded
@@ -18,16 +20,26 @@ from shiftreset_ad.staging.staged import StagedFunction, one_at_a_time, running
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
+class _OfTensors(Program):
+    """A program whose answer is compared with that of another library, which may lie in memory in another way."""
+
+    __slots__ = ()
+
+    def answer(self, answers: list[Any], nodes: Callable[[], list[Any]]) -> Any:
+        return super().answer([in_numpy(x) for x in answers], nodes)
+
+
 class Recorder(StagedFunction[Any, Any]):
     """The programs of a function, by the types and shapes of its arguments, with guards on what it reads."""
 
-    __slots__ = ("_raised",)
+    __slots__ = ("_in_library", "_raised")
     _fallback = "it runs row by row"
 
     def __init__(self, name: str, f: Callable[..., Any]) -> None:
         super().__init__(f)
         self._name = name
         self._raised = ""
+        self._in_library: Arguments | None = None
 
     def may_record(self) -> bool:
         """Whether the function can be recorded, as far as it is known, and nothing else is being recorded.
@@ -42,8 +54,10 @@ class Recorder(StagedFunction[Any, Any]):
         signature = self._if_unchanged(key, self._signatures.get(key))
         return [] if signature is None else list(signature.ways)  # type: ignore[arg-type]
 
-    def record(self, example: Arguments) -> tuple[Program | None, list[Any]]:
+    def record(self, example: Arguments, in_library: Arguments | None) -> tuple[Program | None, list[Any]]:
         """The program for these arguments, which are plain; None if there is none. And the answer, if there is one.
+
+        If there are arrays of another library among them, the function itself is called with these, `in_library`.
 
         The function may have an effect, such as the next draw of a generator. So nobody need call it for the answer.
         """
@@ -51,7 +65,7 @@ class Recorder(StagedFunction[Any, Any]):
         if not (is_ours or one_at_a_time.acquire(blocking=False)):
             return None, []
         try:
-            call = self._call(example)
+            call, self._in_library = self._call(example), in_library
             known = self._signatures.get(call.key)
             before = known.ways[:1] if known is not None else []
             answer = seeing((), self._written_down, call)
@@ -59,6 +73,7 @@ class Recorder(StagedFunction[Any, Any]):
             found = [] if signature is None else signature.ways[:1]
             return (None if found == before else found[0]), [answer]  # type: ignore[return-value]
         finally:
+            self._in_library = None
             if not is_ours:
                 one_at_a_time.release()
 
@@ -92,8 +107,15 @@ class Recorder(StagedFunction[Any, Any]):
                 lines += ["  It holds for the rows that give the same answer at", site]
         return "\n".join(lines)
 
+    def _answer(self, call: StagedCall) -> Any:
+        if self._in_library is None:
+            return super()._answer(call)
+        args, kwargs = self._in_library
+        return trees.map_leaves(in_numpy, self.__wrapped__(*args, **kwargs))
+
     def _recorded(self, call: StagedCall, answer: Any, seen: Surroundings) -> Any:
-        return also_row_by_row(partial(recorded, self.__wrapped__, call, answer, seen, make=Program))
+        make = Program if self._in_library is None else _OfTensors
+        return also_row_by_row(partial(recorded, self.__wrapped__, call, answer, seen, make=make))
 
     def _call(self, example: Arguments) -> StagedCall:
         args, kwargs = example

@@ -16,8 +16,9 @@ import numpy as np
 import optree
 from numpy import ndarray
 
+from shiftreset_ad.array_api import Standard
 from shiftreset_ad.batching import within
-from shiftreset_ad.batching.axes import Answers, Batch, is_value, stack_of
+from shiftreset_ad.batching.axes import Answers, Batch, in_numpy, is_value, stack_of
 from shiftreset_ad.batching.closures import held_values
 from shiftreset_ad.batching.program import Program
 from shiftreset_ad.batching.recorder import Recorder
@@ -28,6 +29,7 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.number import plain_value
 from shiftreset_ad.numbers.tags import open_tags, seeing
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.recording import DIFFERS
 
 MOST = 32  # groups of rows that are recorded in one call; the other rows are called one by one
@@ -77,12 +79,14 @@ class Batched:
         And the answer for the first row that is left, if it is known.
         """
         f, recorder, left = self.__wrapped__, self._recorder, np.arange(batch.count)
-        if open_tags() and (held := held_values(f)) is not None:
+        has_tensors = batch.has(Standard)
+        if (has_tensors or open_tags()) and (held := held_values(f)) is not None:
             f, batch = held.put_in, batch.with_shared(held.values)
             recorder = Recorder(self._name, f)
-        if batch.has_others() or not recorder.may_record():
+            has_tensors = batch.has(Standard)
+        if batch.has(StagedValue) or not recorder.may_record():
             return left, []
-        known, recorded = recorder.programs(batch.example(0)), 0
+        known, recorded = recorder.programs(batch.kind()), 0
         while True:
             for program in known:
                 done = self._carried_out(f, program, recorder, batch, left, answers)
@@ -94,9 +98,11 @@ class Batched:
             if recorded == MOST:
                 recorder.give_up(f"its rows take more than {MOST} ways")
                 return left, []
-            new, answer = recorder.record(batch.example(left[0] if len(left) else 0))
+            first = left[0] if len(left) else 0
+            in_library = batch.example_in_library(first) if has_tensors else None
+            new, answer = recorder.record(batch.example(first), in_library)
             if new is None:
-                return left, [] if batch.has_numbers() or not len(left) else answer
+                return left, [] if batch.has_numbers() or has_tensors or not len(left) else answer
             known, recorded = [new], recorded + 1
 
     def _carried_out(
@@ -118,7 +124,7 @@ class Batched:
                 return None
             if not program.is_checked and len(chosen):
                 program.is_checked = True
-                expected = seeing((), called, f, *batch.example(chosen[-1]))
+                expected = seeing((), called, f, *batch.example_in_library(chosen[-1]))
                 if not are_close([row(leaf, len(chosen) - 1) for leaf in leaves], program.spec, expected):
                     recorder.give_up(DIFFERS)
                     return None
@@ -136,7 +142,8 @@ def called(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 def are_close(leaves: list[Any], spec: optree.PyTreeSpec, expected: Any) -> bool:
     """Whether the leaves of an answer, with numbers in them or not, are those that are expected, up to rounding."""
     wanted, wanted_spec = trees.flatten(expected)
-    return spec == wanted_spec and all(map(_is_close, map(plain_value, leaves), wanted))
+    found = [in_numpy(plain_value(leaf)) for leaf in leaves]
+    return spec == wanted_spec and all(map(_is_close, found, map(in_numpy, wanted)))
 
 
 def _is_close(x: Any, y: Any) -> bool:

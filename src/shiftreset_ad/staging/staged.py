@@ -224,7 +224,7 @@ class StagedFunction(Generic[P, Y]):
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
         was_recording, running.is_recording = running.is_recording, True
         try:
-            answer: Y = f(*call.args, **call.kwargs)
+            answer = self._answer(call)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
                 return answer
             if problem is None:
@@ -243,6 +243,11 @@ class StagedFunction(Generic[P, Y]):
         if problem is not None or way is None or guards is None:
             return self._given_up(f"{problem}", answer)
         self._keep(way, call.key, guards)
+        return answer
+
+    def _answer(self, call: StagedCall) -> Y:
+        """The answer of the function itself."""
+        answer: Y = self.__wrapped__(*call.args, **call.kwargs)
         return answer
 
     def _recorded(

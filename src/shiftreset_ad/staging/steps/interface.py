@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
+from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
@@ -244,3 +245,11 @@ for _function in (*PREFIX, operator.abs, math.trunc, math.floor, math.ceil, roun
         f"__{_function.__name__}__",
         lambda self, *options, function=_function: call(function, (self, *options)),
     )
+
+
+def _of_torch(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The answer of a function of PyTorch's own, by NumPy's function with the same meaning."""
+    return of_numbers(function, args, kwargs or {})
+
+
+Staged.__torch_function__ = classmethod(_of_torch)  # type: ignore[attr-defined]
