@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.batching import elements, products  # noqa: F401  (which enter their ways into the table)
+from shiftreset_ad.batching import elements, products, shapes  # noqa: F401  (which enter their ways into the table)
 from shiftreset_ad.batching.along import ALONG, ALONG_LAST, along
 from shiftreset_ad.batching.rows import Rows, elementwise, rows_in
 from shiftreset_ad.batching.table import WAYS, Way, entered
