@@ -21,6 +21,7 @@ from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.recording import recorded
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
+from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import TOO_MANY, Trace
 from shiftreset_ad.staging.ways import Way
@@ -62,9 +63,9 @@ def _recorded_rewritten(
     asked: dict[Any, Refusal] = {}
     recursive: dict[CodeType, Any] = {}
 
-    def opened(trace: Trace, read: Callable[[Any], None]) -> AbstractContextManager[None]:
+    def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
-        return Session(Writing(trace, read), refusals, asked, recursive).opened()
+        return Session(Writing(trace, reads), refusals, asked, recursive).opened()
 
     while True:
         known = len(refusals), len(recursive)

@@ -45,15 +45,15 @@ def recorded(
     expected: Any,
     surroundings: Surroundings,
     original: Callable[[Any], Any] = lambda x: x,
-    around: Callable[[Trace, Callable[[Any], None]], AbstractContextManager[Any]] = lambda trace, read: nullcontext(),
+    around: Callable[[Trace, Reads], AbstractContextManager[Any]] = lambda trace, reads: nullcontext(),
     make: Callable[..., Any] = Way,
     patience: int = LONGEST_NATIVE,
 ) -> Recorded:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
-    trace, which is given a function that notes what the context itself reads. `make` makes the way of the steps. A run
-    that asks, and has more steps than there is `patience`, ends.
+    trace and what the run reads: the context itself may read, too. `make` makes the way of the steps. A run that asks,
+    and has more steps than there is `patience`, ends.
     """
     trace, reads = Trace(LONGEST if machine.unfit() else LONGEST_NATIVE, patience), Reads(surroundings, original)
     watch = Watch(reads, surroundings.users, trace)
@@ -71,7 +71,7 @@ def recorded(
     recorder.watch = watch
     recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
     try:
-        with watch.on(), around(trace, reads.use):
+        with watch.on(), around(trace, reads):
             returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, None, f"{trace.refusal}{_at(watch)}"

@@ -6,11 +6,13 @@ the values of Python if it hands over the right blocks with the right states.
 
 import operator
 from contextlib import contextmanager
+from types import CellType
 
 import numpy as np
 
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 
 
 class GivenUpError(Exception):
@@ -130,7 +132,8 @@ class StandIn:
 
     error = GivenUpError
 
-    def __init__(self):
+    def __init__(self, f):
+        self._surroundings = Surroundings(f)
         self.versions = NoVersions()
         self.blocks = [object()]
         self.questions = 0
@@ -139,6 +142,9 @@ class StandIn:
 
     def symbol(self, value):
         return Symbol(self, value)
+
+    def is_outside(self, x):
+        return self._surroundings.has_variable(x) if type(x) is CellType else id(x) in self._surroundings.seen
 
     def is_staged(self, x):
         return type(x) is Symbol and np.size(x.value) == 1
@@ -157,6 +163,9 @@ class StandIn:
 
     def mark(self):
         return None
+
+    def rewind(self, mark):
+        pass
 
     def items(self, items, note):
         if type(items) is Symbol or type(items) is np.ndarray:
@@ -266,7 +275,7 @@ def written(f, *args, which=None, given_up=None):
     given_up = [] if given_up is None else given_up
     session = None
     while True:
-        stand_in = StandIn()
+        stand_in = StandIn(f)
         refusals, recursive = (session.refusals, session.recursive) if session is not None else ({}, {})
         session = Session(stand_in, refusals, {}, recursive)
         before = len(refusals) + len(recursive)

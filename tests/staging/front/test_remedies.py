@@ -2,6 +2,7 @@
 
 import os
 import sys
+from heapq import heappush
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +113,8 @@ def first_of(items):
 def changing(x):
     kept = [0.0]
     if x > 0:
-        kept[0] = x
-    return kept[0]
+        kept.append(x)
+    return kept[-1]
 
 
 def choosing(x):
@@ -121,11 +122,30 @@ def choosing(x):
     return kept[0]
 
 
+class Mean:
+    pass
+
+
+def without_an_attribute(x):
+    mean = Mean()
+    if x > 1:
+        mean.value = x / 2
+    return mean.value if x > 1 else x
+
+
+def with_an_attribute(x):
+    mean = Mean()
+    mean.value = x
+    if x > 1:
+        mean.value = x / 2
+    return mean.value
+
+
 def calling(x):
     kept = []
     while x > 1:
         x = x / 2
-        kept.append(1)
+        heappush(kept, 1)
     return x + len(kept)
 
 
@@ -209,6 +229,11 @@ PROGRAMS = [
         changing,
         "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead",
         choosing,
+    ),
+    (
+        without_an_attribute,
+        "{name!r} has no value before this test, and gets one under it. Give it a value before",
+        with_an_attribute,
     ),
     (
         calling,

@@ -406,18 +406,19 @@ def test_a_loop_whose_test_waits_for_an_effect_is_given_up_after_one_round():
 
     class Clock:
         def __init__(self, value):
-            self.value, self.ticks = value, 0
+            self.value, self.ticks = value, []
 
     def f(x, n):
         clock = Clock(x)
-        while clock.ticks < n:
+        while len(clock.ticks) < n:
             clock.value = clock.value - 0.1 * clock.value**2
-            clock.ticks = clock.ticks + 1
+            clock.ticks.append(0)
         return clock.value
 
     def g(x, n):
         clock = Clock(x)
         for _ in range(n):
+            clock.ticks.append(clock.value)
             clock.value = clock.value - 0.1 * clock.value**2
         return clock.value
 

@@ -31,7 +31,7 @@ WRITTEN = Staged | Number | ndarray | np.generic | float | int | complex
 
 
 class Written(BaseException):
-    """Blocks write to the array of this variable, so they have to carry it."""
+    """Blocks change what has this name, so they have to carry it: the array of a variable, or attributes and items."""
 
     def __init__(self, writer: Any, name: str) -> None:
         super().__init__()

@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from types import CellType
 from typing import Any, Protocol
 
 from shiftreset_ad.boundary.closed_over import EMPTY, content_of
 
 MISSING = object()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one of the contents of `owner` is: in a container under a key, or in a slot."""
+
+    owner: Any
+    container: Any  # a list, a deque or a dict; the owner itself if the key is the name of a slot, or of a cell's
+    key: Any
+    is_slot: bool = False
+
+    def identity(self) -> Any:
+        """Two places are the same if this is the same."""
+        return id(self.container), self.key
+
+    def is_there(self) -> bool:
+        """Whether the place has a value."""
+        if self.is_slot:
+            return OfSlots(self.owner, [self.key]).read()[0] is not MISSING
+        return self.key in (self.container if isinstance(self.container, dict) else range(len(self.container)))
+
+    def get(self) -> Any:
+        """The value."""
+        return object.__getattribute__(self.owner, self.key) if self.is_slot else self.container[self.key]
+
+    def put(self, value: Any) -> None:
+        """Another value."""
+        if self.is_slot:
+            object.__setattr__(self.owner, self.key, value)
+        else:
+            self.container[self.key] = value
 
 
 class Restorable(Protocol):
@@ -19,6 +51,9 @@ class Restorable(Protocol):
 
     def put_back(self, before: list[Any]) -> None:
         """Make the contents what they were."""
+
+    def place(self, i: int) -> Place | None:
+        """Where the i-th of the contents is, if it is a value that a block may change."""
 
 
 class OfSequence:
@@ -33,6 +68,9 @@ class OfSequence:
     def put_back(self, before: list[Any]) -> None:
         self._x.clear()
         (self._x.extend if isinstance(self._x, list | deque) else self._x.update)(before)
+
+    def place(self, i: int) -> Place | None:
+        return Place(self._x, self._x, i) if type(self._x) in (list, deque) else None
 
 
 class OfDict:
@@ -58,11 +96,38 @@ class OfDict:
             self._x.clear()
             self._x.update(wanted)
 
+    def place(self, i: int) -> Place | None:
+        if self._entry is not MISSING or type(self._x) is not dict or i % 2 == 0:
+            return None
+        return Place(self._x, self._x, list(self._x)[i // 2])
+
     def _put_entry(self, key: Any, value: Any) -> None:
         if value is MISSING:
             self._x.pop(key, None)
         elif self._x.get(key, MISSING) is not value:
             self._x[key] = value
+
+
+class OfInstance:
+    """The dict of an object's attributes, and what is in it."""
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+        self._attributes = x.__dict__
+        self._contents = OfDict(self._attributes)
+
+    def read(self) -> list[Any]:
+        return [self._x.__dict__, *self._contents.read()]
+
+    def put_back(self, before: list[Any]) -> None:
+        if self._x.__dict__ is not self._attributes:
+            self._x.__dict__ = self._attributes
+        self._contents.put_back(before[1:])
+
+    def place(self, i: int) -> Place | None:
+        if self._x.__dict__ is not self._attributes or i % 2:  # the dict itself, or a name
+            return None
+        return Place(self._x, self._attributes, list(self._attributes)[i // 2 - 1]) if i else None
 
 
 class OfCell:
@@ -72,31 +137,43 @@ class OfCell:
         self._cell = cell
 
     def read(self) -> list[Any]:
-        return [content_of(self._cell)]
+        return [MISSING if (content := content_of(self._cell)) is EMPTY else content]
 
     def put_back(self, before: list[Any]) -> None:
-        if before[0] is not EMPTY:
+        if before[0] is not MISSING:
             self._cell.cell_contents = before[0]
         elif content_of(self._cell) is not EMPTY:
             del self._cell.cell_contents
 
+    def place(self, i: int) -> Place | None:
+        return Place(self._cell, self._cell, "cell_contents", is_slot=True)
 
-class OfAttributes:
-    """Attributes of an object, by their names."""
+
+class OfSlots:
+    """The slots of an object, by their names. No code of the object's class is run."""
 
     def __init__(self, x: Any, names: list[str]) -> None:
         self._x = x
         self._names = names
 
     def read(self) -> list[Any]:
-        return [getattr(self._x, name, MISSING) for name in self._names]
+        return [self._content(name) for name in self._names]
 
     def put_back(self, before: list[Any]) -> None:
         for name, value in zip(self._names, before, strict=True):
             if value is not MISSING:
-                setattr(self._x, name, value)
-            elif hasattr(self._x, name):
-                delattr(self._x, name)
+                object.__setattr__(self._x, name, value)
+            elif self._content(name) is not MISSING:
+                object.__delattr__(self._x, name)
+
+    def place(self, i: int) -> Place | None:
+        return Place(self._x, self._x, self._names[i], is_slot=True)
+
+    def _content(self, name: str) -> Any:
+        try:
+            return object.__getattribute__(self._x, name)
+        except (AttributeError, ValueError):  # the latter for a cell
+            return MISSING
 
 
 class OfClass:
@@ -115,6 +192,9 @@ class OfClass:
                 delattr(self._x, name)
             elif name in wanted and vars(self._x).get(name, MISSING) is not wanted[name]:
                 setattr(self._x, name, wanted[name])
+
+    def place(self, i: int) -> Place | None:
+        return None
 
 
 def _is_made_by_python(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a block changes beside its variables: a block that is written down must not change anything.
+"""What a block changes beside its variables: the site carries it from block to block, or the block is not written down.
 
 The things that a block can reach are looked at before it runs, and compared after it: the variables that it and the
 functions that it calls see, and the lists, dicts, sets, arrays and instances in them. A change is taken back, as the
@@ -10,19 +10,29 @@ from __future__ import annotations
 import logging
 from array import array as compact_array
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
 from operator import is_
-from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from types import BuiltinMethodType, CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.boundary.code_names import names_in
-from shiftreset_ad.staging.front.contents import OfAttributes, OfCell, OfClass, OfDict, OfSequence, Restorable
+from shiftreset_ad.staging.front.contents import (
+    MISSING,
+    OfCell,
+    OfClass,
+    OfDict,
+    OfInstance,
+    OfSequence,
+    OfSlots,
+    Place,
+    Restorable,
+)
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.seen.parts import CACHE
@@ -36,17 +46,26 @@ PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fge
 OURS = f"{__name__.partition('.')[0]}."
 
 
+class Change(NamedTuple):
+    """Something that has changed: the name by which it was found, and its place if it can be put there by itself."""
+
+    name: str
+    place: Place | None = None
+    is_new: bool = False  # it had no value before
+
+
 class Effects:
     """The things that functions reach, as they are now."""
 
-    def __init__(self, functions: Iterable[Callable[..., Any]], own: Iterable[CellType]) -> None:
-        """`own` are the variables that the functions may bind."""
+    def __init__(self, roots: Iterable[Any], own: Iterable[CellType]) -> None:
+        """The roots are functions, and what they are given. `own` are the variables that the functions may bind."""
         self.problem: str | None = None
         self._contents: list[tuple[str, Restorable, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._own = {id(cell) for cell in own}
+        self._expected = set[Any]()
         self._seen: dict[int, Any] = {}
-        self._waiting: list[tuple[str, Any]] = [("a function", function) for function in functions]
+        self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
         while self._waiting and self.problem is None:
             name, x = self._waiting.pop()
             if type(x) not in PLAIN and id(x) not in self._seen:
@@ -55,19 +74,40 @@ class Effects:
             if len(self._seen) > MOST:
                 self.problem = SEES_TOO_MUCH
 
-    def taken_back(self) -> str | None:
-        """Take all changes back. The name of something that had changed; None if nothing had."""
-        changed = None
+    def reaches(self, x: Any) -> bool:
+        """Whether the functions can reach an object."""
+        return self._seen.get(id(x)) is x
+
+    def expects(self, places: Iterable[Place]) -> None:
+        """These places may change."""
+        self._expected = {place.identity() for place in places}
+
+    def changes(self) -> list[Change]:
+        """What has changed beside the places that may."""
+        found: list[Change] = []
         for name, contents, before in self._contents:
             now = contents.read()
+            if len(now) != len(before):
+                key = next((x for x in now if type(x) is str and all(x is not y for y in before)), None)
+                found.append(Change(name if key is None else key, is_new=key is not None))
+                continue
+            for i, (x, y) in enumerate(zip(now, before, strict=True)):
+                if x is not y:
+                    place = None if x is MISSING else contents.place(i)
+                    is_new = y is MISSING and place is not None
+                    if place is None or place.identity() not in self._expected:
+                        found.append(Change(place.key if place is not None and is_new else name, place, is_new))
+        return found + [Change(name) for name, array, before in self._arrays if not identical(array, before)]
+
+    def take_back(self) -> None:
+        """Take all changes back."""
+        for _, contents, before in self._contents:
+            now = contents.read()
             if len(now) != len(before) or not all(map(is_, now, before)):
-                changed = changed or name
                 contents.put_back(before)
-        for name, array, as_it_was in self._arrays:
+        for _, array, as_it_was in self._arrays:
             if not identical(array, as_it_was):
-                changed = changed or name
                 array[...] = as_it_was
-        return changed
 
     def _look_at(self, name: str, x: Any) -> None:
         if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
@@ -80,6 +120,8 @@ class Effects:
             array = np.asarray(x)
             if array.flags.writeable:
                 self._arrays.append((name, array, array.copy()))
+        elif isinstance(x, BuiltinMethodType):
+            self._waiting.append((name, x.__self__))
         elif isinstance(x, tuple | frozenset):
             self._waiting += [(name, part) for part in x]
         elif isinstance(x, ModuleType):
@@ -93,16 +135,17 @@ class Effects:
         elif hasattr(type(x), "__next__"):
             self.problem = FOREIGN_ITERATOR.format(kind=type(x).__name__)
         if not isinstance(x, FunctionType | ModuleType | type):
-            if type(attributes := getattr(x, "__dict__", None)) is dict:
-                self._has(name, OfDict(attributes))
+            if type(getattr(x, "__dict__", None)) is dict:
+                self._has(name, OfInstance(x))
             if slots := [slot for base in type(x).__mro__ for slot in _slots(base) if is_slot(type(x), slot)]:
-                self._has(name, OfAttributes(x, slots))
+                self._has(name, OfSlots(x, slots))
             self._waiting.append((name, type(x)))
 
     def _look_at_function(self, function: FunctionType) -> None:
         self._waiting += [("a default", part) for part in (function.__defaults__, function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self._own:
+                self._seen[id(cell)] = cell
                 self._has(name, OfCell(cell))
             else:
                 self._waiting.append((name, content_of(cell)))

@@ -11,6 +11,7 @@ from typing import Any
 
 from shiftreset_ad.staging.front.blocks import RewrittenCode
 from shiftreset_ad.staging.front.frames import FrameVariables
+from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import CALLS_ANOTHER
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.sites import Site
@@ -42,7 +43,8 @@ class RecursionSite(Site):
         function = session.control.self_calling(form)
         session.functions[self] = form, function
         try:
-            with self.writing(session, FrameVariables(form), [form]):
+            nowhere = Places(session, self, may_carry=False)
+            with self.writing(session, FrameVariables(form), nowhere, [form, args, kwargs]):
                 return function(*args, **kwargs)
         finally:
             del session.functions[self]

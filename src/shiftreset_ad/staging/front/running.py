@@ -7,6 +7,7 @@ rewritten when they are called, if they are the user's own.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from operator import is_
@@ -50,6 +51,7 @@ __all__ = [
     "slice_of",
 ]
 
+CHANGED_BY_METHODS = {list, dict, set, deque}
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 OF_THE_FRONT = CALLING | OF_PYTHONS.keys() | JOINS.keys()
 
@@ -107,12 +109,20 @@ def called(f: Any) -> Any:
 def called_for_its_effect(f: Any) -> Any:
     """What to call for a function whose answer is not used. In a block that is written down it is not called.
 
-    The program may never reach the block. A function of the user's is called, as its own calls come here, too.
+    The program may never reach the block. A function of the user's is called, as its own calls come here, too, and so
+    is a function that changes what the site looks at.
     """
     found, session = called(f), current()
-    if found is f and session is not None and session.active:
+    if found is f and session is not None and session.active and not changes_what_is_seen(f):
         session.refuse(session.active[-1], CALLS_FOR_EFFECT.format(name=getattr(f, "__name__", type(f).__name__)))
     return found
+
+
+def changes_what_is_seen(f: Any) -> bool:
+    """Whether a function does no more than change a list, a dict, a set or an attribute, as a statement might."""
+    if type(f) is FunctionType:
+        return any(x is sys.modules[__name__] for x in f.__code__.co_consts)  # it is rewritten already
+    return f is setattr or f == object.__setattr__ or type(getattr(f, "__self__", None)) in CHANGED_BY_METHODS
 
 
 def called_without_effects(f: Any) -> Any:

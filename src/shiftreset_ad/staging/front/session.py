@@ -7,12 +7,13 @@ asks its test from then on, and the recording starts again.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import local
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn, Protocol
 
+from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.handed_on import HandedOn
 from shiftreset_ad.staging.front.refusals import CHANGES_LATER, Refusal
 
@@ -30,6 +31,9 @@ class ControlWriter(Protocol):
 
     def is_staged_array(self, x: Any) -> bool:
         """Whether a value is a staged array, with elements to go over."""
+
+    def is_outside(self, x: Any) -> bool:
+        """Whether an object was there before the function was called."""
 
     def type_of(self, x: Any) -> type:
         """The type of the plain value."""
@@ -85,6 +89,8 @@ class Session:
         self.recursive = recursive
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
+        self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
+        self.acting = set[Any]()  # sites of loops whose tests change attributes or items
         self.active: list[Any] = []
         self._uses: list[Any] = []  # for each active site, the functions that it works with
         self.handed_on = HandedOn()
@@ -101,6 +107,12 @@ class Session:
                 self.refuse(site, CHANGES_LATER)
         finally:
             _thread.session = outer
+
+    def noted(self, site: Any, values: Iterable[Any]) -> tuple[Any, ...]:
+        """These values, which a site takes or hands on: lists and dicts in them must not change from here on."""
+        found = tuple(values)
+        self.handed_on.note(site, found)
+        return found
 
     def is_active(self, site: Any, uses: Any) -> bool:
         """Whether a site is being written down with these functions, in the innermost of the functions that are.

@@ -6,35 +6,38 @@ that live on. A site that cannot be written down asks its test instead, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
 from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
+from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
     FOREIGN_ITERATOR,
-    HAS_EFFECT,
     UNBOUND_BEFORE_LOOP,
     UNBOUND_IN_BRANCH,
     UNEQUAL_ITEMS,
+    UNSET_BEFORE,
     Refusal,
     RefusedError,
 )
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
-from shiftreset_ad.staging.front.versions import Arrays, with_arrays
+from shiftreset_ad.staging.front.state import State
+from shiftreset_ad.staging.front.versions import with_carried
 
 
 class Site:
     """A test in the user's code."""
 
     is_of_a_function = False  # whether the site is a whole function
+    has_rounds = False
 
     def __init__(self, line: int, code: RewrittenCode, problem: str | None) -> None:
         self.line = line
@@ -61,6 +64,10 @@ class Site:
         """Why the site cannot be written down for the values that the variables have now."""
         return None
 
+    def not_yet(self, session: Session, name: str) -> NoReturn:
+        """A variable, an attribute or an item gets its first value in the blocks."""
+        session.refuse(self, UNSET_BEFORE.format(name=name))
+
     def functions(self, session: Session, frame: FrameVariables, *blocks: CodeBlock) -> list[Callable[..., Any]]:
         """The blocks as functions."""
         try:
@@ -70,31 +77,25 @@ class Site:
             return []
 
     @contextmanager
-    def writing(
-        self, session: Session, frame: FrameVariables, functions: Sequence[Callable[..., Any]]
-    ) -> Iterator[Callable[[], None]]:
-        """Write the site down, and see that the blocks change nothing but the variables that they bind.
+    def writing(self, session: Session, frame: FrameVariables, places: Places, roots: Sequence[Any]) -> Iterator[None]:
+        """Write the site down, and see that the blocks change nothing but the variables that they bind, and the places.
 
-        The function looks at it at once: the test of a loop may wait for what a round changes, and then has no end.
+        The roots are the blocks, and what else they are given.
         """
         before = frame.copy(self.bound | self.written)
         with session.writing(self, frame.codes()):
-            effects = Effects(functions, [frame.cells[name] for name in before])
+            effects = Effects(roots, [frame.cells[name] for name in before])
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
-
-            def require_no_effect() -> None:
-                if (name := effects.taken_back()) is not None:
-                    session.refuse(self, HAS_EFFECT.format(name=name))
-
+            places.begin(effects)
             try:
                 with only_rewritten(self.code.running, session.control, partial(session.refuse, self)):
-                    yield require_no_effect
+                    yield
+                places.require_nothing_else()
             except BaseException:
                 frame.fill(before)
-                effects.taken_back()
+                effects.take_back()
                 raise
-            require_no_effect()
 
 
 class Branch(Site):
@@ -124,32 +125,24 @@ class Branch(Site):
             return False
         if not (functions := self.functions(session, frame, *self.blocks)):
             return False
-        before = frame.copy(self.bound)
-        as_it_was = frame.copy(self.bound | self.written)
-        arrays = Arrays(session, frame, self.written)
+        state = State(session, self, frame, self.joined, frame.copy(self.bound | self.written))
 
         def write() -> None:
-            names = [*self.joined, *[name for name in arrays.names if name not in self.joined]]
-
             def branch(block: Callable[..., Any]) -> Callable[[], Any]:
                 def carried_out() -> tuple[Any, ...]:
-                    frame.fill(as_it_was | copies)
-                    origins = arrays.begin()
+                    origins = state.begin(start)
                     block()
-                    return handed_on(session, self, arrays.handed_on(names, origins))
+                    return state.handed_on(origins)
 
                 return carried_out
 
-            with self.writing(session, frame, functions):
-                copies = dict(zip(arrays.names, arrays.copies(arrays.names), strict=True))
-                with arrays.followed():
+            with self.writing(session, frame, state.places, functions):
+                start = state.start()
+                with state.arrays.followed():
                     answers = session.control.cond(test, *map(branch, functions))
-                frame.fill(as_it_was)
-                found = arrays.write_back(names, answers, self.joined)
-            handed_on(session, self, answers)
-            frame.fill(dict.fromkeys(before, UNBOUND) | found)
+                state.end(answers)
 
-        with_arrays(session, arrays, write)
+        with_carried(session, (state.arrays, state.places), write)
         return True
 
 
@@ -175,21 +168,37 @@ class ChoiceSite(Site):
         if session is None or not self.is_open(session, frame):
             return then() if test else other()
 
-        def noting(f: Callable[[], Any]) -> Callable[[], Any]:
-            return lambda: handed_on(session, self, [f()])[0]
+        places = Places(session, self)
 
-        with self.writing(session, frame, functions):
-            return noting(partial(session.control.cond, test, noting(then), noting(other)))()
+        def write() -> Any:
+            def branch(f: Callable[[], Any]) -> Callable[[], Any]:
+                def carried_out() -> tuple[Any, ...]:
+                    places.fill(start)
+                    answer = f()
+                    places.require_nothing_else()
+                    return session.noted(self, [answer, *places.values()])
+
+                return carried_out
+
+            with self.writing(session, frame, places, functions):
+                start = session.noted(self, places.values())
+                answer, *of_places = session.noted(self, session.control.cond(test, branch(then), branch(other)))
+                places.fill(of_places)
+            return answer
+
+        return with_carried(session, [places], write)
 
 
 def _value(x: Any) -> Any:
     return x
 
 
-def handed_on(session: Session, site: Site, values: Sequence[Any]) -> tuple[Any, ...]:
-    """These values, which a site takes or hands on: lists and dicts in them must not change from here on."""
-    session.handed_on.note(site, values)
-    return tuple(values)
+class NotYet(BaseException):
+    """A loop cannot be written down before its next round has been carried out."""
+
+    def __init__(self, site: Any, reason: str) -> None:
+        super().__init__()
+        self.site, self.reason = site, reason
 
 
 class LoopSite(Site):
@@ -201,6 +210,23 @@ class LoopSite(Site):
     carried: list[str]
     flag: str | None
     rounds: str | None = None
+    has_rounds = True
+
+    def not_yet(self, session: Session, name: str) -> NoReturn:
+        raise NotYet(self, UNSET_BEFORE.format(name=name))
+
+    def is_written_now(self, session: Session, state: State, write: Callable[[], None]) -> bool:
+        """Write the loop down. If something gets its first value in it, the next round is asked, and tried after it."""
+        mark = session.control.mark()
+        try:
+            with_carried(session, (state.arrays, state.places), write)
+        except NotYet as found:
+            if found.site is not self:
+                raise
+            session.control.rewind(mark)
+            session.asked[self] = self.refusal(found.reason)
+            return False
+        return True
 
     def problem_in(self, frame: FrameVariables) -> str | None:
         for name in self.carried:
@@ -208,26 +234,9 @@ class LoopSite(Site):
                 return UNBOUND_BEFORE_LOOP.format(name=name)
         return None
 
-    def names(self, arrays: Arrays) -> list[str]:
-        """The variables that the loop carries."""
-        return [*self.carried, *[name for name in arrays.names if name not in self.carried]]
-
-    def begin(self, frame: FrameVariables, state: Mapping[str, Any]) -> None:
-        """Give the variables this state. A variable of the round's own has no value at the beginning."""
-        frame.fill(dict.fromkeys(frame.copy(self.bound), UNBOUND) | dict(state))
-
-    def begin_round(
-        self, frame: FrameVariables, names: Sequence[str], state: Sequence[Any], arrays: Arrays
-    ) -> dict[str, Any]:
-        """A round, or a test, begins; the answer tells where the arrays come from to which it may write."""
-        self.begin(frame, dict(zip(names, state, strict=True)))
-        return arrays.begin()
-
-    def end(
-        self, session: Session, frame: FrameVariables, names: Sequence[str], final: Sequence[Any], arrays: Arrays
-    ) -> None:
-        """The loop is over."""
-        self.begin(frame, arrays.write_back(names, handed_on(session, self, final), self.carried))
+    def state(self, session: Session, frame: FrameVariables) -> State:
+        """The state of the loop. A variable of the round's own has no value at the beginning."""
+        return State(session, self, frame, self.carried, dict.fromkeys(frame.copy(self.bound), UNBOUND))
 
     def goes_on(self, value: Any, seen: Any) -> Any:
         """False after the loop has been written down, as then it is over; otherwise the value of the test."""
@@ -238,40 +247,37 @@ class LoopSite(Site):
             return value
         test, body = functions
 
-        control, arrays = session.control, Arrays(session, frame, self.written)
+        control, state = session.control, self.state(session, frame)
 
         def write() -> None:
-            names = self.names(arrays)
+            def cond_fun(values: Sequence[Any]) -> Any:
+                state.begin(values)
+                goes_on = test()
+                state.places.require_unchanged(values)
+                return goes_on
 
-            def cond_fun(state: Sequence[Any]) -> Any:
-                self.begin_round(frame, names, state, arrays)
-                return test()
-
-            def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
-                origins = self.begin_round(frame, names, state, arrays)
+            def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
+                origins = state.begin(values)
                 body()
-                require_no_effect()
-                return handed_on(session, self, arrays.handed_on(names, origins))
+                return state.handed_on(origins)
 
-            def body_and_test(state: Sequence[Any]) -> tuple[Any, ...]:
-                origins = self.begin_round(frame, names, state[1:], arrays)
+            def body_and_test(values: Sequence[Any]) -> tuple[Any, ...]:
+                origins = state.begin(values[1:])
                 body()
                 goes_on = control.truth(test())
-                require_no_effect()
-                return (goes_on, *handed_on(session, self, arrays.handed_on(names, origins)))
+                return (goes_on, *state.handed_on(origins))
 
-            with self.writing(session, frame, functions) as require_no_effect:
-                start = handed_on(session, self, arrays.copies(names))
-                with arrays.followed():
-                    if self.test_binds:  # so each test is carried out once
+            with self.writing(session, frame, state.places, functions):
+                start = state.start()
+                with state.arrays.followed():
+                    if self.test_binds or self in session.acting:  # so each test is carried out once
                         init = control.truth(value), *start
-                        final = control.while_loop(lambda state: state[0], body_and_test, init)[1:]
+                        final = control.while_loop(lambda values: values[0], body_and_test, init)[1:]
                     else:
                         final = control.while_loop(cond_fun, body_fun, start)
-                self.end(session, frame, names, final, arrays)
+                state.end(final)
 
-        with_arrays(session, arrays, write)
-        return False
+        return False if self.is_written_now(session, state, write) else value
 
     def items(self, iterable: Any, seen: Any) -> Any:
         """The items of a `for` loop, for Python to go over. They end when the rest has been written down."""
@@ -292,29 +298,25 @@ class LoopSite(Site):
             session.asked[self] = self.refusal(UNEQUAL_ITEMS)
             return False
         (body,) = functions
-        arrays = Arrays(session, frame, self.written)
+        state = self.state(session, frame)
 
         def write() -> None:
-            names = self.names(arrays)
+            def cond_fun(values: Sequence[Any]) -> Any:
+                goes_on = values[0] < items.count
+                return goes_on if self.flag is None else (values[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
 
-            def cond_fun(state: Sequence[Any]) -> Any:
-                goes_on = state[0] < items.count
-                return goes_on if self.flag is None else (state[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
+            def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
+                origins = state.begin(values[1:])
+                body(item(values[0]))
+                return (values[0] + 1, *state.handed_on(origins))
 
-            def body_fun(state: Sequence[Any]) -> tuple[Any, ...]:
-                origins = self.begin_round(frame, names, state[1:], arrays)
-                body(item(state[0]))
-                require_no_effect()
-                return (state[0] + 1, *handed_on(session, self, arrays.handed_on(names, origins)))
-
-            with self.writing(session, frame, functions) as require_no_effect:
-                start = position, *handed_on(session, self, arrays.copies(names))
-                with arrays.followed():
+            with self.writing(session, frame, state.places, functions):
+                start = position, *state.start()
+                with state.arrays.followed():
                     final = session.control.while_loop(cond_fun, body_fun, start)
-                self.end(session, frame, names, final[1:], arrays)
+                state.end(final[1:])
 
-        with_arrays(session, arrays, write)
-        return True
+        return self.is_written_now(session, state, write)
 
 
 class LoopIterator:

@@ -167,9 +167,9 @@ class Arrays:
             self._versions.begin(self._frame[name] if name in self.names else handle, origins[name])
         return origins
 
-    def handed_on(self, names: Sequence[str], origins: Mapping[str, Origin]) -> list[Any]:
-        """What a block hands on for these variables."""
-        values = self._frame.values(names)
+    def handed_on(self, names: Sequence[str], origins: Mapping[str, Origin], others: Sequence[Any]) -> list[Any]:
+        """What a block hands on for these variables, and `others` beside them."""
+        values = [*self._frame.values(names), *others]
         self._versions.require_last(values)
         for i, name in enumerate(names):
             if name in self.names:
@@ -193,14 +193,14 @@ class Arrays:
         return found
 
 
-def with_arrays(session: Session, arrays: Arrays, write: Callable[[], Any]) -> Any:
-    """The answer of `write`, which writes blocks down; it is called again for each array that they write to."""
+def with_carried(session: Session, carriers: Sequence[Any], write: Callable[[], Any]) -> Any:
+    """The answer of `write`, which writes blocks down; it is called again for all that the carriers have to carry."""
     while True:
         mark = session.control.mark()
         try:
             return write()
         except Written as written:
-            if written.writer is not arrays:
+            if not any(written.writer is carrier for carrier in carriers):
                 raise
             session.control.rewind(mark)
-            arrays.carry(written.name)
+            written.writer.carry(written.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import CellType
 from typing import Any, NoReturn
 
 from numpy import ndarray
@@ -14,6 +15,7 @@ from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
 from shiftreset_ad.staging.front.session import Note
+from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.interface import item_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged, is_staged
@@ -24,10 +26,11 @@ class Writing:
 
     error: type[Exception] = UnstageableError
 
-    def __init__(self, trace: Trace, read: Callable[[Any], None]) -> None:
-        """`read` is told of each thing whose values become part of the record: it may come from outside."""
+    def __init__(self, trace: Trace, reads: Reads) -> None:
+        """`reads` is told of each thing whose values become part of the record: it may come from outside."""
         self._trace = trace
-        self._read = read
+        self._reads = reads
+        self._read = reads.use
         self.versions = Versions(trace)
 
     def is_staged(self, x: Any) -> bool:
@@ -37,6 +40,9 @@ class Writing:
     def is_staged_array(self, x: Any) -> bool:
         value = value_of(x)
         return type(value) is Staged and bool(shape_of(value))
+
+    def is_outside(self, x: Any) -> bool:
+        return self._reads.has_variable(x) if type(x) is CellType else self._reads.is_outside(x)
 
     def type_of(self, x: Any) -> type:
         return type_of(x)

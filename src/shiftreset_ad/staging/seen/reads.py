@@ -65,6 +65,7 @@ class Reads:
         self.codes: set[CodeType] = set()  # the code of the user's functions that have run
         self._surroundings = surroundings
         self._is_of_users = surroundings.users.has
+        self.has_variable = surroundings.has_variable
         self._outside = dict(surroundings.seen)
         self._reads: Counter[int] = Counter()  # of elements, for each container
         self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched

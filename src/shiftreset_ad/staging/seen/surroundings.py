@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import (
     BuiltinMethodType,
+    CellType,
     FunctionType,
     MethodType,
     MethodWrapperType,
@@ -99,6 +100,10 @@ class Surroundings:
 
     def _is_plain(self, x: Any) -> bool:
         return isinstance(x, (*CONTAINERS, *PLAIN, ndarray, type)) or not callable(x)
+
+    def has_variable(self, cell: CellType) -> bool:
+        """Whether a variable is that of a function from outside."""
+        return any(x is cell for function in self.functions for x in function.__closure__ or ())
 
     def states(self) -> list[Any]:
         """The states of the generators of random numbers."""
