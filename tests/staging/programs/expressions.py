@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-KINDS = ("scalars", "arrays", "integers", "flags", "pairs", "lists", "dicts", "objects", "own")
+KINDS = ("scalars", "arrays", "integers", "flags", "pairs", "lists", "dicts", "objects", "states", "own")
 
 
 class Names:
@@ -20,6 +20,7 @@ class Names:
         self.lists: list[str] = []
         self.dicts: list[str] = []
         self.objects: list[str] = []
+        self.states: list[str] = []
         self.own: list[str] = []  # arrays that the program has made, and may write to
         self.fixed: set[str] = set()
 
@@ -75,6 +76,7 @@ class Expressions:
             leaves += [f"{name}[{rng.choice('01')}]" for name in (*names.pairs, *names.lists)]
             leaves += [f"{name}['{rng.choice('pq')}']" for name in names.dicts]
             leaves += [f"{name}.value" for name in names.objects]
+            leaves += [f"{name}.{part}" for name in names.states for part in ("x", "pair.y", "last", "shared.x")]
             leaves += [f"{name}[{self.index()}]" for name in names.arrays if "u" in names.arrays]
             leaves += names.integers[-1:]
             return rng.choice(leaves)

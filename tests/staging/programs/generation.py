@@ -92,6 +92,7 @@ class Writer(Simple):
             (1, self._container),
             (1, self._write_container),
             (0.7, self._object),
+            (1.5, self._state),
             (0.4, self._raise),
             (0.3, self._assert),
             (0.6, self._assign_twice),
@@ -309,7 +310,13 @@ class Writer(Simple):
         name = self.new("inner")
         with self._body(f"def {name}(p):"):
             self.names.fixed |= {*self.names.scalars, *self.names.arrays, *self.names.integers, *self.names.flags}
-            self.names.fixed |= {*self.names.pairs, *self.names.lists, *self.names.dicts, *self.names.objects}
+            self.names.fixed |= {
+                *self.names.pairs,
+                *self.names.lists,
+                *self.names.dicts,
+                *self.names.objects,
+                *self.names.states,
+            }
             self.names.scalars.append("p")
             self._block(self._deeper(scope, loops=0, answers="scalar", functions=scope.functions + 1))
             self._add(f"return {self.scalar(1)}")

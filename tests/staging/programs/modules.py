@@ -2,6 +2,7 @@
 
 HEAD = """\
 import math
+from collections import deque
 
 import numpy as np
 from shiftreset_ad import zeros
@@ -20,6 +21,45 @@ class Settings:
 
 
 SETTINGS = Settings()
+
+
+class Pair:
+    __slots__ = ("first", "y")
+
+    def __init__(self, y):
+        self.y = y
+
+
+def counter():
+    found = 0
+
+    def count(by):
+        nonlocal found
+        found = found + by
+        return found
+
+    return count
+
+
+class State:
+    last = 0.25
+
+    def __init__(self, x, y):
+        self.x, self.pair, self.first = x, Pair(y), None
+        self.items, self.recent, self.named = [x, y], deque([y, 0.5], 2), {{"k": 1, "p": x}}
+        self.shared, self.count = self, counter()
+
+    def step(self, by):
+        self.x += 0.1 * self.pair.y
+        if self.x > by:
+            self.pair.y = self.pair.y - 0.5 * by
+            self.recent.append(by)
+        elif self.first is None:
+            self.first = by
+        return self.x
+
+    def total(self):
+        return self.x + self.pair.y + sum(self.items) + sum(self.recent) + self.last + self.named["p"]
 
 
 class Cell:

@@ -189,5 +189,36 @@ class Simple(Expressions):
         else:
             self._bind("objects", "cell", f"Cell({self.scalar(1)})")
 
+    def _state(self, scope: Scope) -> None:
+        """An object whose attributes, items and slots change, by methods, by functions and by other names."""
+        if not self.names.states or self.rng.random() < 0.2:
+            self._bind("states", "state", f"State({self.scalar(1)}, {self.scalar(0)})")
+            return
+        name, value = self.rng.choice(self.names.states), self.scalar(1)
+        line = self.rng.choice(
+            (
+                f"{name}.x = {value}",
+                f"{name}.x *= 0.5",
+                f"{name}.x, {name}.pair.y = {name}.pair.y, {value}",
+                f"{name}.pair.y -= {value}",
+                f"{name}.recent.append({value})",
+                f"{name}.recent[0] = {value}",
+                f"{name}.items[{self.rng.choice(('0', '1', '-1'))}] = {value}",
+                f"{name}.items = [{value}, {name}.x]",
+                f"{name}.named['k'] += 1",
+                f"{name}.named['p'] = {value}",
+                f"{name}.last = {value}",
+                f"{name}.first = {value}",
+                f"{name}.step({value})",
+                f"{name}.count({value})",
+                f"{name}.shared.x = {value}",
+                f"{name}.shared = {name}",
+                f"setattr({name}, 'x', {value})",
+            )
+        )
+        self._add(line)
+        if self.rng.random() < 0.3:
+            self._bind("scalars", "s", f"{name}.total() + {name}.count(1)")
+
     def _assert(self, scope: Scope) -> None:
         self._add(f"assert {self.scalar(0)} < {self.rng.choice(('50.0', '5.0', '2.0'))}, 'too large'")
