@@ -79,6 +79,11 @@ class StagedValue:
         """Whether a loop or a branch is being recorded."""
         raise NotImplementedError
 
+    @property
+    def is_under_control(self) -> bool:
+        """Whether a loop or a branch is recorded: a zero may stand for what was never touched."""
+        raise NotImplementedError
+
     def again(self) -> Any:
         """The same value, for a run that computes again, to save memory, what an earlier run has computed."""
         raise NotImplementedError
@@ -89,8 +94,8 @@ class StagedValue:
 
 
 def may_hold(condition: Any) -> bool:
-    """Whether a condition may hold for an element. In a loop or a branch that is being recorded, it may hold."""
-    return (is_staged(condition) and condition.is_in_block) or bool(np.any(condition))
+    """Whether a condition may hold for an element. With a loop or a branch that is recorded, it may hold."""
+    return (is_staged(condition) and condition.is_under_control) or bool(np.any(condition))
 
 
 def is_staged(x: Any) -> bool:

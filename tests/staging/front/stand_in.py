@@ -178,6 +178,17 @@ class StandIn:
         choice = None if type(index) is not Symbol or isinstance(index.value, bool) else self.items(x, note)
         return x[index] if choice is None else choice(index)
 
+    def number(self, items, index):
+        return self.item(items, index, None)
+
+    def write(self, items, index, item):
+        if type(index) is not Symbol or not all(isinstance(plain(x), NUMBERS) for x in [item, *items]):
+            items[index] = item
+            return
+        values = [plain(x) for x in items]
+        values[plain(index)] = plain(item)
+        items[:] = [Symbol(self, value) for value in values]
+
     def in_block(self, function, *args):
         """The plain values that a block answers."""
         self.blocks.append(object())

@@ -1,4 +1,4 @@
-"""An item at a staged index, of a sequence or of an array that is plain itself."""
+"""An item at a staged index, of a sequence or of an array that is plain itself: to read, and to write to a list."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from numpy import ndarray
 from shiftreset_ad.modes.stacks import Stack
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.indexing import replaced
+from shiftreset_ad.rules.table import dispatched, linear, structured
 from shiftreset_ad.staging.control.gathering import indexable
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 
 UNLIKE = object()
+MOST_WRITTEN = 64  # items of a list that is written to: each item is a value of each round
 ITEM_OF_LIST = "may have another name, as an item of a list at an index that depends on the arguments"
 
 
@@ -30,6 +33,23 @@ def type_of(x: Any) -> type:
     """The type of the plain value."""
     value = value_of(x)
     return type(value.inside if type(value) is Staged else value)
+
+
+def python_number(x: Any) -> Any:
+    """A scalar of NumPy's as one of Python's: an element of an array that stands for a list of Python's numbers."""
+    if isinstance(x, Number):
+        return _python_number(x)
+    return x.item() if isinstance(x, Staged | np.generic) and not shape_of(x) else x
+
+
+@dispatched
+def _python_number(x: Any) -> Any:
+    return python_number(x)
+
+
+@structured(_python_number, linear=True)
+def _rule(x: Any) -> Any:
+    return linear(x, python_number, python_number)
 
 
 def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
@@ -48,7 +68,7 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
         if type(x) is Staged and shape_of(x):
             trace.protect(x.inside, ITEM_OF_LIST)
     if type_of(items[0]) in (float, int, bool, complex):
-        return lambda i: stack[i].item()
+        return lambda i: python_number(stack[i])
     return lambda i: stack[i]
 
 
@@ -60,6 +80,23 @@ def _choice_of_rows(rows: Sequence[Any], trace: Trace) -> Callable[[Any], Any] |
     if len(known) < len(choices) or any(type(row) is not kind for row in rows):
         return None
     return lambda i: kind([found(i) for found in known])
+
+
+def are_numbers_of_one_type(items: Sequence[Any]) -> bool:
+    """Whether all items are numbers of Python's, and of one type."""
+    kinds = {type_of(item) for item in items}
+    return len(kinds) == 1 and kinds <= {float, int, bool, complex}
+
+
+def with_item(items: list[Any], index: Any, item: Any, trace: Trace) -> list[Any] | None:
+    """The items of a list after a write at a staged index; None if they are not alike, or too many."""
+    if len(items) > MOST_WRITTEN or not are_numbers_of_one_type([item, *items]):
+        return None
+    array = np.stack(items)
+    if dtype_of(array).hasobject:
+        return None
+    written = replaced([item, indexable(array, trace)], index)
+    return [python_number(written[i]) for i in range(len(items))]
 
 
 def is_place(index: Any, x: Sequence[Any]) -> bool:

@@ -16,7 +16,7 @@ class Facts:
     """Of a jump: the `flag` of its loop, or RESULT, and the `code` for the flag. Of a test: why it `must_ask`.
 
     Of a `return` in a loop: so many statements before it are `moved` behind the loop. Of a definition: the `variable`
-    that it binds, if this has another name.
+    that it binds, if this has another name. Of an item: whether it `is_written` by what stands for its container.
     """
 
     flag: str | None = None
@@ -26,6 +26,7 @@ class Facts:
     must_ask: str | None = None
     variable: str | None = None
     answers: bool = False
+    is_written: bool = False
     live_after: frozenset[str] = frozenset()
     live_at_head: frozenset[str] = frozenset()
 

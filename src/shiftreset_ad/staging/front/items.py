@@ -1,6 +1,7 @@
-"""Items that rewritten code reads: at a staged index, the steps choose an item of a plain list, tuple or array.
+"""Items that rewritten code reads and writes: at a staged index, the steps choose an item of a plain list or array.
 
-By itself, `table[k]` would ask for the plain index, and the steps would hold for this index alone.
+By itself, `table[k]` would ask for the plain index, and the steps would hold for this index alone. After a write to a
+list, each of its items may be the new one. So all its items become values of the steps.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.front.session import current
+from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.sites import Site
 
 
@@ -23,3 +24,25 @@ class ItemSite(Site):
         if session is None or type(x) not in (list, tuple, ndarray) or self in session.refusals:
             return x[index]
         return session.control.item(x, index, partial(session.handed_on.note_read, self))
+
+
+def writable(x: Any) -> Any:
+    """What stands for `x` in `x[index] = item` and in `x[index] += item`."""
+    session = current()
+    if session is None or type(x) is not list or session.control.is_outside(x):
+        return x
+    return WritableItems(x, session)
+
+
+class WritableItems:
+    """The items of a list, which may be written to at a staged index."""
+
+    def __init__(self, items: list[Any], session: Session) -> None:
+        self._items = items
+        self._control = session.control
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._control.number(self._items, index)
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self._control.write(self._items, index, item)

@@ -96,11 +96,17 @@ def write_in_place(node: ast.AST) -> WriteInPlace | None:
     operator = node.op if isinstance(node, ast.AugAssign) else None
     if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
         return None
-    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        return WriteInPlace(target.value.id, target.slice, node.value, operator)
+    if isinstance(target, ast.Subscript) and isinstance(name := _container(target), ast.Name):
+        return WriteInPlace(name.id, target.slice, node.value, operator)
     if isinstance(target, ast.Name) and operator is not None:
         return WriteInPlace(target.id, None, node.value, operator)
     return None
+
+
+def _container(target: ast.Subscript) -> ast.expr:
+    """The container of an item that is written to."""
+    is_wrapped = facts(target).is_written and isinstance(target.value, ast.Call)
+    return target.value.args[0] if is_wrapped else target.value  # type: ignore[attr-defined]
 
 
 def read_by(nodes: Iterable[ast.AST]) -> set[str]:

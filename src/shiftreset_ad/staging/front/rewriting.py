@@ -201,9 +201,13 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        """An item that is read. Writing in place has rewritten forms of its own."""
+        """An item that is read, or written to. A write to an array has a rewritten form of its own, too."""
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or is_constant(node.slice):
+        if is_constant(node.slice) or isinstance(node.ctx, ast.Del):
+            return node
+        if isinstance(node.ctx, ast.Store):
+            node.value = place(self._run("writable", node.value), node.value)
+            facts(node).is_written = True
             return node
         index = outside_brackets(node.slice, self._code.constant(self._code.running))
         return place(self._call(ItemSite(node.lineno, self._code, None), "item", node.value, index), node)

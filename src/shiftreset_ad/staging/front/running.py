@@ -21,6 +21,7 @@ from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.staging.front.indices import slice_of
+from shiftreset_ad.staging.front.items import writable
 from shiftreset_ad.staging.front.numbers import IN_ORDER, OF_PYTHONS, array_of, has_staged_number, of_numbers
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
@@ -49,6 +50,7 @@ __all__ = [
     "refusal_of",
     "rewritten",
     "slice_of",
+    "writable",
 ]
 
 CHANGED_BY_METHODS = {list, dict, set, deque}

@@ -50,6 +50,12 @@ class ControlWriter(Protocol):
     def item(self, x: Any, index: Any, note: Note) -> Any:
         """`x[index]` of a plain list, tuple or array. The index may be staged."""
 
+    def number(self, items: list[Any], index: Any) -> Any:
+        """`items[index]` of a list, where an index may be staged if the list has nothing but numbers."""
+
+    def write(self, items: list[Any], index: Any, item: Any) -> None:
+        """`items[index] = item` of a list. The index may be staged."""
+
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
         """The answer of one of the functions."""
 

@@ -10,7 +10,15 @@ from typing import Any, NoReturn
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
-from shiftreset_ad.staging.control.choosing import choice, is_place, noted, type_of, value_of
+from shiftreset_ad.staging.control.choosing import (
+    are_numbers_of_one_type,
+    choice,
+    is_place,
+    noted,
+    type_of,
+    value_of,
+    with_item,
+)
 from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
@@ -69,6 +77,17 @@ class Writing:
         self._read(x)
         chosen = choice(x, self._trace) if is_place(index, x) else None
         return x[index] if chosen is None else noted(chosen(index), x, note)
+
+    def number(self, items: list[Any], index: Any) -> Any:
+        has_others = is_staged(index) and not are_numbers_of_one_type(items)
+        return items[index] if has_others else self.item(items, index, lambda _: None)
+
+    def write(self, items: list[Any], index: Any, item: Any) -> None:
+        written = with_item(items, index, item, self._trace) if is_place(index, items) else None
+        if written is None:
+            items[index] = item
+        else:
+            items[:] = written
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
         return cond(self.truth(pred), self._block(true_fun), self._block(false_fun))

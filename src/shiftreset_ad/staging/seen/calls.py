@@ -120,6 +120,8 @@ class Calls:
         elif name == "lasting":
             self._reads.structure(args[0])
             return Unknown([args[0]], True), None
+        elif name == "writable":
+            return args[0], None
         elif name == "sequence_of":
             self.look_at(args[1], args[2:], frame)
         elif name == "items":

@@ -142,6 +142,10 @@ class Staged(Wrapped, StagedValue):
     def is_in_block(self) -> bool:
         return self._trace.block is not self._trace.root
 
+    @property
+    def is_under_control(self) -> bool:
+        return self.is_in_block or self._trace.has_control
+
     def frozen(self) -> Any:
         """The value itself. From here on, writing to it is refused."""
         self._trace.protect(self.inside, "is needed as it is by an operation, as a constant")
