@@ -175,9 +175,14 @@ class Simple(Expressions):
             if self.rng.random() < 0.3 and not scope.loops:
                 self._add(f"{name}.append({self.scalar(1)})")
             else:
-                self._add(f"{name}[{self.rng.choice(('0', '1', '-1'))}] = {self.scalar(1)}")
+                operator = self.rng.choice(("=", "=", "+="))
+                self._add(f"{name}[{self._place()}] {operator} {self.scalar(1)}")
         else:
             self._container(scope)
+
+    def _place(self) -> str:
+        """An index of a list with two items, or more."""
+        return self.rng.choice(("0", "1", "-1", f"({self.integer(0)}) % 2", f"-1 - ({self.integer(1)}) % 2"))
 
     def _object(self, scope: Scope) -> None:
         if self.names.objects and self.rng.random() < 0.7:
@@ -203,7 +208,7 @@ class Simple(Expressions):
                 f"{name}.pair.y -= {value}",
                 f"{name}.recent.append({value})",
                 f"{name}.recent[0] = {value}",
-                f"{name}.items[{self.rng.choice(('0', '1', '-1'))}] = {value}",
+                f"{name}.items[{self._place()}] = {value}",
                 f"{name}.items = [{value}, {name}.x]",
                 f"{name}.named['k'] += 1",
                 f"{name}.named['p'] = {value}",
