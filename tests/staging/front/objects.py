@@ -661,6 +661,23 @@ def list_that_is_bound_to_itself(x, n):
     return xs[0] + 10 * ys[0]
 
 
+def dataclass_that_is_bound_to_itself(x, n):
+    state, i = Kalman(x, 1.0, 0.5), 0
+    same = state
+    while i < n:
+        state.mean = state.mean * 1.5
+        state = state
+        i = i + 1
+    return state.mean + 10 * same.mean
+
+
+def dataclass_that_a_branch_hands_on(x, n):
+    state = Kalman(x, 1.0, 0.5)
+    same = state if n > 2 else Kalman(2 * x, 1.0, 0.5)
+    same.mean = same.mean + 1.0
+    return 10 * state.mean + same.mean
+
+
 def array_with_two_names(x, n):
     y = np.array([1.0, 2.0]) * x
     o = SimpleNamespace(a=y, s=0.0 * x)
@@ -723,6 +740,8 @@ ASKED = {
     growing: "changes 'xs', which is seen outside",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",
     list_that_is_bound_to_itself: "changes afterwards, and may have another name",
+    dataclass_that_is_bound_to_itself: "changes afterwards, and may have another name",
+    dataclass_that_a_branch_hands_on: "",
     array_with_two_names: "reads it by another name",
     array_that_gets_a_name: "has two names after it",
     array_that_is_written_to_afterwards: "",

@@ -137,7 +137,7 @@ class Effects:
         if not isinstance(x, FunctionType | ModuleType | type):
             if type(getattr(x, "__dict__", None)) is dict:
                 self._has(name, OfInstance(x))
-            if slots := [slot for base in type(x).__mro__ for slot in _slots(base) if is_slot(type(x), slot)]:
+            if slots := slots_of(x):
                 self._has(name, OfSlots(x, slots))
             self._waiting.append((name, type(x)))
 
@@ -163,6 +163,11 @@ class Effects:
 def is_slot(kind: type, name: str) -> bool:
     """Whether a name is a slot in this class, and no property of a class below the one that has the slot."""
     return isinstance(getattr_static(kind, name, None), MemberDescriptorType)
+
+
+def slots_of(x: Any) -> list[str]:
+    """The names of an object's slots."""
+    return [slot for base in type(x).__mro__ for slot in _slots(base) if is_slot(type(x), slot)]
 
 
 def _slots(kind: type) -> list[str]:

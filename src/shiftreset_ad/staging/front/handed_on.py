@@ -1,8 +1,8 @@
-"""The lists, dicts and arrays that written control hands on, which must not change afterwards.
+"""The lists, dicts, dataclasses and arrays that written control hands on, which must not change afterwards.
 
-Control takes a list apart and makes a new one of its items. In Python a branch, or a loop without a round, may hand on
-the list itself. Then a change would be seen under all names that the list has. So it is with a row of a plain array, or
-of a list, at a staged index.
+Control takes a structure apart, and makes a new one of its parts. In Python a branch, or a loop without a round, may
+hand on the structure itself. Then a change would be seen under all names that it has. So it is with a row of a plain
+array, or of a list, at a staged index.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.front.contents import OfDict, OfSequence
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable
+from shiftreset_ad.staging.front.effects import slots_of
+from shiftreset_ad.staging.seen.keys import is_structure, nodes_of
 
 
 class HandedOn:
@@ -24,8 +27,8 @@ class HandedOn:
         self._found: list[tuple[Any, Callable[[], bool]]] = []
 
     def note(self, site: Any, values: Iterable[Any]) -> None:
-        """The site takes, or hands on, the lists and dicts in these values."""
-        self._found.extend((site, _is_as_it_was(part)) for part in _containers(values))
+        """The site takes, or hands on, the structures in these values."""
+        self._found.extend((site, _is_as_it_was(part)) for part in _structures(values))
 
     def note_read(self, site: Any, sources: Iterable[list[Any] | ndarray[Any, Any]]) -> None:
         """The site reads a row of these lists and arrays, or makes a new list for a row of them."""
@@ -38,11 +41,19 @@ class HandedOn:
 
 
 def _is_as_it_was(x: Any) -> Callable[[], bool]:
-    contents = OfDict(x) if isinstance(x, dict) else OfSequence(x)
-    before = contents.read()
+    contents: list[Restorable] = []
+    if isinstance(x, dict):
+        contents.append(OfDict(x))
+    elif isinstance(x, list | deque):
+        contents.append(OfSequence(x))
+    if type(getattr(x, "__dict__", None)) is dict:
+        contents.append(OfInstance(x))
+    if slots := slots_of(x):
+        contents.append(OfSlots(x, slots))
+    before = [part for content in contents for part in content.read()]
 
     def is_as_it_was() -> bool:
-        now = contents.read()
+        now = [part for content in contents for part in content.read()]
         return len(now) == len(before) and all(map(is_, now, before))
 
     return is_as_it_was
@@ -53,9 +64,7 @@ def _has_its_elements(x: ndarray[Any, Any]) -> Callable[[], bool]:
     return lambda: x.tobytes() == before
 
 
-def _containers(values: Iterable[Any]) -> Iterator[Any]:
+def _structures(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        if isinstance(value, list | dict | deque):
-            yield value
-        if isinstance(value, list | tuple | dict | deque):
-            yield from _containers(value.values() if isinstance(value, dict) else value)
+        trees.flatten(value)  # which makes structures of dataclasses
+        yield from filter(is_structure, nodes_of(value))
