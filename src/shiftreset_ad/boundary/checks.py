@@ -78,10 +78,11 @@ def require_derivative(operator: str, answers: Sequence[Any]) -> None:
 
 def require_shape(operator: str, numbers: Sequence[Any], shape: tuple[int, ...]) -> None:
     """Raise ValueError unless the result is one number of this shape."""
-    if [shape_of(number) for number in numbers] != [shape]:
+    shapes = [shape_of(number) for number in numbers]
+    if shapes != [shape]:
         raise ValueError(
             f"{operator}: the function works element by element on an argument of shape {shape}, and it returned "
-            f"{len(numbers)} arrays, of shapes {[shape_of(number) for number in numbers]}; use jacobian, or vjp"
+            f"{len(numbers)} arrays, of shapes {shapes}; use {'grad' if shapes == [()] else 'jacobian, or vjp'}"
         )
 
 
