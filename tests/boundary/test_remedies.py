@@ -112,15 +112,10 @@ PROGRAMS: dict[str, tuple[Any, str, tuple[Any, ...]]] = {
         "return one (is a return statement missing, or an integer to be converted by float(y)?)",
         (lambda: jacobian(total)(X), lambda: CUBES + jacobian(lambda x: float(3))(X)),
     ),
-    "a scalar, and not element by element": (
-        lambda: elementwise_grad(lambda x: np.sum(cubes(x)))(X),
-        "; use grad",
-        (lambda: grad(total)(X),),
-    ),
     "not element by element": (
-        lambda: elementwise_grad(lambda x: np.stack([total(x)]))(X),
-        "; use jacobian, or vjp",
-        (lambda: jacobian(total)(X), lambda: by_vjp(total)),
+        lambda: elementwise_grad(lambda x: np.sum(cubes(x)))(X),
+        "; use jacobian, or vjp, and grad where it is one scalar",
+        (lambda: jacobian(total)(X), lambda: by_vjp(total), lambda: grad(total)(X)),
     ),
     "derivatives that are not nested": (
         lambda: resumed(False),

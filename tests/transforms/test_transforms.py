@@ -749,7 +749,7 @@ ERRORS: list[tuple[Any, type[Exception], str]] = [
         lambda: elementwise_grad(np.sum)(X),
         ValueError,
         r"elementwise_grad\(sum\): the function works element by element on an argument of shape \(3,\), and it "
-        r"returned 1 arrays, of shapes \[\(\)\]; use grad$",
+        r"returned 1 arrays, of shapes \[\(\)\]; use jacobian, or vjp, and grad where it is one scalar",
     ),
     (
         lambda: elementwise_grad(np.cumsum)(X),

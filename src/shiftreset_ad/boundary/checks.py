@@ -82,7 +82,7 @@ def require_shape(operator: str, numbers: Sequence[Any], shape: tuple[int, ...])
     if shapes != [shape]:
         raise ValueError(
             f"{operator}: the function works element by element on an argument of shape {shape}, and it returned "
-            f"{len(numbers)} arrays, of shapes {shapes}; use {'grad' if shapes == [()] else 'jacobian, or vjp'}"
+            f"{len(numbers)} arrays, of shapes {shapes}; use jacobian, or vjp, and grad where it is one scalar"
         )
 
 
