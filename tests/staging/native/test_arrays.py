@@ -412,3 +412,26 @@ def test_views_of_an_array_without_axes(view):
     for k in (1.0, 2.0, 3.0, -4.0):
         np.testing.assert_array_equal(compiled(np.array(k)), view(np.array(k)) * 2.0)
     assert "as native code" in compiled.report()
+
+
+def test_blocks_that_are_not_needed_any_more_are_found_without_a_look_at_all(monkeypatch):
+    """A look at each block after each step takes a time that grows with the square of the program."""
+    looks = []
+    is_needed_after = memory.ArrayBlocks.is_needed_after
+    monkeypatch.setattr(
+        memory.ArrayBlocks, "is_needed_after", lambda *given: looks.append(0) or is_needed_after(*given)
+    )
+    counts = []
+    for rounds in (50, 100):
+        looks.clear()
+
+        def f(x, rounds=rounds):
+            made = [x]
+            for _ in range(rounds):
+                made.append(np.sort(made[-1] * 1.5))  # no sum of steps: each array lies in memory until the end
+            return sum(made[::-1])
+
+        with calls_pay():
+            native(f, np.linspace(0.0, 1.0, 16)).entry()
+        counts.append(len(looks))
+    assert counts[1] < 2.5 * counts[0] + 50

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, NamedTuple
 
 from numpy import ndarray
@@ -69,12 +71,14 @@ class ArrayBlocks:
     __slots__ = (
         "_addresses",
         "_blocks",
+        "_ending",
         "_ends",
         "_free",
         "_homes",
         "_last",
         "_left",
         "_now",
+        "_numbers",
         "_outputs",
         "answers",
         "in_place",
@@ -88,6 +92,8 @@ class ArrayBlocks:
         self._left = left
         self._addresses: dict[int, Address] = {}
         self._blocks: dict[int, tuple[int, int]] = {}  # of a root: where it begins, and how long it is
+        self._ending: list[tuple[int, int, int]] = []  # a heap of the blocks, by the last number that needs each
+        self._numbers = count()
         self._free: dict[int, list[int]] = {}
         self._last: dict[int, int] = {}  # the last number that needs a root
         self._homes: dict[int, list[Around]] = {}  # the blocks around the step that makes a root
@@ -241,20 +247,26 @@ class ArrayBlocks:
         if root not in self._blocks:
             length = -(-length // LINE) * LINE
             free = self._free.get(length)
-            self._blocks[root] = (free.pop() if free else self._more(length)), length
+            self._put(root, (free.pop() if free else self._more(length), length))
         return self._blocks[root][0]
+
+    def _put(self, root: int, block: tuple[int, int]) -> None:
+        """A block is the memory of this array until the last step that needs it."""
+        self._blocks[root] = block
+        if root not in self._outputs:
+            heappush(self._ending, (self._last.get(root, -1), next(self._numbers), root))
 
     @contextmanager
     def of_a_function(self) -> Iterator[None]:
         """Lay out the memory of a function, of which each activation has its own. `size` is then that of its memory."""
-        outside = self._blocks, self._free, self.size
-        self._blocks, self._free, self.size = {}, {}, 0
+        outside = self._blocks, self._ending, self._free, self.size
+        self._blocks, self._ending, self._free, self.size = {}, [], {}, 0
         yield
-        self._blocks, self._free, self.size = outside
+        self._blocks, self._ending, self._free, self.size = outside
 
     def hand_on(self, root: int, to: int) -> None:
         """Give the block of an array that is not needed any more to another array."""
-        self._blocks[to] = self._blocks.pop(root)
+        self._put(to, self._blocks.pop(root))
 
     def _more(self, length: int) -> int:
         """Where new memory begins."""
@@ -265,6 +277,10 @@ class ArrayBlocks:
 
     def free_after(self, number: int) -> None:
         """Let other arrays have the blocks that no step after this one needs."""
-        for root in [root for root in self._blocks if not self.is_needed_after(root, number)]:
-            start, length = self._blocks.pop(root)
-            self._free.setdefault(length, []).append(start)
+        over: list[tuple[int, int]] = []
+        while self._ending and self._ending[0][0] <= number:
+            over.append(heappop(self._ending)[1:])
+        for _, root in sorted(over):
+            if root in self._blocks:  # and not handed on
+                start, length = self._blocks.pop(root)
+                self._free.setdefault(length, []).append(start)
