@@ -280,7 +280,8 @@ def test_the_maps_of_linear_functions_hold_no_operand_and_no_answer(monkeypatch:
     for call in MORE_CALLS:
         vjp(lambda m, f=call: f(m * 1.0), np.eye(3))
     assert not holding
-    assert seen == {function for function, rule in STRUCTURED.items() if not rule.reads_operands} - OTHERS
+    linear = {function for function, rule in STRUCTURED.items() if not rule.reads_operands}
+    assert seen == {function for function in linear - OTHERS if "staging" not in function.__module__}
 
 
 OTHERS = {times, operator.getitem}  # of a constant sparse array; `x[i]` has operations of its own

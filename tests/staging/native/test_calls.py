@@ -186,11 +186,11 @@ def test_a_function_that_calls_itself_for_ever_is_an_error():
 def test_the_stack_is_that_of_the_thread(monkeypatch):
     """With less of the stack for its calls, native code leaves at a smaller depth."""
     slope = compiled_for(staged(grad(nested_sines, argnums=1)), 3, 0.7)
-    assert entry_of(slope)(900, 0.7) == pytest.approx([grad(nested_sines, argnums=1)(900, 0.7)])
+    assert entry_of(slope)(800, 0.7) == pytest.approx([grad(nested_sines, argnums=1)(800, 0.7)])
     monkeypatch.setattr(machine, "stack", lambda: 4096)
     slope = compiled_for(staged(grad(nested_sines, argnums=1)), 3, 0.7)
-    assert entry_of(slope)(900, 0.7) is None
-    assert slope(900, 0.7) == pytest.approx(grad(nested_sines, argnums=1)(900, 0.7))
+    assert entry_of(slope)(800, 0.7) is None
+    assert slope(800, 0.7) == pytest.approx(grad(nested_sines, argnums=1)(800, 0.7))
 
 
 def test_a_function_that_calls_itself_can_be_interrupted():
