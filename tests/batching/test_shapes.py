@@ -1,7 +1,5 @@
 """Functions that repeat, pad and move elements, Fourier transforms and lengths, for all rows at once."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -57,17 +55,6 @@ def weighted(f):
 
 def by_loop(f, *rows):
     return np.stack([f(*row) for row in zip(*rows, strict=True)])
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    """Neither the rows nor the functions in them go one by one."""
-
-    def refuse(*args):
-        raise AssertionError("the rows went one by one")
-
-    monkeypatch.setattr(sys.modules["shiftreset_ad.batching.vmap"], "stack_of", refuse)
-    monkeypatch.setattr(sys.modules["shiftreset_ad.batching.steps"], "stacked", refuse)
 
 
 @pytest.mark.usefixtures("at_once")

@@ -1,6 +1,5 @@
 """`vmap` over tensors of PyTorch: all rows at once, and the answers are those of `torch.func.vmap` and of a loop."""
 
-import sys
 import warnings
 
 import numpy as np
@@ -16,17 +15,6 @@ pytestmark = [
 RNG = np.random.default_rng(0)
 X, W = torch.tensor(RNG.normal(size=(5, 3))), torch.tensor(RNG.normal(size=3))
 MATRICES = torch.tensor(RNG.normal(size=(5, 3, 3)) + 3.0 * np.eye(3))
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    """Rows must not go one by one."""
-
-    def refuse(*args):
-        raise AssertionError("the rows went one by one")
-
-    monkeypatch.setattr(sys.modules["shiftreset_ad.batching.vmap"], "stack_of", refuse)
-    monkeypatch.setattr(sys.modules["shiftreset_ad.batching.steps"], "stacked", refuse)
 
 
 def loss(w, x):

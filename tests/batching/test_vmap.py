@@ -26,6 +26,7 @@ from shiftreset_ad import (
     vmap,
     while_loop,
 )
+from tests.batching.writers import heat, powers
 from tests.peaks import peak_of
 
 RNG = np.random.default_rng(0)
@@ -191,21 +192,6 @@ def test_written_down_loops_run_row_by_row():
 
 
 # Writing in place
-
-
-def heat(u):
-    u = u.copy()
-    u[1:-1] += 0.25 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
-    u[0] = u[1] * u[2]
-    return np.sum(u**2)
-
-
-def powers(x):
-    y = sr.zeros(4)
-    for i in range(3):
-        y[i + 1] = y[i] * x[i] + x[i]
-    y[0] += x[0]
-    return np.sum(y**2)
 
 
 @pytest.mark.parametrize("f", [heat, powers])

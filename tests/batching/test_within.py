@@ -23,6 +23,7 @@ from shiftreset_ad import (
     vmap,
 )
 from shiftreset_ad.boundary import trees
+from tests.batching.writers import heat, powers
 
 RNG = np.random.default_rng(0)
 W, MATRIX = RNG.normal(size=3), RNG.normal(size=(4, 3))
@@ -67,21 +68,6 @@ def kernel(x, y):
 
 def gram(each, xs):
     return each(lambda x: each(lambda y: kernel(x, y))(xs))(xs)
-
-
-def heat(u):
-    u = u.copy()
-    u[1:-1] += 0.25 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
-    u[0] = u[1] * u[2]
-    return np.sum(u**2)
-
-
-def powers(x):
-    y = sr.zeros(4)
-    for i in range(2):
-        y[i + 1] = y[i] * x[i] + x[i]
-    y[0] += x[0]
-    return np.sum(y**2)
 
 
 def step(each, xs, w):
