@@ -89,3 +89,41 @@ def test_what_was_never_touched_is_not_zero():
     with np.errstate(divide="ignore"):
         for x in (1.0, 1.0, 2.0, 3.0):
             assert compiled(x, 0) == pytest.approx(grad(f)(x, 0))
+
+
+def written_ahead(x, n):
+    a, s = [x, 1.0, 2.0, 3.0], 0.0
+    for v in a:
+        if s > n:
+            break
+        a[3] = a[3] + v
+        s += v
+    return s + 10 * a[3]
+
+
+def written_ahead_of_a_reversed_list(x, n):
+    a, s = [x, 1.0, 2.0, 3.0], 0.0
+    for i, v in enumerate(reversed(a)):
+        if s > n:
+            break
+        a[1] = a[i] + v
+        s += v
+    return s + 10 * a[1]
+
+
+def written_ahead_at_an_index(x, n):
+    a, b, s = [x, 1.0, 2.0, 3.0], [0.5, 0.1, 0.2, 0.3], 0.0
+    for i, (v, w) in enumerate(zip(a, b, strict=True)):
+        if s > n:
+            break
+        a[(i + 1) % 4] += v * x
+        b[3] = v
+        s += v + w
+    return s + 10 * sum(a)
+
+
+@pytest.mark.parametrize("f", [written_ahead, written_ahead_of_a_reversed_list, written_ahead_at_an_index], **ids)
+def test_a_loop_goes_over_what_is_in_the_list_in_each_round(f):
+    for g, first in ((f, 3), (f, 0), (grad(f), 3), (grad(grad(f)), 0)):
+        compiled = answers(g, first, POINTS)
+        assert len(compiled.sources) == 1 or f is written_ahead_at_an_index

@@ -8,13 +8,14 @@ array, or of a list, at a staged index.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from operator import is_
 from typing import Any
 
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.staging.front.aliases import Aliases
 from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable
 from shiftreset_ad.staging.front.effects import slots_of
 from shiftreset_ad.staging.seen.keys import is_structure, nodes_of
@@ -24,16 +25,26 @@ class HandedOn:
     """Lists, dicts and arrays, each with the site that hands it on, and whether it is still as it was."""
 
     def __init__(self) -> None:
+        self.aliases = Aliases()
         self._found: list[tuple[Any, Callable[[], bool]]] = []
 
-    def note(self, site: Any, values: Iterable[Any]) -> None:
-        """The site takes, or hands on, the structures in these values."""
-        self._found.extend((site, _is_as_it_was(part)) for part in _structures(values))
+    def note(self, site: Any, state: Hashable, values: Iterable[Any]) -> None:
+        """The site takes, or hands on, the structures in these values of a state."""
+        for i, value in enumerate(values):
+            trees.flatten(value)  # which makes structures of dataclasses
+            for k, part in enumerate(nodes_of(value)):
+                if is_structure(part):
+                    self._found.append((site, _is_as_it_was(part)))
+                if is_structure(part) or (isinstance(part, tuple) and part):  # the empty tuple is always the same
+                    self.aliases.join(site, (state, i, k), part)
 
     def note_read(self, site: Any, sources: Iterable[list[Any] | ndarray[Any, Any]]) -> None:
         """The site reads a row of these lists and arrays, or makes a new list for a row of them."""
+        read = object()
         for x in sources:
             self._found.append((site, _is_as_it_was(x) if isinstance(x, list) else _has_its_elements(x)))
+            if isinstance(x, list):
+                self.aliases.join(site, read, x)
 
     def site_of_a_change(self) -> Any:
         """The site of something that has changed; None if nothing has."""
@@ -64,7 +75,7 @@ def _has_its_elements(x: ndarray[Any, Any]) -> Callable[[], bool]:
     return lambda: x.tobytes() == before
 
 
-def _structures(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        trees.flatten(value)  # which makes structures of dataclasses
-        yield from filter(is_structure, nodes_of(value))
+def structures_in(value: Any) -> Iterator[Any]:
+    """The lists, dicts and dataclasses in a value, from the outside in."""
+    trees.flatten(value)
+    return filter(is_structure, nodes_of(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import signature
 from operator import is_
@@ -37,17 +37,27 @@ class RecursionSite(Site):
             seen = form.__globals__, *(form.__closure__ or ())
             if not all(map(is_, seen, (outer.__globals__, *(outer.__closure__ or ())))):
                 session.refuse(self, CALLS_ANOTHER)
-            return function.again(*args, **kwargs)
+            return self._called(session, function, function.again, args, kwargs)
         if not session.control.has_staged((args, kwargs)):
             return form(*args, **kwargs)
-        function = session.control.self_calling(form)
+
+        def body(*args: Any, **kwargs: Any) -> Any:
+            return self._called(session, function, form, args, kwargs)
+
+        function = session.control.self_calling(body)
         session.functions[self] = form, function
         try:
             nowhere = Places(session, self, may_carry=False)
             with self.writing(session, FrameVariables(form), nowhere, [form, args, kwargs]):
-                return function(*args, **kwargs)
+                return self._called(session, function, function, args, kwargs)
         finally:
             del session.functions[self]
+
+    def _called(self, session: Session, state: Any, f: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """The answer of a call; each takes, and hands on, its arguments and its answer."""
+        session.noted(self, (state, "arguments"), [*args, *kwargs.values()])
+        (answer,) = session.noted(self, (state, "answer"), [f(*args, **kwargs)])
+        return answer
 
 
 @cache

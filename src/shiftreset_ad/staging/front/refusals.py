@@ -42,6 +42,10 @@ CHANGES_LATER = (
     "a list, a dict or an array that is carried through this test, or read at an index that depends on the arguments, "
     "changes afterwards, and may have another name. Make a new one"
 )
+MAY_BE_ONE = (
+    "a list, a dict or a dataclass that is carried through this test, or read at an index that depends on the "
+    "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. Return a copy"
+)
 CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Return the value, and call it outside"
 MAY_ACT = (
     "a block under this test calls {name!r}, which may act on other things than its arguments. Call it before the test"

@@ -186,6 +186,14 @@ class Rewriter(ast.NodeTransformer):
         plain = ast.copy_location(ast.UnaryOp(ast.Not(), load(VALUE)), node)
         return place(ast.IfExp(self._is_staged(self._valued(self.test(node.operand))), negated, plain), node)
 
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Lists that are compared by `is` may be others than in the program. None, and its kin, are what they are."""
+        self.generic_visit(node)
+        operands = [node.left, *node.comparators]
+        if isinstance(node.ops[0], ast.Is | ast.IsNot) and not any(isinstance(x, ast.Constant) for x in operands):
+            node.left, *node.comparators = [place(self._run("told_apart", x), x) for x in operands]
+        return node
+
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         return self._choice(node, self.test(node.test), node.body, node.orelse, self.visit)
 

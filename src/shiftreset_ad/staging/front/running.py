@@ -6,6 +6,7 @@ rewritten when they are called, if they are the user's own.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting, sequence_of
-from shiftreset_ad.staging.front.session import current, is_staged, negated
+from shiftreset_ad.staging.front.session import current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written
@@ -50,12 +51,14 @@ __all__ = [
     "refusal_of",
     "rewritten",
     "slice_of",
+    "told_apart",
     "writable",
 ]
 
 CHANGED_BY_METHODS = {list, dict, set, deque}
+OF_IDENTITY = {id, operator.is_, operator.is_not}
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
-OF_THE_FRONT = CALLING | OF_PYTHONS.keys() | JOINS.keys()
+OF_THE_FRONT = CALLING | OF_IDENTITY | OF_PYTHONS.keys() | JOINS.keys()
 
 _codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
@@ -80,7 +83,10 @@ def original(x: Any) -> Any:
 
 def entered(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a function, called in its rewritten form."""
-    return _with(f, _called_form)(*args, **kwargs)
+    answer, session = _with(f, _called_form)(*args, **kwargs), current()
+    if session is not None:
+        session.require_own_names(answer)
+    return answer
 
 
 def refusal_of(f: FunctionType) -> str | None:
@@ -140,6 +146,8 @@ def _joined(f: Any, items: Iterable[Any]) -> Any:
 
 def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a library's function, which calls functions among its arguments."""
+    if f in OF_IDENTITY:
+        return f(*map(told_apart, args))
     if f in JOINS and len(args) == 1 and type(args[0]) in (list, tuple):
         return _joined(f, args[0])
     if f in IN_ORDER and not kwargs:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from operator import is_
+from typing import Any, Protocol, TypeAlias
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
 from shiftreset_ad.staging.front.session import ControlWriter, Note
 
+Choice: TypeAlias = Callable[[Any], Any]
 MOST = 2**62  # items that are numbered
 
 
@@ -63,7 +66,20 @@ class Items:
     def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
         if type(items := self._items) is range:
             return lambda position: items.start + position * items.step
-        return control.items(items, note)
+        choice = control.items(items, note)
+        return _of_what_is_there(items, choice, control, note) if type(items) is list and choice is not None else choice
+
+
+def _of_what_is_there(items: list[Any], choice: Choice, control: ControlWriter, note: Note) -> Choice:
+    """A function that gives the item that the list has in this round: an earlier round may have written to it."""
+    before = list(items)
+
+    def item(position: Any) -> Any:
+        is_as_it_was = len(items) == len(before) and all(map(is_, items, before))
+        found = choice if is_as_it_was else control.items(items, note)
+        return control.refuse(UNEQUAL_ITEMS) if found is None else found(position)
+
+    return item
 
 
 class Zipped:

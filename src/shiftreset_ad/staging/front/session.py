@@ -14,8 +14,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn, Protocol
 
 from shiftreset_ad.staging.front.contents import Place
-from shiftreset_ad.staging.front.handed_on import HandedOn
-from shiftreset_ad.staging.front.refusals import CHANGES_LATER, Refusal
+from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
+from shiftreset_ad.staging.front.refusals import CHANGES_LATER, MAY_BE_ONE, Refusal
 
 Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
 
@@ -114,11 +114,17 @@ class Session:
         finally:
             _thread.session = outer
 
-    def noted(self, site: Any, values: Iterable[Any]) -> tuple[Any, ...]:
-        """These values, which a site takes or hands on: lists and dicts in them must not change from here on."""
+    def noted(self, site: Any, state: Any, values: Iterable[Any]) -> tuple[Any, ...]:
+        """These values of a state, which a site takes or hands on: lists in them must not change from here on."""
         found = tuple(values)
-        self.handed_on.note(site, found)
+        self.handed_on.note(site, state, found)
         return found
+
+    def require_own_names(self, answer: Any) -> None:
+        """What the function answers has no list twice, or a list from outside, that is a new list in the record."""
+        structures = structures_in(answer)
+        if (site := self.handed_on.aliases.site_of_two_names(structures, self.control.is_outside)) is not None:
+            self.refuse(site, MAY_BE_ONE)
 
     def is_active(self, site: Any, uses: Any) -> bool:
         """Whether a site is being written down with these functions, in the innermost of the functions that are.
@@ -175,6 +181,14 @@ class _Thread(local):
 
 
 _thread = _Thread()
+
+
+def told_apart(x: Any) -> Any:
+    """A value that the program compares by `is`. A list that a site hands on may be another one in the record."""
+    session = _thread.session
+    if session is not None and (site := session.handed_on.aliases.site_of(x)) is not None:
+        session.refuse(site, MAY_BE_ONE)
+    return x
 
 
 @contextmanager

@@ -176,13 +176,14 @@ class ChoiceSite(Site):
                     places.fill(start)
                     answer = f()
                     places.require_nothing_else()
-                    return session.noted(self, [answer, *places.values()])
+                    return session.noted(self, places, [answer, *places.values()])
 
                 return carried_out
 
             with self.writing(session, frame, places, functions):
-                start = session.noted(self, places.values())
-                answer, *of_places = session.noted(self, session.control.cond(test, branch(then), branch(other)))
+                start = session.noted(self, places, [None, *places.values()])[1:]
+                answers = session.control.cond(test, branch(then), branch(other))
+                answer, *of_places = session.noted(self, places, answers)
                 places.fill(of_places)
             return answer
 

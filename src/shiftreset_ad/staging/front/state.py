@@ -32,12 +32,12 @@ class State:
     def start(self) -> tuple[Any, ...]:
         """The state before the blocks."""
         self._names = [*self._variables, *[name for name in self.arrays.names if name not in self._variables]]
-        self._first = self._session.noted(self._site, [*self.arrays.copies(self._names), *self.places.values()])
+        self._first = self._session.noted(self._site, self, [*self.arrays.copies(self._names), *self.places.values()])
         return self._first
 
     def begin(self, state: Sequence[Any]) -> dict[str, Origin]:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
-        values, of_places = self._parts(self._session.noted(self._site, state))
+        values, of_places = self._parts(self._session.noted(self._site, self, state))
         self._frame.fill({**self._base, **values})
         self.places.fill(of_places)
         return self.arrays.begin()
@@ -49,11 +49,11 @@ class State:
         for name, before, now in zip([*self._names, *self.places.names()], self._first, values, strict=True):
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, name)
-        return self._session.noted(self._site, values)
+        return self._session.noted(self._site, self, values)
 
     def end(self, state: Sequence[Any]) -> None:
         """The blocks have been written down, and this is the state after them."""
-        values, of_places = self._parts(self._session.noted(self._site, state))
+        values, of_places = self._parts(self._session.noted(self._site, self, state))
         self._frame.fill(self._base)
         found = self.arrays.write_back(list(values), list(values.values()), self._variables)
         self._frame.fill({**dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND), **found})
