@@ -159,3 +159,27 @@ def test_a_derivative_in_a_round():
         x = root(c)
         assert g(c) == pytest.approx(1.0 / (3.0 * x * x + 1.0), rel=1e-6)
     assert len(g.sources) == 1
+
+
+def test_a_later_visit_reads_what_a_visit_without_steps_of_its_own_was_given():
+    """The adjoint of `s` is the same in all rounds, and the second derivative needs it in a visit of each round."""
+
+    def f(x, n):
+        c = 0.0
+
+        def loss(w):
+            s = w
+            for _ in range(n):
+                s = s + w * w * c
+            return s
+
+        for _ in range(n):
+            c = c + grad(loss)(x)
+        return c
+
+    for g in (grad(grad(f)), grad(grad(grad(f)))):
+        for first in (0, 2):
+            compiled = staged(g)
+            for x, n in (*[(0.7, first)] * 4, (0.9, 4), (0.6, 3), (0.7, 0), (1.3, 2)):
+                assert compiled(x, n) == pytest.approx(g(x, n), rel=1e-12)
+            assert "in 1 way" in compiled.report()

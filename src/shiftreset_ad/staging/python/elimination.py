@@ -170,7 +170,7 @@ class Eliminated:
             carried = sorted({*carried, *more})
         is_visited = isinstance(step, Loop) and step.rounds.place in wanted
         is_idle = not any(block.steps for block in (blocks[1:] if isinstance(step, Loop) else blocks))
-        if is_idle and not is_visited and not wanted.intersection(step.answers):
+        if is_idle and not is_visited and wanted.isdisjoint([*step.answers, *step.params]):  # a visit may want a param
             return None
         wanted |= inner
         return step.with_blocks(blocks).carrying(carried)
