@@ -44,9 +44,12 @@ class Uses:
         self.answers: set[int] = set()
         self._homes = trace.homes
         self._left = left
+        self._walked: set[Block] = set()
         root = [trace.root]
         self._walk(left.steps, root)
         self._use(outputs, root, None)
+        if not {round_of(self._homes[place]) for slots in self.slots.values() for place in slots} <= self._walked:
+            raise UnstageableError("a value of a round is needed, and no step is left that computes it")
 
     def stored(self, block: Block, rounds: Rounds) -> dict[int, int]:
         """The values of a round, or of a visit, that go into its frame, each with its index."""
@@ -58,6 +61,7 @@ class Uses:
         return round_of(self._homes[place]) is not self._homes[place]
 
     def _walk(self, steps: list[Step], chain: list[Block]) -> None:
+        self._walked.add(chain[-1].origin)
         for step in steps:
             if isinstance(step, Gather):
                 for place in self._left.places_in(step.value):
