@@ -627,6 +627,19 @@ def other_dict(x, n):
     return o.x * o.v
 
 
+class Faster(Particle):
+    def step(self, dt):
+        Particle.step(self, 2 * dt)
+
+
+def other_class(x, n):
+    o = Particle(x, 1.0)
+    for _ in range(n):
+        o.step(0.1)
+        o.__class__ = Faster
+    return o.x * o.v
+
+
 def other_object(x, n):
     a, b = Particle(x, 1.0), Particle(2 * x, 1.0)
     for _ in range(n):
@@ -736,6 +749,7 @@ ASKED = {
     with_getattr: "runs '__getattr__', which is not looked into",
     of_the_class_itself: "changes 'Total', which is seen outside",
     other_dict: "changes 'o', which is seen outside",
+    other_class: "changes 'o', which is seen outside",
     other_object: "and then <tests.staging.front.objects.Particle",
     growing: "changes 'xs', which is seen outside",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",

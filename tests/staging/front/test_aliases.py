@@ -104,11 +104,53 @@ def changed_after_a_function_of_itself(x, n):
     return a[0] + 10 * b[1]
 
 
+def changed_for_a_while(x, n):
+    a = [x, 2 * x]
+    b = a
+    for _ in range(n):
+        b = [b[1], b[0]]
+    kept, a[0] = a[0], 50.0
+    s = b[0]
+    a[0] = kept
+    return s + b[1]
+
+
+def changed_for_a_while_by_methods(x, n):
+    a = [x, 2 * x]
+    b = a if n > 2 else [1.0, x]
+    kept = a.pop()
+    a.append(50.0)
+    s = b[1]
+    a.pop()
+    a.append(kept)
+    return s + b[0]
+
+
+def attribute_that_is_changed_for_a_while(x, n):
+    a = Point(x, 2 * x)
+    b = a if n > 2 else Point(x, 3.0)
+    kept, a.y = a.y, 50.0
+    s = b.y
+    a.y = kept
+    return s + b.x
+
+
+def row_that_is_changed_for_a_while(x, n):
+    rows, s = [[x, 1.0], [2.0, 3.0]], 0.0
+    for i in range(n):
+        row = rows[i % 2]
+        kept, rows[0][0] = rows[0][0], 50.0
+        s += row[0]
+        rows[0][0] = kept
+    return s
+
+
 @pytest.mark.parametrize(
     "f",
     [
         *(of_a_loop, of_a_branch, of_an_attribute, of_a_dataclass, of_a_tuple, in_a_round, of_a_row, by_functions),
-        *(of_a_function_of_itself, changed_after_a_function_of_itself),
+        *(of_a_function_of_itself, changed_after_a_function_of_itself, changed_for_a_while),
+        *(changed_for_a_while_by_methods, attribute_that_is_changed_for_a_while, row_that_is_changed_for_a_while),
     ],
     **ids,
 )

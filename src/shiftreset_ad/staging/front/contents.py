@@ -109,25 +109,28 @@ class OfDict:
 
 
 class OfInstance:
-    """The dict of an object's attributes, and what is in it."""
+    """The class of an object, the dict of its attributes, and what is in the dict."""
 
     def __init__(self, x: Any) -> None:
         self._x = x
+        self._kind = type(x)
         self._attributes = x.__dict__
         self._contents = OfDict(self._attributes)
 
     def read(self) -> list[Any]:
-        return [self._x.__dict__, *self._contents.read()]
+        return [type(self._x), self._x.__dict__, *self._contents.read()]
 
     def put_back(self, before: list[Any]) -> None:
+        if type(self._x) is not self._kind:
+            self._x.__class__ = self._kind
         if self._x.__dict__ is not self._attributes:
             self._x.__dict__ = self._attributes
-        self._contents.put_back(before[1:])
+        self._contents.put_back(before[2:])
 
     def place(self, i: int) -> Place | None:
-        if self._x.__dict__ is not self._attributes or i % 2:  # the dict itself, or a name
+        if self._x.__dict__ is not self._attributes or i < 2 or i % 2 == 0:  # the class, the dict itself, or a name
             return None
-        return Place(self._x, self._attributes, list(self._attributes)[i // 2 - 1]) if i else None
+        return Place(self._x, self._attributes, list(self._attributes)[i // 2 - 1])
 
 
 class OfCell:

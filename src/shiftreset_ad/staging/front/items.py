@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.front.session import Session, current
+from shiftreset_ad.staging.front.session import Session, changing, current
 from shiftreset_ad.staging.front.sites import Site
 
 
@@ -29,6 +29,7 @@ class ItemSite(Site):
 def writable(x: Any) -> Any:
     """What stands for `x` in `x[index] = item` and in `x[index] += item`."""
     session = current()
+    changing(x)
     if session is None or type(x) is not list or session.control.is_outside(x):
         return x
     return WritableItems(x, session)

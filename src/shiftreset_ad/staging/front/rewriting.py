@@ -211,14 +211,21 @@ class Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """An item that is read, or written to. A write to an array has a rewritten form of its own, too."""
         self.generic_visit(node)
-        if is_constant(node.slice) or isinstance(node.ctx, ast.Del):
-            return node
         if isinstance(node.ctx, ast.Store):
-            node.value = place(self._run("writable", node.value), node.value)
+            by = "changing" if is_constant(node.slice) else "writable"
+            node.value = place(self._run(by, node.value), node.value)
             facts(node).is_written = True
+            return node
+        if is_constant(node.slice) or isinstance(node.ctx, ast.Del):
             return node
         index = outside_brackets(node.slice, self._code.constant(self._code.running))
         return place(self._call(ItemSite(node.lineno, self._code, None), "item", node.value, index), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store):
+            node.value = place(self._run("changing", node.value), node.value)
+        return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         return self._comprehension(node, ["elt"])

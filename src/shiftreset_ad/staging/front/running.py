@@ -28,7 +28,7 @@ from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT, RefusedError
 from shiftreset_ad.staging.front.rewriting import rewritten_code
 from shiftreset_ad.staging.front.sequences import counting, sequence_of
-from shiftreset_ad.staging.front.session import current, is_staged, negated, told_apart
+from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
 from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written
@@ -41,6 +41,7 @@ __all__ = [
     "called",
     "called_for_its_effect",
     "called_without_effects",
+    "changing",
     "counted",
     "is_array",
     "is_staged",
@@ -56,6 +57,7 @@ __all__ = [
 ]
 
 CHANGED_BY_METHODS = {list, dict, set, deque}
+READING = {"copy", "count", "get", "index", "items", "keys", "values"}
 OF_IDENTITY = {id, operator.is_, operator.is_not}
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 OF_THE_FRONT = CALLING | OF_IDENTITY | OF_PYTHONS.keys() | JOINS.keys()
@@ -103,6 +105,8 @@ def called(f: Any) -> Any:
     session = current()
     if session is not None and session.active and may_act(f):
         session.refuse(session.active[-1], MAY_ACT.format(name=getattr(f, "__name__", type(f).__name__)))
+    if type(f) is BuiltinFunctionType and type(f.__self__) in CHANGED_BY_METHODS and f.__name__ not in READING:
+        changing(f.__self__)
     if (type(f) is FunctionType and is_ours(f.__code__)) or (
         type(f) in (type, BuiltinFunctionType) and f in OF_THE_FRONT
     ):

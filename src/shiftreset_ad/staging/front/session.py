@@ -183,6 +183,14 @@ class _Thread(local):
 _thread = _Thread()
 
 
+def changing(x: Any) -> Any:
+    """What the program is going to change. It must not be handed on by a site, even if it is changed back later."""
+    session = _thread.session
+    if session is not None and (site := session.handed_on.aliases.site_of(x)) is not None:
+        session.refuse(site, CHANGES_LATER)
+    return x
+
+
 def told_apart(x: Any) -> Any:
     """A value that the program compares by `is`. A list that a site hands on may be another one in the record."""
     session = _thread.session

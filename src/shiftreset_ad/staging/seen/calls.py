@@ -120,7 +120,7 @@ class Calls:
         elif name == "lasting":
             self._reads.structure(args[0])
             return Unknown([args[0]], True), None
-        elif name in ("writable", "told_apart"):
+        elif name in ("changing", "told_apart", "writable"):
             return args[0], None
         elif name == "sequence_of":
             self.look_at(args[1], args[2:], frame)
