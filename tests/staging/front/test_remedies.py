@@ -83,6 +83,20 @@ def scaled_by_an_argument(x, k=1.0):
     return x if x < 1 else scaled_by_an_argument(x / 2, k + 1.0) * k
 
 
+def told_apart(x):
+    first = last = [x, 1.0]
+    if x > 1:
+        last = [x * 2.0, 3.0]
+    return x if last is first else last[0]
+
+
+def told_apart_by_numbers(x):
+    first = last = [x, 1.0]
+    if x > 1:
+        last = [x * 2.0, 3.0]
+    return x if last[1] == first[1] else last[0]
+
+
 def with_two_names(x):
     first = second = [x, 1.0]
     if x > 1:
@@ -197,6 +211,13 @@ PROGRAMS = [
         scaled(1.0),
         "the function calls a copy of itself, in which other variables are seen. Give them as arguments",
         scaled_by_an_argument,
+    ),
+    (
+        told_apart,
+        "a list, a dict or a dataclass that is carried through this test, or read at an index that depends on the "
+        "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. "
+        "Compare what is in them, or return a copy",
+        told_apart_by_numbers,
     ),
     (
         with_two_names,

@@ -44,7 +44,8 @@ CHANGES_LATER = (
 )
 MAY_BE_ONE = (
     "a list, a dict or a dataclass that is carried through this test, or read at an index that depends on the "
-    "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. Return a copy"
+    "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. "
+    "Compare what is in them, or return a copy"
 )
 CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Return the value, and call it outside"
 MAY_ACT = (
