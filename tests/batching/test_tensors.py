@@ -147,3 +147,11 @@ def test_draws_of_pytorch_differ_from_row_to_row():
 def test_a_staged_function_of_tensors_runs_as_it_is():
     f = staged(lambda x: vmap(grad(loss), (None, 0))(W, x))
     require_close(f(X), of_torch.vmap(of_torch.grad(in_torch), (None, 0))(W, X))
+
+
+def test_a_program_of_arrays_is_compared_before_it_serves_tensors():
+    f = vmap(lambda x: 3.0 * x if isinstance(x, np.ndarray) else 2.0 * x)
+    np.testing.assert_array_equal(f(X.numpy()), 3.0 * X.numpy())
+    with pytest.warns(StagingWarning, match="something else"):
+        require_close(f(X), 2.0 * X)
+    np.testing.assert_array_equal(f(X.numpy()), 3.0 * X.numpy())

@@ -19,7 +19,7 @@ from shiftreset_ad.numbers.number import Number, innermost, plain_value
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.layouts import with_axes_like
 from shiftreset_ad.rules.stand_ins import is_staged
-from shiftreset_ad.staging.seen.keys import is_input
+from shiftreset_ad.staging.seen.keys import KINDS, is_input
 
 ARRAYS = (ndarray, Number, Wrapped)
 
@@ -93,6 +93,15 @@ class Batch:
     def has(self, kind: type) -> bool:
         """Whether there is a wrapped value of this kind, also in a number."""
         return any(issubclass(type(innermost(x.rows if type(x) is Rows else x)), kind) for x in self.leaves)
+
+    def has_values_only(self) -> bool:
+        """Whether all rows are values of a program: a string, or an object, is a constant in one."""
+        return all(x.dtype.kind in KINDS for x in self.leaves if type(x) is Rows)
+
+    def library(self) -> type | None:
+        """The type of the arrays of another library; None if there are none."""
+        found = [innermost(x.rows if type(x) is Rows else x) for x in self.leaves]
+        return next((type(x.array) for x in found if type(x) is Standard), None)
 
     def has_numbers(self) -> bool:
         """Whether there is a number that is being differentiated."""

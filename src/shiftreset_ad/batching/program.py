@@ -40,6 +40,8 @@ Planned = tuple[list[tuple[Any, list[tuple[Plan, list[int]]]]], set[int]]
 class Program:
     """The steps of one recorded row, to be carried out for many. It has the attributes of a `Way`, but no code.
 
+    `libraries` are the types of arrays, None for NumPy's, on which it has been compared with the function.
+
     `rule_of_its_own` is a function in it whose derivative is not that of its steps, if there is one: then rows that are
     numbers are not carried out.
     """
@@ -58,7 +60,7 @@ class Program:
             "ir",
             "length",
         ),
-        *("is_asked", "lines", "rule_of_its_own", "sites", "spec"),
+        *("is_asked", "libraries", "lines", "rule_of_its_own", "sites", "spec"),
     )
 
     def __init__(
@@ -89,6 +91,7 @@ class Program:
         self.rule_of_its_own = trace.rule_of_its_own
         self.length = len(self._steps)
         self.spec = spec
+        self.libraries: set[type | None] = set()
         self.lines = lines
         self.has_control = False
         self.is_asked = trace.is_asked

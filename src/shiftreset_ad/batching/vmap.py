@@ -84,7 +84,7 @@ class Batched:
             f, batch = held.put_in, batch.with_shared(held.values)
             recorder = Recorder(self._name, f)
             has_tensors = batch.has(Standard)
-        if batch.has(StagedValue) or not recorder.may_record():
+        if batch.has(StagedValue) or not batch.has_values_only() or not recorder.may_record():
             return left, []
         known, recorded = recorder.programs(batch.kind()), 0
         while True:
@@ -122,8 +122,10 @@ class Batched:
             except Exception as error:
                 recorder.has_raised(error)
                 return None
-            if not program.is_checked and len(chosen):
+            library = batch.library()  # where a function may have another meaning
+            if not (program.is_checked and library in program.libraries) and len(chosen):
                 program.is_checked = True
+                program.libraries.add(library)
                 expected = seeing((), called, f, *batch.example_in_library(chosen[-1]))
                 if not are_close([row(leaf, len(chosen) - 1) for leaf in leaves], program.spec, expected):
                     recorder.give_up(DIFFERS)

@@ -43,7 +43,7 @@ def at_once(f: Callable[..., Any], batch: Batch) -> tuple[list[Any], optree.PyTr
     if held is not None:
         f, batch = held.put_in, batch.with_shared(held.values)
     trace = _trace_of(batch)
-    if trace is None:
+    if trace is None or not batch.has_values_only():
         return None
     refusal, is_asked = trace.refusal, trace.is_asked
     try:

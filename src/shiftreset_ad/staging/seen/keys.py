@@ -22,6 +22,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.steps.trace import UnstageableError, identical
 
 NUMBERS = (float, complex, int)
+KINDS = "fciub"  # of dtypes whose elements are numbers, or booleans
 BY_VALUE = (bool, str, bytes)
 STRINGS = {str}
 BY_EXACT_VALUE = (*BY_VALUE, int, type(None))
@@ -31,7 +32,9 @@ SIMPLEST = 3  # nodes of every call: the tuple of arguments, the dict of keyword
 def is_input(leaf: Any) -> bool:
     """Whether a leaf of the arguments is a value that may differ in the next call."""
     kind = type(leaf)
-    return leaf.dtype.kind in "fciub" if kind is ndarray else kind in NUMBERS or issubclass(kind, np.number)
+    if kind is ndarray:
+        return leaf.dtype.kind in KINDS
+    return kind in NUMBERS or issubclass(kind, np.number) or kind is np.bool_
 
 
 class Itself:
@@ -137,7 +140,7 @@ def is_structure(node: Any) -> bool:
 
 def _key_of_leaf(leaf: Any, died: Callable[[Any], Any] | None = None) -> Hashable:
     kind = type(leaf)
-    if kind is ndarray and leaf.dtype.kind in "fciub":
+    if kind is ndarray and leaf.dtype.kind in KINDS:
         return leaf.dtype, leaf.shape, leaf.strides
     if is_input(leaf):
         return (kind,)
