@@ -81,6 +81,8 @@ INDICES = [
     np.ones((4, 3, 2), bool),
     (True, 0),
     np.zeros((0, 2), int),
+    [[], []],
+    ([[], []], 0),
 ]
 
 

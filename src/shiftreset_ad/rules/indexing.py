@@ -48,7 +48,8 @@ def frozen_index(index: Any) -> Any:
                 return tuple(map(frozen_index, index))
         return index  # the usual case, for speed
     if kind is list:
-        return np.array(index) if index else np.array(index, dtype=np.intp)
+        array = np.array(index)
+        return array if array.size else array.astype(np.intp)  # empty lists name no place
     if isinstance(index, BASIC):
         return index
     # A counter of the user's, or an array of another library
