@@ -671,3 +671,44 @@ def test_answers_that_are_numbers_share_no_memory_with_arguments_and_each_other(
     for operator in (grad, hessian, lambda f: lambda x: jvp(f, (x,), (2.0 * x,)), lambda f: jacobian(grad(f))):
         for found, wanted in zip(operator(f)(X), operator(expected)(X), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+class Scaled:
+    """A function that holds a number where no variable of a function has it."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, x):
+        y = sr.zeros(2)
+        y[0] = np.sum(x) * self.scale
+        y[1] = y[0] * x[0]
+        return y
+
+
+@pytest.mark.parametrize("of_rows", [lambda f: vmap(f), lambda f: lambda xs: vmap(vmap(f))(xs[None])[0]])
+@pytest.mark.parametrize(
+    "make", [Scaled, lambda scale: lambda x, f=Scaled(scale): f(x), lambda scale: Scaled(scale).__call__]
+)
+def test_a_number_in_an_object_is_written_to_an_array_of_zeros(of_rows, make):
+    xs = np.arange(1.0, 7.0).reshape(3, 2)
+
+    def total(scale, each):
+        return np.sum(each(make(scale))(xs) ** 2)
+
+    def by_loop(f):
+        return lambda xs: np.stack([f(x) for x in xs])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StagingWarning)
+        for _ in range(2):
+            np.testing.assert_allclose(grad(total)(2.0, of_rows), grad(total)(2.0, by_loop))
+            np.testing.assert_allclose(hessian(total)(2.0, of_rows), hessian(total)(2.0, by_loop))
+
+
+def test_an_error_of_the_function_is_raised_inside_a_derivative():
+    def f(x):
+        raise LookupError("none here")
+
+    with pytest.raises(LookupError, match="none here"):
+        grad(lambda x: np.sum(vmap(f)(x)))(np.ones(2))

@@ -100,7 +100,12 @@ class Batched:
                 return left, []
             first = left[0] if len(left) else 0
             in_library = batch.example_in_library(first) if has_tensors else None
-            new, answer = recorder.record(batch.example(first), in_library)
+            try:
+                new, answer = recorder.record(batch.example(first), in_library)
+            except Exception:
+                if not open_tags():
+                    raise
+                return left, []  # it may have got a number otherwise than by an argument; one by one, rows may have it
             if new is None:
                 return left, [] if batch.has_numbers() or has_tensors or not len(left) else answer
             known, recorded = [new], recorded + 1
