@@ -4,6 +4,7 @@ import pickle
 import sys
 import warnings
 from collections import namedtuple
+from functools import partial
 
 import numpy as np
 import pytest
@@ -687,9 +688,7 @@ class Scaled:
 
 
 @pytest.mark.parametrize("of_rows", [lambda f: vmap(f), lambda f: lambda xs: vmap(vmap(f))(xs[None])[0]])
-@pytest.mark.parametrize(
-    "make", [Scaled, lambda scale: lambda x, f=Scaled(scale): f(x), lambda scale: Scaled(scale).__call__]
-)
+@pytest.mark.parametrize("make", [Scaled, lambda scale: partial(Scaled.__call__, Scaled(scale))])
 def test_a_number_in_an_object_is_written_to_an_array_of_zeros(of_rows, make):
     xs = np.arange(1.0, 7.0).reshape(3, 2)
 
