@@ -137,13 +137,14 @@ def test_rows_are_read_as_by_numpy(shape, layout, places, order):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("of_values", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(5, 8), (5, 7), (500, 4)])
 @pytest.mark.parametrize("layout", ["C", "F", "reversed", "every other"])
-def test_rows_of_any_layout_are_added_in_the_order_of_numpy(dtype, shape, layout):
+def test_rows_of_any_layout_are_added_in_the_order_of_numpy(dtype, of_values, shape, layout):
     """Bit for bit, with infinities and NaN."""
     generator = np.random.default_rng(1)
     index = generator.integers(-5, 5, 300)
-    values = rows(layout, (300, *shape[1:]))
+    values = rows(layout, (300, *shape[1:])).astype(of_values)
     values[:3, 0] = [np.inf, -np.inf, np.nan]
     array = generator.normal(size=shape).astype(dtype)
     expected = array.copy()
