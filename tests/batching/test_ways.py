@@ -9,6 +9,7 @@ import shiftreset_ad as sr
 from tests.batching import check, routes
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("share", range(3))
 def test_random_programs_in_some_ways(share):
     counts, texts = check.examine(3 * share, 3)
