@@ -56,22 +56,23 @@ def to_matrix(y_bar: Any, x: Any, w: Any) -> Any:
     """The cotangent of the matrix `w` of a linear map at `x`, for the `y_bar` of its answer."""
     if has_factors(x, w) and are_doubles(y_bar, w):
         return Outer(y_bar, x)
+    return _sum_of_products(y_bar, x)
+
+
+def _sum_of_products(y_bar: Any, x: Any) -> Any:
+    """The sum of the outer products of the rows of `y_bar` and of `x`."""
     rows = np.reshape(y_bar, (-1, shape_of(y_bar)[-1]))
     return np.matmul(np.transpose(rows), np.reshape(x, (-1, shape_of(x)[-1])))
 
 
 @structured(affine, "x", "w", "bias", kept=("x", "w"))
 def _differentiate(x: Any, w: Any, bias: Any) -> Any:
-    features, shape = shape_of(x)[-1], shape_of(bias)
+    shape = shape_of(bias)
     factors = (lambda y_bar: (y_bar, x)) if has_factors(x, w) else None
-
-    def to_w(y_bar: Any) -> Any:
-        rows = np.reshape(y_bar, (-1, shape_of(w)[0]))
-        return np.matmul(np.transpose(rows), np.reshape(x, (-1, features)))
 
     maps = (
         LinearMap(lambda x_dot: linear(x_dot, w), lambda y_bar: np.matmul(y_bar, w)),
-        LinearMap(lambda w_dot: linear(x, w_dot), to_w, factors=factors),
+        LinearMap(lambda w_dot: linear(x, w_dot), lambda y_bar: _sum_of_products(y_bar, x), factors=factors),
         LinearMap(lambda b_dot: np.broadcast_to(b_dot, y_shape), lambda y_bar: unbroadcast(y_bar, shape)),
     )
     y = affine(x, w, bias)

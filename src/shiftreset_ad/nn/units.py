@@ -10,16 +10,11 @@ import numpy as np
 from shiftreset_ad.nn.calling import as_array, fused
 from shiftreset_ad.nn.gates import relu_of, sigmoid_of
 from shiftreset_ad.nn.kernels import chosen
-from shiftreset_ad.nn.layers import affine, linear, to_matrix
+from shiftreset_ad.nn.layers import linear, to_matrix
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.table import JointMap, structured
 
 SOURCE, STATE, MATRIX, BIAS = range(4)  # the operands: what the input gives, the state, and what is done to the state
-
-
-def of_state(h: Any, w: Any, bias: Any) -> Any:
-    """What the state gives."""
-    return linear(h, w) if bias is None else affine(h, w, bias)
 
 
 class Unit(JointMap):
@@ -76,7 +71,7 @@ class Unit(JointMap):
 
 
 def _simple_by_steps(source: Any, h: Any, w: Any, bias: Any, is_tanh: bool) -> Any:
-    y = source + of_state(h, w, bias)
+    y = source + linear(h, w, bias)
     return np.tanh(y) if is_tanh else relu_of(y, chosen())
 
 
@@ -127,7 +122,7 @@ class Gated(Unit):
         super().__init__(h, w, bias)
         self.size = size = shape_of(w)[-1]
         both, last = (..., slice(2 * size)), (..., slice(2 * size, None))
-        product = of_state(h, w, bias)
+        product = linear(h, w, bias)
         self.opened = opened = sigmoid_of(source[both] + product[both])
         self.r, self.z = opened[..., :size], opened[..., size:]
         self.n_h = product[last]

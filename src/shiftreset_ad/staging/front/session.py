@@ -185,17 +185,18 @@ _thread = _Thread()
 
 def changing(x: Any) -> Any:
     """What the program is going to change. It must not be handed on by a site, even if it is changed back later."""
-    session = _thread.session
-    if session is not None and (site := session.handed_on.aliases.site_of(x)) is not None:
-        session.refuse(site, CHANGES_LATER)
-    return x
+    return _unless_handed_on(x, CHANGES_LATER)
 
 
 def told_apart(x: Any) -> Any:
     """A value that the program compares by `is`. A list that a site hands on may be another one in the record."""
+    return _unless_handed_on(x, MAY_BE_ONE)
+
+
+def _unless_handed_on(x: Any, reason: str) -> Any:
     session = _thread.session
     if session is not None and (site := session.handed_on.aliases.site_of(x)) is not None:
-        session.refuse(site, MAY_BE_ONE)
+        session.refuse(site, reason)
     return x
 
 
