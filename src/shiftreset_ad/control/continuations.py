@@ -218,12 +218,18 @@ def _drive(program: Runner, source: greenlet, arrival: Outcome) -> Any:
         try:
             del arrival, message  # they may hold an error or a continuation, and the error's traceback holds this frame
             pending.append(program)
-            while pending:  # these programs are still alive if this driver was interrupted
-                waiting = pending.pop()
-                if isinstance(waiting, Runner):
-                    waiting.end()
+            while True:
+                if not pending:
+                    break
+                _end(pending.pop())
         finally:
             drivers.pop(driver, None)
+
+
+def _end(waiting: Any) -> None:
+    """End what waits, if it is a program: it is still alive if its driver was interrupted."""
+    if isinstance(waiting, Runner):
+        waiting.end()
 
 
 def _ended(program: Runner, outcome: Outcome) -> Outcome:

@@ -3,6 +3,9 @@
 The driver only stands in for its program. If somebody sends the driver an exception, or a greenlet of the user's own
 sends it a value, the driver passes it on to the program. The program itself sends a pair: the greenlet that left and
 the operation that it captured, or None and a `Message`.
+
+The loops are `while True` with a `break`: Python 3.12 and 3.13 leave the jump back of `while condition` outside of the
+`try` around it, and there an interrupt would end the driver without its program.
 """
 
 from __future__ import annotations
@@ -32,8 +35,10 @@ def advance(program: greenlet, source: greenlet, arrival: Outcome, keep: Callabl
         while True:
             try:
                 arrived = source, message = go_on(*arguments)
-                while source is not None:  # the hot loop: an operation has been captured
-                    keep(message)
+                while True:  # the hot loop
+                    if source is None:
+                        break
+                    keep(message)  # an operation has been captured
                     arrived = source, message = source.switch()  # k(y): resume the program at once
                 if isinstance(message, Message):
                     return message
@@ -76,8 +81,10 @@ def apart(drive: Callable[[], Answer]) -> Answer:
     program = Body(Prompt())
     try:
         source, message = program.switch(drive)
-        while source is not None:  # an operation of the interrupted program, which nobody can keep now
-            source, message = source.switch(True)
+        while True:
+            if source is None:
+                break
+            source, message = source.switch(True)  # it was an operation of the interrupted program: nobody can keep it
         answer: Answer = message.unwrap()
         return answer
     finally:
