@@ -52,6 +52,7 @@ def test_small_answers_are_copied():
     ("f", "other"),
     [
         (lambda x: (x * 2.0, np.log(x)), -np.ones((40, 30))),  # leaves, as NumPy would warn
+        (lambda x: ((x * 2.0).T, np.log(x)[:, 1]), -np.ones((40, 30))),
         (lambda x: x * 2.0 if np.sum(x) > 0.0 else x, -np.ones((40, 30))),  # another answer to a question
     ],
 )

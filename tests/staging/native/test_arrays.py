@@ -249,7 +249,7 @@ def test_arguments_may_be_written_to_between_calls():
         (lambda x: np.sum(x, where=V > 0), V, "options"),
         (lambda x: np.sum(x > 0), V, "int64"),
         (lambda x: x.T[1:], A, "a view"),
-        (lambda x: (lambda y: (y, y[1:]))(x * 2.0), V, "share memory"),
+        (lambda x: (lambda y: (y, y))(x * 2.0), V, "share memory"),
         (lambda x: x[np.argmax(x) :], V, "by these values"),
         (lambda x: np.sum(x, axis=(0, 2)), S, "along these axes"),
         (lambda x: np.where(x > 0), V, "numpy.where"),
@@ -353,15 +353,16 @@ def test_single_truth_values_of_an_array():
         check(f, x)
 
 
-def test_a_view_along_an_axis_of_one_element_is_no_new_array():
-    """NumPy takes it for contiguous, but its strides are others."""
+def test_a_view_along_an_axis_of_one_element_has_its_strides():
+    """NumPy takes it for contiguous, but its strides are others than those of a new array."""
     for f, x in (
         (lambda x: np.sin(x)[::-1], np.array([0.3])),
         (lambda x: (2.0 * x)[::2], np.array([0.3])),
         (lambda x: (2.0 * x)[:, ::-1], np.array([[0.3], [0.2]])),
     ):
-        with pytest.raises(NoNativeFormError, match="it returns a view"):
-            native(f, x)
+        (answer,) = native(f, x).entry()(x)
+        assert answer.strides == f(x).strides
+        np.testing.assert_array_equal(answer, f(x))
 
 
 # Large arrays

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native import exchange, frames, lock, stack
-from shiftreset_ad.staging.native.answers import dropped, given, new_answers, no_answers
+from shiftreset_ad.staging.native.answers import VIEWED, copied, dropped, given, new_answers, no_answers
 from shiftreset_ad.staging.native.exchange import DTYPES
 from shiftreset_ad.staging.native.llvm import (
     DONE,
@@ -49,7 +49,7 @@ MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {float: "float_type", np.float64: "float64_type", int: "int_type", ndarray: "array_type"}
-NEW = 93  # the number of PyArray_New among NumPy's functions in C
+OF_NUMPY = {"PyArray_New": 93, "PyArray_SetBaseObject": 282}  # the numbers of NumPy's functions in C
 OBJECTS: dict[str, Any] = {
     **{name: kind for kind, name in TYPES.items()},
     "int64_type": np.int64,
@@ -97,16 +97,15 @@ def addresses() -> Mapping[str, int]:
     found = {name: id(x) for name, x in OBJECTS.items()}
     for name in FUNCTIONS:
         found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    found["PyArray_New"] = _new_array()
-    return found
+    return found | _of_numpy()
 
 
-def _new_array() -> int:
-    """The address of PyArray_New."""
+def _of_numpy() -> dict[str, int]:
+    """The addresses of NumPy's functions in C."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     functions = pointer(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
-    return ctypes.c_void_p.from_address(functions + NEW * 8).value or 0
+    return {name: ctypes.c_void_p.from_address(functions + 8 * number).value or 0 for name, number in OF_NUMPY.items()}
 
 
 def built(linked: Linked, objects: list[Any], *kept: Any) -> Callable[..., Any]:
@@ -145,6 +144,7 @@ def text_of(program: Program) -> str:
         names.append(f"declare {answer} @{name}{arguments}")
     names += [
         "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
+        "declare i32 @PyArray_SetBaseObject(ptr, ptr)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         "declare void @llvm.x86.sse.stmxcsr(ptr)",
         "declare void @llvm.x86.sse.ldmxcsr(ptr)",
@@ -153,6 +153,8 @@ def text_of(program: Program) -> str:
     ]
     entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count)", _entry(program), "")
     shared = [exchange.note_flags(program.flags)]
+    if any(leaf.is_view for leaf in program.outputs):
+        shared.append(VIEWED)
     if program.foreign:
         first = OF_A_TUPLE + 8 * len(_constants_of(program))
         shared += [exchange.GIVEN, exchange.TAKEN, exchange.functions(first, program.flags)]
@@ -187,6 +189,7 @@ def _entry(program: Program) -> Iterator[str]:
     yield "  %is_list = icmp ne ptr %list, null"
     yield "  br i1 %is_list, label %fill, label %no_list"
     yield "fill:"
+    yield from copied(program)
     yield f"  %of_items = getelementptr i8, ptr %list, i64 {OF_A_LIST}"
     yield "  %items = load ptr, ptr %of_items"
     yield "  br label %give0"
@@ -195,6 +198,7 @@ def _entry(program: Program) -> Iterator[str]:
         yield from given(i, leaf, constants)
         constants += leaf.kind is None
     yield f"give{len(program.outputs)}:"
+    yield from dropped(program, "done")
     yield from _returned("%list", is_large)
     yield "no_number:"
     yield "  call void @Py_DecRef(ptr %list)"

@@ -28,12 +28,19 @@ from shiftreset_ad.staging.native.llvm import (
     has_address,
     refuse,
 )
-from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.order import in_order
+from shiftreset_ad.staging.native.owners import (
+    Owner,
+    is_like_a_new_array,
+    made_as_answers,
+    needs_owner,
+    roots_of_several,
+)
 from shiftreset_ad.staging.native.paying import pays
 from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.sharing import with_places
 from shiftreset_ad.staging.native.slots import parts_of
+from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -42,16 +49,14 @@ from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
-LEAST = 1024  # bytes of an answer that is worth it that the steps write to the answer itself
-
 
 class Leaf(NamedTuple):
     """A value that Python gives or gets: its type, and its slot; or a constant.
 
     `example` is the array that was recorded, and `offset` says where in the memory the array lies; the `constant` of an
     array is its name in the text. If there is a slot with a `tag`, the value is of this type or of another one. An
-    answer that is an array has a slot if the steps write to the array itself: the slot has the address of its elements.
-    Native code hands an input on to Python as it is if it `is_object`: it has no form.
+    answer that is an array is an `owner`, a view of one from `offset` on, or a copy. Native code hands an input on to
+    Python as it is if it `is_object`: it has no form.
     """
 
     kind: Any
@@ -61,6 +66,8 @@ class Leaf(NamedTuple):
     offset: int = 0
     tag: int | None = None
     is_object: bool = False
+    owner: Owner | None = None
+    is_view: bool = False
 
 
 class Program:
@@ -107,7 +114,8 @@ class Program:
 
     def _write(self, shared: Shared, outputs: list[Any]) -> None:
         trace, left, slots, memory = shared.trace, shared.left, shared.slots, shared.memory
-        made = _made_as_answers(left, memory, outputs)
+        together = roots_of_several(trace, left, memory, outputs)
+        made = made_as_answers(trace, left, memory, outputs, together)
         memory.answers = {place for place in made if place not in shared.without_form}
         for place in sorted(memory.answers):
             slots.take(place)
@@ -124,14 +132,10 @@ class Program:
         if trace.has_control:
             last.leave_if_nan(outputs)
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
-        self.outputs = [last.output(x) for x in outputs]
+        self.outputs = [last.output(x, together) for x in outputs]
         last.finish()
         if trace.has_control:
             parts.append(last)
-        owners = [id(owner) for x in outputs for owner in owners_of(unstaged(x))]
-        roots = [memory.root(place) for place in left.places_in(outputs) if form_of(trace.values[place]) == ARRAY]
-        if len(set(owners)) < len(owners) or len(set(roots)) < len(roots):
-            refuse("it returns arrays that share memory")
         if trace.has_control:
             given = {id(owner) for place in range(trace.inputs) for owner in owners_of(trace.values[place])}
             given.update(trace.handed_on)
@@ -191,16 +195,6 @@ def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None, is_object=is_object)
 
 
-def _made_as_answers(left: Eliminated, memory: ArrayBlocks, outputs: list[Any]) -> Iterator[int]:
-    """The places of answers that the steps may write to the new arrays themselves, so that nobody copies them."""
-    made = {step.place for step in left.steps if type(step) is Step}
-    for place in left.places_in(outputs):
-        if place in made and memory.makes(place):
-            value = next(x.inside for x in outputs if type(x) is Staged and left.place(x) == place)
-            if value.nbytes >= LEAST and _is_like_a_new_array(value):
-                yield place
-
-
 def _calls(parts: int) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
     for number in range(parts):
@@ -211,11 +205,6 @@ def _calls(parts: int) -> Iterator[str]:
         yield f"  ret i64 %status{number}"
         yield f"on{number}:"
     yield f"  ret i64 {DONE}"
-
-
-def _is_like_a_new_array(x: ndarray[Any, Any]) -> bool:
-    """Whether an array has the strides of a new one. An axis with one element may have others, as in x[::-1]."""
-    return x.strides == np.empty(x.shape, x.dtype, "C" if x.flags.c_contiguous else "F").strides
 
 
 class _Part(CallingCode):
@@ -246,23 +235,21 @@ class _Part(CallingCode):
                 text = self.double(self.argument(x))
                 self.leave_if(self.new(f"fcmp uno double {text}, {text}"))
 
-    def output(self, x: Any) -> Leaf:
-        """What Python gets of a value. A constant array is copied for each call."""
+    def output(self, x: Any, together: set[int]) -> Leaf:
+        """What Python gets of a value, if several answers share the arrays in `together`.
+
+        A constant array is copied for each call.
+        """
         value, slots = unstaged(x), self.shared.slots
         if type(x) is not Staged or x._place in self.shared.left.fixed:
             if not isinstance(value, ndarray):
                 return Leaf(None, None, value)
-            if form_of(value) != ARRAY or not _is_like_a_new_array(value):
+            if form_of(value) != ARRAY or not is_like_a_new_array(value):
                 refuse(f"it returns a constant, {described(value)}")
             return Leaf(ndarray, None, self.address(value), value)
         place = self.place(x)
         if form_of(value) == ARRAY:
-            if place in self.memory.answers:
-                return Leaf(ndarray, slots.of[place], example=value)
-            root, offset = self.memory.address(place)
-            if place in slots.of or not self.memory.has_block(root) or not _is_like_a_new_array(value):
-                refuse("it returns a view")
-            return Leaf(ndarray, None, example=value, offset=self.memory.block(root) + offset)
+            return self._array(place, value, together)
         if form_of(value) is None or isinstance(value, ndarray | np.int64):
             refuse(f"it returns {described(value)}")
         kinds, tag = self.shared.types.at(place), slots.of.get(tag_at(place))
@@ -270,6 +257,24 @@ class _Part(CallingCode):
             refuse("it returns a number that may be Python's or NumPy's")
         kind = next(kind for kind in kinds if tag is None or not is_numpys(kind))
         return Leaf(kind, slots.of[place], tag=tag)
+
+    def _array(self, place: int, value: ndarray[Any, Any], together: set[int]) -> Leaf:
+        """An array: one that the steps write to, a view of one, or a copy of elements in the frame."""
+        slots, memory = self.shared.slots, self.memory
+        root, offset = memory.address(place)
+        whole = self.shared.trace.values[root]
+        if root in memory.answers:
+            owner = Owner(root, whole, slots.of[root])
+            return Leaf(ndarray, None, example=value, offset=offset, owner=owner, is_view=place != root)
+        if place in slots.of or not memory.has_block(root):
+            refuse("it returns a view of an argument")
+        start = memory.block(root)
+        if needs_owner(root, value, together):
+            if not is_like_a_new_array(whole):
+                whole = np.empty(bytes_of(whole) // whole.itemsize, whole.dtype)
+            owner = Owner(root, whole, None, start)
+            return Leaf(ndarray, None, example=value, offset=offset, owner=owner, is_view=True)
+        return Leaf(ndarray, None, example=value, offset=start + offset)
 
     def given(self, place: int) -> str:
         return self.new(f"load ptr, ptr {self.slot(self.shared.slots.of[place])}")
