@@ -572,11 +572,11 @@ def last_of(x, pair):
 
 @pytest.fixture
 def _as_it_was():
-    left, found = vars(Pair)["left"], "__iter__" in vars(Pair)
+    left, names = vars(Pair)["left"], {*vars(Pair)}
     yield
     Pair.left = left
-    if "__iter__" in vars(Pair) and not found:
-        del Pair.__iter__
+    for name in {*vars(Pair)} - names:
+        delattr(Pair, name)
 
 
 @pytest.mark.usefixtures("_as_it_was")
@@ -588,6 +588,49 @@ def test_an_attribute_of_a_class_of_many_objects_is_compared_once():
     names = [name for _, name, _ in signature.guards._entries.values()]
     assert names.count("left") == names.count("right") == 1
     follows(lambda x: last_of(x, PAIRS), lambda: setattr(Pair, "left", property(lambda pair: 7.0)))
+
+
+def by_attribute(x, model):
+    return x * model.left[0]
+
+
+def by_index(x, model):
+    return x * model[0][0]
+
+
+def unpacked(x, model):
+    left, _ = model
+    return x * left[0]
+
+
+def measured(x, model):
+    return x * len(model) * model.left[0]
+
+
+@pytest.mark.parametrize("f", [by_attribute, by_index, unpacked, measured])
+def test_what_a_namedtuple_holds_and_nobody_reads_costs_nothing(f):
+    """A model with large arrays, of which a function reads a part."""
+    model = Pair([3.0, 4.0], np.arange(1e6))
+    compiled = staged(lambda x: f(x, model))
+    for _ in range(3):
+        assert compiled(2.0) == f(2.0, model)
+    (signature,) = compiled._signatures.values()
+    assert not signature.guards._arrays
+    follows(lambda x: f(x, model), lambda: model.left.__setitem__(0, 5.0))
+
+
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize(
+    ("f", "name", "other"),
+    [
+        (by_attribute, "left", property(lambda pair: [7.0])),
+        (by_index, "__getitem__", lambda pair, key: [8.0]),
+        (measured, "__len__", lambda pair: 9),
+    ],
+)
+def test_a_namedtuple_whose_class_is_read_otherwise_later(f, name, other):
+    model = Pair([3.0, 4.0], [6.0])
+    follows(lambda x: f(x, model), lambda: setattr(Pair, name, other))
 
 
 @pytest.mark.usefixtures("_as_it_was")

@@ -191,7 +191,7 @@ class Calls:
         if function in OF_STRUCTURE:
             for x in args:
                 self._reads.structure(x)
-            return Unknown(args, function not in WITHOUT_VALUES), None
+            return (Unknown() if function in WITHOUT_VALUES else Unknown(args, True)), None
         if isinstance(owner, ModuleType) or owner is None:
             return (
                 Unknown() if function in WITHOUT_VALUES and not self._hands_over(args) else self._hands_over(args)

@@ -18,8 +18,15 @@ from numpy import ndarray
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.seen.calls import Calls
-from shiftreset_ad.staging.seen.parts import CONTAINERS, PLAIN, disassembled, is_key, is_made_by_python
-from shiftreset_ad.staging.seen.reads import WITH_KEYS, WITH_PLACES, Reads
+from shiftreset_ad.staging.seen.parts import (
+    CONTAINERS,
+    PLAIN,
+    disassembled,
+    is_key,
+    is_made_by_python,
+    is_read_as_a_tuple,
+)
+from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads
 from shiftreset_ad.staging.seen.stack import NOTHING, OF_STAGED, FrameStack, Instruction, Unknown, may_be_staged
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 
@@ -242,7 +249,7 @@ class Instructions:
     def _unpack(self, watched: Watched, instruction: Instruction) -> None:
         x = watched.stack.top(1)[0]
         self._reads.structure(x)
-        if type(x) in WITH_PLACES and len(x) == instruction.arg:
+        if (type(x) is list or is_read_as_a_tuple(type(x))) and len(x) == instruction.arg:
             watched.stack.give(*reversed(x))
 
     def _branch(self, watched: Watched, instruction: Instruction) -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from array import array as compact_array
-from collections import deque
+from collections import deque, namedtuple
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from enum import Enum
@@ -40,6 +40,7 @@ KEYS = {str, int, bool, float, bytes, type(None), type}
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array, *VIEWS)
+FIELD: Any = type(vars(namedtuple("_", "field"))["field"])  # the class of the attributes of a namedtuple
 # Of the objects of C that hash by identity, these never change, or their changes do not matter.
 HARMLESS = (
     *(BuiltinMethodType, MethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, CodeType, np.ufunc),
@@ -183,6 +184,12 @@ def is_place(key: Any, array: Any) -> bool:
     """Whether an index selects one element of an array."""
     parts = key if type(key) is tuple else (key,)
     return len(parts) == array.ndim and all(type(part) is int for part in parts) and not array.dtype.hasobject
+
+
+def is_read_as_a_tuple(kind: type) -> bool:
+    """Whether a class is tuple, or one such as a namedtuple, whose items are found as those of a tuple are."""
+    names = ("__getitem__", "__iter__", "__len__")
+    return issubclass(kind, tuple) and all(getattr(kind, name) is getattr(tuple, name) for name in names)
 
 
 def are_same_states(now: Any, before: Any) -> bool:

@@ -32,6 +32,7 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
     CACHE,
     CONTAINERS,
+    FIELD,
     NOT_THERE,
     PLAIN,
     attributes_of,
@@ -40,6 +41,7 @@ from shiftreset_ad.staging.seen.parts import (
     is_of_the_front,
     is_opaque,
     is_place,
+    is_read_as_a_tuple,
     parts_of,
     state_of,
 )
@@ -50,7 +52,6 @@ from shiftreset_ad.staging.steps.values import Staged
 
 WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
 MANY = 64  # elements
-WITH_PLACES = (list, tuple)
 FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, type(np.sum))
 OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
 
@@ -211,9 +212,9 @@ class Reads:
             if not self._is_of_users(kind.__module__):
                 self.use(x)
             return Unknown(), _code_of(found.fget)
-        if isinstance(found, MemberDescriptorType):
+        if isinstance(found, MemberDescriptorType | FIELD):
             content = item_or(lambda: found.__get__(x))
-            if outside:
+            if outside and type(found) is not FIELD:  # a tuple stays as it is
                 self.guards.slot(x, found, f"an attribute of a {kind.__name__}")
             return (self.met(content, name) if outside else content), None
         if attributes is not None:
@@ -272,10 +273,9 @@ class Reads:
         kind = type(holder)
         if kind in WITH_KEYS and is_key(key):
             self._guard_item(holder, key)
-            if key in holder:
-                return self._part(holder, holder[key]), None
-            return Unknown(), None
-        if kind in WITH_PLACES and type(key) is int:
+            return (self._part(holder, holder[key]) if key in holder else Unknown()), None
+        if (kind is list or is_read_as_a_tuple(kind)) and type(key) is int:
+            self.whole_class(kind)
             if kind is list:
                 self._guard_item(holder, key)
             return item_or(lambda: self._part(holder, holder[key])), None
@@ -313,7 +313,8 @@ class Reads:
         if kind is Unknown:
             for part in x.of:
                 self.structure(part)
-        elif kind in CONTAINERS:
+        elif kind in CONTAINERS or is_read_as_a_tuple(kind):
+            self.whole_class(kind)
             if self.is_outside(x):
                 self.guards.contents(x, self.name_of(x))
                 for part in parts_of(x):
