@@ -52,6 +52,15 @@ FUNCTIONS = {
     "norm": lambda x: (np.linalg.norm(x), x / np.linalg.norm(x)),
     "length along an axis": lambda x: (length(x, (0,), False), length(x, (x.ndim - 1,), True)),
     "error function": lambda x: (nn.gelu(x), scipy.special.erf(x)),
+    "other names": lambda x: (np.amax(x, axis=0), np.amin(x), np.amin(x, axis=-1, keepdims=True), np.around(2.0 * x)),
+    "ptp": lambda x: (np.ptp(x), np.ptp(x, axis=0), np.ptp(x, axis=-1, keepdims=True)),
+    "diff": lambda x: (np.diff(x), np.diff(x, axis=0), np.diff(x.T)),
+    "reduce": lambda x: (
+        np.add.reduce(x),
+        np.maximum.reduce(x, axis=-1),
+        np.multiply.reduce(x, axis=0, keepdims=True),
+        np.minimum.reduce(x, 0),
+    ),
     "views": lambda x: (np.var(x.T), np.linalg.norm(x.T), np.all(x.T > 0.0, axis=0), np.cumsum(x.T, axis=0)),
 }
 MATRICES_ONLY = {"any and all along axes"}
@@ -79,6 +88,44 @@ def test_values(name, x):
 def test_axes_that_are_not_the_last_ones():
     f = lambda x: (np.var(x, axis=(1, 2)), np.all(x > 0.0, axis=(0, 2)), np.any(x > 1.0, axis=1), np.cumsum(x, axis=1))  # noqa: E731
     check(f, (S,), (-S,))
+
+
+MATRICES = {
+    "dot": lambda x, y: (np.dot(x, y), x.dot(y)),
+    "dot of the transposed": lambda x, y: (np.dot(y.T, x.T), np.dot(x, x.T), np.dot(x.T, x)),
+    "inner": lambda x, y: (np.inner(x, y.T), np.inner(x, x)),
+    "trace": lambda x, y: (np.trace(x), y.trace(), np.trace(x @ y)),
+    "vdot": lambda x, y: (np.vdot(x, 2.0 * x), np.vdot(y, y)),
+    "matrix and vector": lambda x, y: (
+        np.dot(x, y[:, 0]),
+        np.dot(x[0], y),
+        np.inner(x, x[-1]),
+        np.dot(y[:, -1], y[:, 0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 23])
+@pytest.mark.parametrize("n", [1, 3, 40])
+@pytest.mark.parametrize("name", MATRICES)
+def test_functions_of_matrices(name, m, n):
+    for k in (1, 2, 17):
+        x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+        for points in ((x, y), (np.asfortranarray(x), y), (x, np.asfortranarray(y))):
+            if name != "vdot" or all(z.flags.c_contiguous for z in points):
+                check(MATRICES[name], points, (-points[0], points[1] * 3.0))
+
+
+def test_dot_of_matrices_with_gaps_is_numpys_own():
+    """NumPy copies them before the product, and so rounds in another way."""
+    f = staged(
+        lambda x, y: np.sum(np.dot(np.sin(x)[:, ::2], np.cos(y)[::2])) + np.vdot(x.T, x.T) + np.sum(np.exp(-x * x))
+    )
+    x, y = RNG.normal(size=(5, 8)), RNG.normal(size=(8, 3))
+    for k in (1.0, 2.0, 3.0, 4.0):
+        assert f(k * x, y) == eagerly(lambda x: np.sum(np.dot(np.sin(x)[:, ::2], np.cos(y)[::2])), k * x)[0] + np.vdot(
+            k * x.T, k * x.T
+        ) + np.sum(np.exp(-k * x * k * x))
 
 
 OF_ONE_NUMBER = {
@@ -162,6 +209,15 @@ def test_a_loop_until_all_are_small():
         (lambda x: np.round(x, 2), "decimals"),
         (lambda x: np.cumsum(x, dtype=np.float32), "float32"),
         (lambda x: np.linalg.norm(x[::-1]), "another order"),
+        (lambda x: np.diff(x, n=2), "options"),
+        (lambda x: np.diff(x, prepend=0.0), "options"),
+        (lambda x: np.ptp(x, axis=(0,), out=None, keepdims=2), "options"),
+        (lambda x: np.add.reduce(x, initial=1.0), "options"),
+        (lambda x: np.add.reduce(x, axis=None), "options"),
+        (lambda x: np.trace(x[:4].reshape(2, 2), 1), "options"),
+        (lambda x: np.vdot(x[:4].reshape(2, 2).T, x[:4].reshape(2, 2)), "another order"),
+        (lambda x: np.dot(x[::-1], x), "of these arrays"),
+        (lambda x: np.dot(x, 2.0), "takes a float"),
     ],
 )
 def test_what_has_no_native_form(f, reason):

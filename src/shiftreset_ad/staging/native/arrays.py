@@ -53,6 +53,7 @@ SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its ident
     np.min: (np.minimum, None, False),
 }
 BY_METHOD: dict[Any, Any] = {method(function.__name__): entry for function, entry in SUMS.items()}
+SUMS |= {np.amax: SUMS[np.max], np.amin: SUMS[np.min]}
 Store = Callable[[int, ndarray[Any, Any]], str]  # of a place: the address of the block for its array
 
 

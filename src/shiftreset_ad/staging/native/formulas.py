@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,9 @@ from shiftreset_ad.staging.native.llvm import TRUTH, Value, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.mathematics import CLIP
 from shiftreset_ad.staging.steps.functions import method, name_in_program
+from shiftreset_ad.staging.steps.values import unstaged
 
+LATER_AND_EARLIER = slice(1, None), slice(None, -1)
 Formula = Callable[[Any], None]  # of the step that is being written (`arrays`)
 
 
@@ -157,6 +160,75 @@ def _decided(is_all: bool) -> Formula:
     return write
 
 
+def _reduced(function: Any) -> Formula:
+    """`ufunc.reduce`, which goes along the first axis if none is given."""
+
+    def write(step: Any) -> None:
+        options = step.options("axis", "dtype", "out")
+        if not {"axis", "keepdims"}.issuperset(options) or ("axis" in dict(step.kwargs) and "axis" not in options):
+            refuse(f"{name_in_program(step.function)} has options")
+        step.becomes(function, step.args[0], **{"axis": 0, **options})
+
+    return write
+
+
+def _range(step: Any) -> None:
+    """The greatest element less the least one."""
+    options = step.options("axis", "out")
+    step.becomes(np.subtract, *[step.made(of, step.args[0], **options) for of in (np.max, np.min)])
+
+
+def _differences(step: Any) -> None:
+    options = step.options("n", "axis", "prepend", "append")
+    x, axis = step.array(step.args[0]), options.pop("axis", -1)
+    if options.pop("n", 1) != 1 or options:
+        refuse("numpy.diff has options")
+    before = (slice(None),) * (axis % len(x.layout.shape))
+    later, earlier = [step.made(operator.getitem, step.args[0], (*before, part)) for part in LATER_AND_EARLIER]
+    step.becomes(np.subtract, later, earlier)
+
+
+def _trace(step: Any) -> None:
+    """The sum of the diagonal."""
+    if len(step.args) > 1 or step.kwargs:
+        refuse("numpy.trace has options")
+    step.becomes(np.sum, step.made(np.diagonal, step.args[0]), axis=-1)
+
+
+def _dot(step: Any) -> None:
+    """The bits of `@` for vectors and for matrices without gaps: NumPy copies others before."""
+    _require_read_in_place(step)
+    step.becomes(np.matmul, *step.args)
+
+
+def _inner(step: Any) -> None:
+    """The product with the transposed second matrix."""
+    _require_read_in_place(step)
+    x, y = step.args
+    if len(step.array(y).layout.shape) > 1:
+        y = step.known_at(step.address(y), unstaged(y).T)
+    step.becomes(np.matmul, x, y)
+
+
+def _vdot(step: Any) -> None:
+    """The product of all elements of one array with those of the other."""
+    _require_read_in_place(step)
+    rows = [_in_one_row(step, step.array(x), is_in_order=True) for x in step.args]
+    step.becomes(np.matmul, *[step.known_at(x.address, np.empty(x.layout.shape)) for x in rows])
+
+
+def _require_read_in_place(step: Any) -> None:
+    layouts = [step.array(x).layout for x in step.args]
+    if len(layouts) != 2 or step.kwargs or not all(map(_is_read_in_place, layouts)):
+        refuse(f"{name_in_program(step.function)} of these arrays has no native form")
+
+
+def _is_read_in_place(layout: Layout) -> bool:
+    """Whether NumPy's product reads a vector, or a matrix, where it lies."""
+    dimensions = len(layout.shape)
+    return min(layout.strides) > 0 and (dimensions == 1 or (dimensions == 2 and layout.is_dense))
+
+
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes of a reduction."""
     if axis is None:
@@ -173,6 +245,10 @@ BY_NAME: dict[Any, Formula] = {
     np.all: _decided(is_all=True),
     np.round: _rounded,
     np.clip: _clip,
+    np.around: _rounded,
+    np.ptp: _range,
+    np.trace: _trace,
+    np.dot: _dot,
 }
 FORMULAS: dict[Any, Formula] = {
     **BY_NAME,
@@ -180,6 +256,13 @@ FORMULAS: dict[Any, Formula] = {
     clipped: _clipped,
     length: _length,
     np.linalg.norm: _norm,
+    np.diff: _differences,
+    np.inner: _inner,
+    np.vdot: _vdot,
+    np.add.reduce: _reduced(np.sum),
+    np.multiply.reduce: _reduced(np.prod),
+    np.maximum.reduce: _reduced(np.max),
+    np.minimum.reduce: _reduced(np.min),
     largest: _largest,
     logsumexp_of: _log_of_sum,
     all_equal: _are_equal,
