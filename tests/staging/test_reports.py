@@ -53,6 +53,18 @@ def test_why_a_function_runs_as_it_is():
 
 
 @needs_native
+def test_calls_that_native_code_leaves_to_numpy():
+    g = staged(lambda x: np.sqrt(x))
+    for x in (1.0, 4.0, 9.0):
+        g(x)
+    assert g.report().splitlines()[1] == "way 1, 1 step, as native code:"
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="invalid"):
+            g(-1.0)
+    assert g.report().splitlines()[1] == "way 1, 1 step, as native code (it left 2 calls to NumPy):"
+
+
+@needs_native
 def test_what_carries_out_the_steps():
     of_floats, of_others = staged(f), staged(lambda x: x * 1j)
     of_floats(1.0)

@@ -38,7 +38,9 @@ def _by(way: Way) -> str:
     reason = way.llvm.removeprefix(NONE)
     if reason != way.llvm:
         return f"by NumPy, with no native code ({reason})"
-    return f"as native code, which calls {', '.join(way.by_python)}" if way.by_python else "as native code"
+    calls = f", which calls {', '.join(way.by_python)}" if way.by_python else ""
+    left = f" (it left {counted(way.left, 'call')} to NumPy)" if way.left else ""
+    return f"as native code{calls}{left}"
 
 
 def counted(count: int, what: str) -> str:

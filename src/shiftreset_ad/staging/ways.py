@@ -90,6 +90,11 @@ class Way:
         return self._native.by_python if isinstance(self._native, InTurn) else []
 
     @property
+    def left(self) -> int:
+        """The number of calls that native code has left to the steps by NumPy."""
+        return self._native.left if isinstance(self._native, InTurn) else 0
+
+    @property
     def quick(self) -> Callable[..., Any] | None:
         """The native code if it checks all its arguments, so that nobody else need look at them; otherwise None."""
         take = self.take

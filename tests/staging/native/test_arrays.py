@@ -304,7 +304,6 @@ def test_the_way_back_from_an_index_that_is_an_argument():
         (lambda x, i: x[i:] * 2.0, "getitem by these values"),
         (lambda x, i: x[i > 0] * 2.0, "getitem by these values"),
         (lambda x, i: x[[i, 0]] * 2.0, "getitem by these values"),
-        (lambda x, i: (x > 0.0)[i] * 2.0, "takes an array of bool"),
     ],
 )
 def test_other_indices_that_are_values_are_refused(f, reason):
@@ -363,6 +362,28 @@ def test_a_view_along_an_axis_of_one_element_has_its_strides():
         (answer,) = native(f, x).entry()(x)
         assert answer.strides == f(x).strides
         np.testing.assert_array_equal(answer, f(x))
+
+
+@pytest.mark.parametrize("length", [*range(1, 24), 31, 33])
+def test_divisions_in_loops_of_few_rounds_raise_no_flag(length):
+    """Native code would leave all calls: LLVM carries out such loops in longer vectors, whose rest is zeros."""
+
+    def f(*xs):
+        total = sum(xs)
+        return [1.0 / x for x in xs], [x / total for x in xs], [total / (x * x + total) for x in xs]
+
+    xs = [RNG.uniform(1.0, 2.0, size=length) for _ in range(6)]
+    assert native(f, *xs).entry()(*xs) is not None
+    rows = [np.stack([x, x + 1.0, x + 2.0], axis=1) for x in xs]
+    assert native(f, *rows).entry()(*rows) is not None
+
+
+def test_a_part_of_an_array_of_truth_values_at_an_index_that_is_a_value():
+    def f(x, i):
+        return np.where((x > 0.0)[:, i], x[:, i], 0.5), (x.T > 0.0)[i], (x > 0.0)[1:, i][::-1]
+
+    for i in (1, 2, 0, -1):
+        check(f, A, i)
 
 
 # Large arrays

@@ -307,8 +307,9 @@ class _Step:
 
     def take_part(self, x: Any, index: Any) -> None:
         """A copy of the elements at an index that is a value."""
-        start, offsets = part_at(self.code, self.array(x).address, unstaged(x), index)
-        self.copy(Operand(start, Layout((), (), 8), DOUBLE), offsets, offsets_like(self.answer), True)
+        of = self.like_the_answer(x)
+        start, offsets = part_at(self.code, of.address, unstaged(x), index)
+        self.copy(Operand(start, Layout((), (), of.layout.itemsize), of.form), offsets, offsets_like(self.answer), True)
 
     def copy(self, x: Operand, source: Any, target: Any, is_whole: bool) -> None:
         """Copy elements with these offsets to others."""

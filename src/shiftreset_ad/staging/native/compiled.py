@@ -54,15 +54,16 @@ class InTurn:
     The first call is by NumPy, and is checked. The second call asks for the `native` code, which may raise
     NoNativeFormError, and compiles it. It must give the same bits as the NumPy steps. From then on native code answers,
     and where it leaves, NumPy's steps. Without NumPy's steps, native code is checked instead. `problem` is the reason
-    if there is no native code any more.
+    if there is no native code any more, and `left` the number of calls that native code has left.
     """
 
-    __slots__ = ("_native", "_was_called", "checks_all", "entry", "problem", "steps")
+    __slots__ = ("_native", "_was_called", "checks_all", "entry", "left", "problem", "steps")
 
     def __init__(self, native: Callable[[], Native], steps: Take | None) -> None:
         self.entry: Take | None = None
         self.problem = ""
         self.checks_all = False
+        self.left = 0
         self.steps = steps
         self._native = native
         self._was_called = False
@@ -93,7 +94,10 @@ class InTurn:
         if entry is None:
             return self._compiled(inputs)
         answers = entry(*inputs)
-        return self.steps(inputs) if answers is None and self.steps is not None else answers
+        if answers is None:
+            self.left += 1
+            return None if self.steps is None else self.steps(inputs)
+        return answers
 
     def _compiled(self, inputs: list[Any]) -> Any:
         """The answers of a call before there is native code. Other threads see the entry when it has been checked."""
@@ -116,6 +120,7 @@ class InTurn:
                     self._give_up("it gave other answers than the steps by NumPy")
                 else:
                     self.entry, self.checks_all = entry, native.checks_all
+                    self.left += found is None
                     answers = found if self.steps is None else answers
         self._was_called = True
         return answers
