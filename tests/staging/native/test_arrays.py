@@ -386,6 +386,37 @@ def test_a_part_of_an_array_of_truth_values_at_an_index_that_is_a_value():
         check(f, A, i)
 
 
+PARTS = {
+    "split": lambda x: np.split(x, 4),
+    "array_split": lambda x: np.array_split(x, 3, axis=1),
+    "split at": lambda x: np.split(x, [1, 3], axis=-1),
+    "hsplit": lambda x: np.hsplit(x, 2),
+    "vsplit": lambda x: np.vsplit(x, 2),
+    "dsplit": lambda x: np.dsplit(x[:, :, None] * np.ones(4), 2),
+    "unstack": lambda x: np.unstack(x, axis=1) if hasattr(np, "unstack") else list(x.T),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_steps(name):
+    """The function that gives a list of them would be a call of Python."""
+
+    def f(x):
+        return [(i + 1.0) * part for i, part in enumerate(PARTS[name](np.sin(x)))]
+
+    x = RNG.normal(size=(4, 4))
+    code = native(f, x)
+    assert not code.by_python
+    check(f, x)
+
+
+def test_parts_at_a_position_that_is_a_value():
+    f = staged(lambda x, i: [2.0 * part for part in np.split(x, [i])])
+    for i in (1, 2, 1, 3, 0):
+        for found, part in zip(f(V, i), np.split(V, [i]), strict=True):
+            np.testing.assert_array_equal(found, 2.0 * part)
+
+
 # Large arrays
 
 LARGE = RNG.normal(size=(450, 300)) * 0.1

@@ -77,6 +77,8 @@ OF_MATH = frozenset(getattr(math, name) for name in _OF_MATH)
 OF_NUMBERS = OF_MATH | {bool, float, int, np.float64}
 # These take floats as integers, for a number of elements.
 COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
+# They give views of an array, each of which is a step, so that nothing need hold the list of them.
+OF_PARTS = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack")}
 # The methods of arrays that are like CLOSED. A method with the name of a function is like the function.
 METHODS = {"astype", "byteswap", "conj", "conjugate", "flatten", "getfield", "view", "__copy__"} | {
     function.__name__ for function in CLOSED if getattr(np, function.__name__, None) is function

@@ -26,6 +26,7 @@ from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.steps.functions import (
     NEVER_OPEN_ENDED,
+    OF_PARTS,
     OF_SCALARS,
     OF_THE_MEMORY,
     TO_FILES,
@@ -119,7 +120,8 @@ class Staged(Wrapped, StagedValue):
         if function in TO_FILES:
             statement = f"{name_in_program(function)} writes to a file"
             self._trace.refuse(f"{statement}. Return the values, and write them outside")
-        if function in COMPOSITE and has_function((*args, *kwargs.values())):
+        gives_parts = function in OF_PARTS and not is_staged([*args[1:], *kwargs.values()])
+        if function in COMPOSITE and (gives_parts or has_function((*args, *kwargs.values()))):
             return COMPOSITE[function](*args, **kwargs)
         kwargs.pop("out", None)
         return call(function, args, kwargs)
