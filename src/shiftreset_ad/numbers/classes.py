@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABCMeta
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,8 @@ def class_for_isinstance(x: Number) -> type:
         frame = frame.f_back
         if "shuffle" in frame.f_code.co_names:  # `shuffle` asks for a sequence before it swaps anything
             require_no_shuffle(frame)
-    if knows_numbers(frame.f_globals.get("__name__")):
+    module = frame.f_globals.get("__name__")
+    if KNOWS_NUMBERS[module] if module in KNOWS_NUMBERS else knows_numbers(module):
         return type(x)
     inside = x.inside
     if issubclass(type(inside), Number) and inside.has_one_value:
@@ -43,10 +43,14 @@ def class_for_isinstance(x: Number) -> type:
     return ndarray if type(inside) is ndarray and x.has_one_value else class_of_value(x)  # the usual cases, for speed
 
 
-@cache
+KNOWS_NUMBERS: dict[Any, bool] = {}  # by the names of the modules that have asked
+
+
 def knows_numbers(module: Any) -> bool:
     """Whether the code of a module is told that a number is a number."""
-    return module in KNOWING or str(module).partition(".")[0] in KNOWING
+    knows = module in KNOWING or str(module).partition(".")[0] in KNOWING
+    KNOWS_NUMBERS[module] = knows
+    return knows
 
 
 def class_of_value(x: Any) -> type:

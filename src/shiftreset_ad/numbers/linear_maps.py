@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
     for kept in form.kept:
         values[kept] = frozen_below(values[kept], levels)
     answer, maps = rule.differentiate(*values, **kwargs)
-    return at_levels(levels, bottom, rule, answer, maps(operand) if callable(maps) else maps[operand])
+    return at_levels(levels, bottom, rule.function, answer, maps(operand) if callable(maps) else maps[operand])
 
 
 def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
@@ -119,7 +120,7 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
             if is_kept:
                 values = [x if x is bottom else frozen_below(x, levels) for x in values]
             answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
-            return at_levels(levels, bottom, rule, answer, map_of(maps, places[0]))
+            return at_levels(levels, bottom, rule.function, answer, map_of(maps, places[0]))
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
@@ -131,20 +132,23 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 
 def levels_down(number: Number) -> tuple[list[Number], Any]:
     """The levels of a number that take a linear map as it is, from the newest on, and what is below them all."""
-    levels, value = [number], number.primal
+    value = number.primal
+    levels = [number]
     while issubclass(type(value), Number) and value.takes_maps:
         levels.append(value)
         value = value.primal
     return levels, value
 
 
-def at_levels(levels: list[Number], bottom: Any, rule: Structured, answer: Primal, linear_map: LinearMap) -> Any:
+def at_levels(
+    levels: list[Number], bottom: Any, function: Callable[..., Any], answer: Primal, linear_map: Any
+) -> Any:
     """The number with these levels for an answer and its linear map, which belong to what is at the bottom."""
     linear_map.is_constant = not issubclass(type(bottom), Number)
     newest = levels[0]
     for x in reversed(levels):
         if x is not newest:  # which has named the call
-            x.tag.site = rule.function
+            x.tag.site = function
         answer = x.linearized(x.tag, answer, [(x, linear_map)])
     return answer
 
@@ -152,7 +156,8 @@ def at_levels(levels: list[Number], bottom: Any, rule: Structured, answer: Prima
 def frozen_below(constant: Any, levels: list[Number]) -> Any:
     """A constant operand as each level below the newest can use it later."""
     for x in levels[1:]:
-        constant = x.frozen(constant, x.tag)
+        if x.frozen is not Number.frozen:  # which keeps it as it is
+            constant = x.frozen(constant, x.tag)
     return constant
 
 

@@ -25,6 +25,7 @@ BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
 # Integers of the same size
 BITS: dict[Any, Any] = {FLOAT64: np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 PUT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "putmask", np.putmask)  # without NumPy's protocol
+EMPTY: Any = np.empty
 ZEROS: Any = np.zeros
 HALF = np.array(0.5)  # in place of a float, which NumPy would make an array of at each product
 FEW = 256  # elements; so few are chosen one by one
@@ -73,25 +74,29 @@ def is_finite(factor: Any, product: Any) -> bool:
 def selected(mask: Any, values: Any) -> Any:
     """The values where the mask is True, and zero elsewhere."""
     kind = type(values)
-    if (kind is float64 or kind is float) and type(mask) is ndarray and mask.dtype is BOOL:
-        chosen = np.zeros(mask.shape)
-        PUT(chosen, mask, values)
-        return chosen
-    if (
-        kind is not ndarray
-        or type(mask) is not ndarray
-        or values.dtype not in BITS
-        or mask.dtype is not BOOL
-        or values.shape != mask.shape
-    ):
-        return np.where(mask, values, 0.0)
-    if values.size > FEW:  # by their bits: to choose takes far longer where the processor cannot guess the mask
-        integers = BITS[values.dtype]
-        bits = mask.view(INT8).astype(integers)
-        bits *= values.view(integers)
-        return bits.view(values.dtype)
-    chosen = np.zeros(values.shape, values.dtype)
-    PUT(chosen, mask, values)
+    if type(mask) is ndarray and mask.dtype is BOOL:
+        if kind is ndarray:
+            dtype = values.dtype
+            if values.shape == mask.shape and (dtype is FLOAT64 or dtype in BITS):
+                if values.size > FEW:
+                    return selected_by_bits(mask, values)
+                chosen = ZEROS(values.shape, dtype)
+                PUT(chosen, mask, values)
+                return chosen
+        elif kind is float64 or kind is float:
+            chosen = ZEROS(mask.shape)
+            PUT(chosen, mask, values)
+            return chosen
+    return np.where(mask, values, 0.0)
+
+
+def selected_by_bits(mask: Any, values: Any) -> Any:
+    """`selected` by the bits of the values: to choose takes far longer where the processor cannot guess the mask."""
+    integers = BITS[values.dtype]
+    chosen = EMPTY(values.shape, values.dtype)
+    bits = chosen.view(integers)
+    bits[...] = mask
+    bits *= values.view(integers)
     return chosen
 
 
@@ -128,44 +133,49 @@ def is_of_numpy(x: Any) -> bool:
 
 
 class Choice:
-    """The partial derivative of a function that chooses or shares: zero for elements that were not chosen.
+    """The derivative of a function that chooses or shares: zero for elements that were not chosen.
 
-    `mask` says where `shares` are not zero. If the two are one array, nothing is shared. A choice by `halved_where` has
-    no `shares` until they are asked for: what is chosen counts, and half of it where `tie` is True.
+    It is a factor, as the partial derivative of `maximum` is, and a linear map. `mask` says where `shares` are not
+    zero. If the two are one array, nothing is shared. A choice by `halved_unless` has no `shares` until they are asked
+    for: what is chosen counts, all of it where `alone` is True, or half of it.
     """
 
-    __slots__ = ("_shares", "mask", "tie")
+    __slots__ = ("_shares", "alone", "is_constant", "mask")
     __array_ufunc__ = None
+
+    # As of a `LinearMap`
+    chooses, selects, moves, makes_new, factors = True, False, False, False, None
 
     def __init__(self, shares: Any, mask: Any = None) -> None:
         self._shares = shares
         self.mask = shares != 0 if mask is None else mask
-        self.tie: Any = None
+        self.alone: Any = None
+        self.is_constant = True  # no number is in a choice
 
     @property
     def shares(self) -> Any:
         shares = self._shares
         if shares is None:
-            self._shares = shares = self.mask.astype(float)
-            PUT(shares, self.tie, 0.5)
+            self._shares = shares = self.mask * halves(self.alone, np.ones(self.mask.shape))
         return shares
 
     def __mul__(self, x_dot: Tangent) -> Any:
-        """The tangent of the chosen elements."""
+        """The tangent of the chosen elements; `x_dot` itself if all of it counts."""
         shares, mask = self._shares, self.mask
         is_plain = type(x_dot) is type(mask) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape
         if is_plain and (shares is None or shares is mask):  # the usual case, for speed: no shares are made
-            y_dot = selected(mask, x_dot)
-            if shares is None:
-                PUT(y_dot, self.tie, y_dot * HALF)
-            return y_dot
+            if COUNT(mask) != mask.size:
+                x_dot = selected(mask, x_dot)
+            return x_dot if shares is mask else halves(self.alone, x_dot)
         shares = self.shares
         if shape_of(shares):
-            return selected(self.mask, x_dot if shares is self.mask else shares * x_dot)
+            return selected(mask, x_dot if shares is mask else shares * x_dot)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
-    def chosen(self, y_bar: Cotangent) -> Cotangent:
-        """The cotangent of the operand, from the cotangent of the answer."""
+    pushforward = __mul__
+
+    def pullback(self, y_bar: Cotangent) -> Cotangent:
+        """The cotangent of the operand, from that of the answer; without a mask if all elements were chosen."""
         shares, mask = self._shares, self.mask
         is_whole = shares is mask  # nothing is shared
         if type(mask) is not ndarray:
@@ -173,44 +183,50 @@ class Choice:
                 return shares * y_bar if shares else NOTHING
             if not is_of_numpy(mask):
                 return self * settled(y_bar)
-        elif is_whole and COUNT(mask) == mask.size:  # all elements were chosen
-            if type(y_bar) is ndarray:
-                if mask.size == y_bar.size:
-                    return y_bar
-            elif mask.shape == shape_of(y_bar.values if type(y_bar) is Masked else y_bar):
-                return y_bar  # as for its value, which may be an array with a tangent
-        is_known = False  # whether the values are zero already where nothing is chosen
         if type(y_bar) is Masked:
-            counted, mask = y_bar.mask, mask & y_bar.mask
+            counted, values = y_bar.mask, y_bar.values
+            mask = mask & counted
             is_plain = type(mask) is type(counted) is ndarray
             is_known = is_plain and mask.shape == counted.shape and COUNT(mask) == COUNT(counted)
-            if is_whole and is_known:
-                return y_bar
-            y_bar = y_bar.values
+            if is_known and is_whole:
+                return y_bar  # whatever counts was chosen
+        else:
+            values, is_known = y_bar, False  # whether the values are zero already where nothing is chosen
+        is_plain = type(values) is ndarray and values.dtype is FLOAT64 and values.size == mask.size
+        if values is y_bar and type(mask) is ndarray and COUNT(mask) == mask.size:
+            if is_plain or mask.shape == shape_of(values):
+                if is_whole:
+                    return y_bar  # as for its value, which may be an array with a tangent
+                return halves(self.alone, values) if is_plain and shares is None else self.shares * values
         x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
         x_bar.mask = mask
-        is_plain = type(y_bar) is ndarray and y_bar.dtype is FLOAT64 and y_bar.size == mask.size
-        if is_plain and (is_whole or shares is None):
-            if is_known:
-                values = y_bar.copy()
-            elif y_bar.size <= FEW:  # the steps of `selected`, for speed
-                values = ZEROS(mask.shape)
-                PUT(values, mask, y_bar)
-            else:
-                values = selected(mask, y_bar)
-            if shares is None:
-                PUT(values, self.tie, values * HALF)
-            x_bar.values = values
-        else:
-            x_bar.values = selected(mask, y_bar if is_whole else self.shares * y_bar)
+        if not is_plain or (shares is not None and not is_whole):
+            x_bar.values = selected(mask, values if is_whole else self.shares * values)
+            return x_bar
+        if not is_known:
+            values = selected(mask, values)
+        x_bar.values = values if is_whole else halves(self.alone, values)
         return x_bar
 
 
-def halved_where(mask: Any, tie: Any) -> Choice:
-    """One where the mask is True, zero elsewhere, and a half at a tie, where the mask is True."""
+def halved_unless(alone: Any, mask: Any) -> Choice:
+    """Zero where the mask is False; where it is True, one if the operand was chosen `alone`, or else a half."""
     choice = new(Choice)
-    choice._shares, choice.mask, choice.tie = None, mask, tie
+    choice._shares, choice.mask, choice.alone, choice.is_constant = None, mask, alone, True
     return choice
+
+
+def halves(alone: Any, values: Any) -> Any:
+    """The values where `alone` is True, and half of each value elsewhere, as a new array."""
+    if values.size <= FEW:
+        halved = values * HALF
+        PUT(halved, alone, values)
+        return halved
+    shares = alone.astype(FLOAT64)  # in passes without branches: the processor cannot guess where elements tie
+    shares *= HALF
+    shares += HALF
+    shares *= values
+    return shares
 
 
 def once(found: Callable[[], Choice]) -> Callable[[], Choice]:

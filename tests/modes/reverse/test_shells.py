@@ -53,6 +53,8 @@ DO_NOT_READ: dict[str, Callable[[Any], Any]] = {
     "a join": lambda y: np.concatenate([y, y]),
     "a reduction": lambda y: np.sum(y) * np.ones(2),
     "a mean": lambda y: np.mean(y) * np.ones(2),
+    "a maximum": lambda y: np.maximum(y, 0.1),
+    "a minimum of two": lambda y: np.minimum(y, y),
 }
 
 
@@ -74,7 +76,6 @@ READ: dict[str, Callable[[Any], Any]] = {
     "a square": lambda y: y**2,
     "a function known by its operand": lambda y: np.sin(y),
     "a product of itself": lambda y: y * y,
-    "a maximum": lambda y: np.maximum(y, 0.1),
     "a matrix product": lambda y: y @ y,
     "a reduction that chooses": lambda y: np.max(y),
 }

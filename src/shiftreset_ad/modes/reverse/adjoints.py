@@ -101,7 +101,8 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     else:
         given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
         if issubclass(type(plain), Number):
-            plain = single_value(plain)
+            inside = plain.primal if plain.has_one_value else None
+            plain = inside if type(inside) is ndarray else single_value(plain)
         is_alike = type(given) is type(plain) is ndarray and given.dtype is plain.dtype and given.shape == plain.shape
     if not is_alike:
         if type(x_bar) is Masked:

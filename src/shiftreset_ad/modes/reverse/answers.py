@@ -35,10 +35,6 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
     number or array.
     """
     kind = type(answer)
-    if kind is ndarray and answer.dtype is FLOAT64 and answer.base is None:  # the usual case, for speed
-        y = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
-        y.primal, y.adjoint, y.tag = answer, ZERO, tag
-        return y, answer.size > SMALL
     array = answer if kind is ndarray or kind is float64 else in_memory(answer)
     is_array = type(array) is ndarray
     if issubclass(kind, SEQUENCES):
@@ -54,15 +50,21 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
 def with_shells(operation: Operation) -> Operation:
     """The operation y = f(*xs) by its linear maps, without elements of large arrays that these maps do not read."""
     pull, y, active, site = operation
-    is_read = not callable(site) or STRUCTURED[site].reads_operands
+    rule = STRUCTURED.get(site) if callable(site) else None  # without a rule, the function is a choice
+    is_read = not callable(site) or (rule is not None and rule.reads_operands)
     primal = y.primal
     held = hollowed(y) if y.adjoint is ZERO and type(primal) is ndarray and primal.size > SMALL else with_shell(y)
     if held is not y:
         held.is_read = is_read
-    if len(active) == 1:  # the usual case, for speed
-        ((x, linear_map),) = active
+    if len(active) > 1:
+        return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site
+    ((x, linear_map),) = active
+    place = x.adjoint
+    if type(place) is not Shell:
         return pull, held, [(waiting(x, is_read), linear_map)], site
-    return pull, held, [(waiting(x, is_read), linear_map) for x, linear_map in active], site
+    if is_read:
+        place.is_read = True
+    return pull, held, [(place, linear_map)], site  # the steps of `waiting` for the usual case, for speed
 
 
 def other_answers(tag: Tag, answers: Any, active: Active, site: CallSite | None) -> Any:

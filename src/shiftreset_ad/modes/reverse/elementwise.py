@@ -25,7 +25,7 @@ from shiftreset_ad.control import GreenletError, Operation, here
 from shiftreset_ad.modes.reverse import sparing
 from shiftreset_ad.modes.reverse.adjoints import accumulate_at, summed
 from shiftreset_ad.modes.reverse.arrays import Pull, pull_of_large, pull_of_large_both, pull_of_unary, pulls_of_binary
-from shiftreset_ad.modes.reverse.choices import pulls_of_choice
+from shiftreset_ad.modes.reverse.choices import operation_by_choice, pulls_of_choice
 from shiftreset_ad.modes.reverse.kept import TINY, frozen
 from shiftreset_ad.modes.reverse.memory import waiting, window
 from shiftreset_ad.modes.reverse.number import NumR, capture
@@ -189,6 +189,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             raise tag.misplaced() from None
         return y
 
+    if function in CHOICES:
+        return operation_by_choice(function, partials[0], operate)
     return operate if None not in partials else without_derivative_in_one(function, partials, operate)
 
 

@@ -32,8 +32,8 @@ SMALL = 4096  # elements; a copy takes about as long as an operation on the arra
 
 def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
-    if type(constant) is ndarray and constant.size <= SMALL and not constant.dtype.hasobject:
-        return constant if constant.size > TINY and is_read_only(constant) else constant.copy("K")
+    if type(constant) is ndarray and (size := constant.size) <= SMALL and not constant.dtype.hasobject:
+        return constant if size > TINY and is_read_only(constant) else constant.copy("K")
     if type(constant) is list:
         return [frozen(element, tag) for element in constant]
     if isinstance(constant, Number):

@@ -46,25 +46,34 @@ class Shell(Number):
 
 def with_shell(y: Any) -> Any:
     """What operations hold of the new number `y`: its shell if it is large, or else `y` itself."""
-    primal, tag = y.primal, y.tag
-    if not is_large(primal) or y.adjoint is not ZERO or tag.is_watched:
+    array, tag = array_in(y.primal), y.tag
+    if array is None or array.size <= SMALL or y.adjoint is not ZERO or tag.is_watched:
         return y
     y.adjoint = shell = Shell()  # without an __init__, to spare the call
     shell.adjoint = ZERO
     shell.is_read = False
     shell.tag = tag
-    shell.primal = hollow(primal.shape, primal.dtype)
+    shell.primal = hollow(array.shape, array.dtype)
     tag.has_shells = True
     return shell
 
 
 def is_large(primal: Any) -> bool:
     """Whether this value is, or has in it, an array of more than `SMALL` elements."""
+    array = array_in(primal)
+    return array is not None and array.size > SMALL
+
+
+def array_in(primal: Any) -> Any:
+    """What has the shape and the type of a value that is an array, or has one in it; None if there is no array."""
     kind = type(primal)
-    if kind is float64 or kind is float or (kind is not ndarray and type(innermost(primal)) is not ndarray):
-        return False
-    size: int = primal.size
-    return size > SMALL
+    if kind is ndarray:
+        return primal
+    if kind is float64 or kind is float:
+        return None
+    if issubclass(kind, Number) and kind.has_one_value and type(array := primal.inside) is ndarray:
+        return array  # itself, as a number takes longer to answer
+    return primal if type(innermost(primal)) is ndarray else None
 
 
 def hollow(shape: tuple[int, ...], dtype: Any) -> Any:

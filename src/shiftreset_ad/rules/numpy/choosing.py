@@ -14,7 +14,7 @@ from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
-from shiftreset_ad.rules.masked import BITS, BOOL, FEW, PUT, Choice, halved_where, selected, where_chosen
+from shiftreset_ad.rules.masked import BITS, BOOL, FEW, PUT, Choice, halved_unless, selected, where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
@@ -25,9 +25,12 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, require_
 def _where(condition: Any, x: Any, y: Any) -> Any:
     z = chosen_of(condition, x, y)
     shape = z.shape  # the maps hold none of the operands
+    is_mask = type(condition) is ndarray and condition.dtype is BOOL and condition.shape == shape != ()
 
-    def choosing(operand: int) -> LinearMap:
+    def choosing(operand: int) -> Any:
         chosen = np.logical_not(condition) if operand else condition
+        if is_mask:
+            return Choice(chosen, chosen)
         return LinearMap(
             lambda x_dot: chosen_beside(chosen, x_dot, shape), lambda z_bar: where_chosen(chosen, z_bar), chooses=True
         )
@@ -122,30 +125,38 @@ def _as_clipped(
 
 @structured(clipped, linear=True)
 def _clipped(a: Any, lowest: Any, highest: Any) -> Any:
-    is_plain = type(a) is np.ndarray
+    is_plain, are_crossed = type(a) is np.ndarray, None
     if not is_plain or a.dtype is not FLOAT64:
         require_order(np.clip, a)
-    elif type(lowest) is type(highest) is float:  # of which NumPy would make arrays each time
-        lowest, highest = np.array(lowest), np.array(highest)
+    elif type(lowest) in REALS and type(highest) in REALS:  # of which NumPy would make arrays each time
+        are_crossed = lowest >= highest
+        lowest, highest = np.array(lowest, FLOAT64), np.array(highest, FLOAT64)
     y = CLIP(a, lowest, highest) if is_plain else clipped(a, lowest, highest)
-    choice = choice_of_clipped(y, a, lowest, highest)  # at once: it takes less memory than the arrays
-    return y, (LinearMap(choice.__mul__, choice.chosen, chooses=True),)
+    choice = choice_of_clipped(y, a, lowest, highest, are_crossed)  # at once: it takes less memory than the arrays
+    return y, (choice,)
 
 
-def choice_of_clipped(y: Any, a: Any, lowest: Any, highest: Any) -> Choice:
-    """The partial derivative of `clipped`: that of `maximum` with one bound, times that of `minimum` with the other."""
-    inside, at_lowest, at_highest = a == y, a == lowest, a == highest
+REALS = {float, int}
+
+
+def choice_of_clipped(y: Any, a: Any, lowest: Any, highest: Any, are_crossed: Any) -> Choice:
+    """The partial derivative of `clipped`: that of `maximum` with one bound, times that of `minimum` with the other.
+
+    `are_crossed`: the lowest value is not below the highest; None if that is not known.
+    """
+    inside = a == y
     if type(inside) is np.ndarray:
-        is_low, is_high = COUNT(at_lowest), COUNT(at_highest)
+        above, below = a != lowest, a != highest
+        is_low, is_high = COUNT(above) < above.size, COUNT(below) < below.size
         if not is_low and not is_high:
             return Choice(inside, inside)
-        are_crossed = lowest >= highest
-        if are_crossed is False or not COUNT(are_crossed):
-            tie = (at_lowest | at_highest if is_low else at_highest) if is_high else at_lowest
-            if tie.shape == inside.shape:
-                return halved_where(inside, tie)
+        if are_crossed is None:
+            are_crossed = COUNT(lowest >= highest)
+        alone = (above & below if is_low else below) if is_high else above
+        if not are_crossed and alone.shape == inside.shape:
+            return halved_unless(alone, inside)
     raised = np.maximum(a, lowest)
-    of_lowest = np.where(at_lowest, 0.5, a == raised)
+    of_lowest = np.where(a == lowest, 0.5, a == raised)
     return Choice(of_lowest * np.where(raised == highest, 0.5, raised == y))
 
 

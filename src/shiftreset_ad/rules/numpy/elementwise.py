@@ -19,7 +19,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.masked import Choice, halved_where
+from shiftreset_ad.rules.masked import Choice, halved_unless
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
 from shiftreset_ad.rules.table import (
@@ -73,12 +73,12 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
     def first(y: Any, a: Any, b: Any) -> Any:
         if type(y) is not np.ndarray or y.dtype is not FLOAT64:
             require_order(function, y)
-        tie, mask = a == b, a == y
-        if type(tie) is not np.ndarray:
+        mask = a == y
+        if type(mask) is not np.ndarray:
+            tie = a == b
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
-        if not COUNT(tie):
-            return Choice(mask, mask)
-        return halved_where(mask, tie)
+        alone = a != b
+        return Choice(mask, mask) if COUNT(alone) == alone.size else halved_unless(alone, mask)
 
     return first, lambda y, a, b: first(y, b, a)
 

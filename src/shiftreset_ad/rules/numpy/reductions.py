@@ -172,7 +172,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
         return y, (
             LinearMap(
                 lambda x_dot: total(shares() * x_dot, axis, keepdims=keepdims),
-                lambda y_bar: shares().chosen(lined_up(y_bar, shape, axes)),
+                lambda y_bar: shares().pullback(lined_up(y_bar, shape, axes)),
             ),
         )
 
