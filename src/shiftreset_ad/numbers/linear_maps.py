@@ -140,9 +140,7 @@ def levels_down(number: Number) -> tuple[list[Number], Any]:
     return levels, value
 
 
-def at_levels(
-    levels: list[Number], bottom: Any, function: Callable[..., Any], answer: Primal, linear_map: Any
-) -> Any:
+def at_levels(levels: list[Number], bottom: Any, function: Callable[..., Any], answer: Primal, linear_map: Any) -> Any:
     """The number with these levels for an answer and its linear map, which belong to what is at the bottom."""
     linear_map.is_constant = not issubclass(type(bottom), Number)
     newest = levels[0]

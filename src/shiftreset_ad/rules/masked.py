@@ -193,11 +193,11 @@ class Choice:
         else:
             values, is_known = y_bar, False  # whether the values are zero already where nothing is chosen
         is_plain = type(values) is ndarray and values.dtype is FLOAT64 and values.size == mask.size
-        if values is y_bar and type(mask) is ndarray and COUNT(mask) == mask.size:
-            if is_plain or mask.shape == shape_of(values):
-                if is_whole:
-                    return y_bar  # as for its value, which may be an array with a tangent
-                return halves(self.alone, values) if is_plain and shares is None else self.shares * values
+        is_full = values is y_bar and type(mask) is ndarray and COUNT(mask) == mask.size
+        if is_full and (is_plain or mask.shape == shape_of(values)):
+            if is_whole:
+                return y_bar  # as for its value, which may be an array with a tangent
+            return halves(self.alone, values) if is_plain and shares is None else self.shares * values
         x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
         x_bar.mask = mask
         if not is_plain or (shares is not None and not is_whole):

@@ -96,23 +96,33 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint, plain = x.adjoint, x.primal
-    if type(x_bar) is ndarray and type(plain) is ndarray:  # the usual case, for speed
-        given, is_alike = x_bar, x_bar.dtype is plain.dtype and x_bar.shape == plain.shape
+    if type(x_bar) is type(plain) is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape:
+        if adjoint is ZERO:  # the usual cases, for speed
+            x.adjoint = x_bar
+            x.owns = owned
+            return
+        if type(adjoint) is ndarray and x.owns:
+            adjoint += x_bar
+            return
     else:
         given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
         if issubclass(type(plain), Number):
             inside = plain.primal if plain.has_one_value else None
             plain = inside if type(inside) is ndarray else single_value(plain)
-        is_alike = type(given) is type(plain) is ndarray and given.dtype is plain.dtype and given.shape == plain.shape
-    if not is_alike:
-        if type(x_bar) is Masked:
-            accumulate_masked(x, x_bar)
-            return
-        is_broadcast = type(given) is ndarray and given.ndim and given.dtype is FLOAT64 and is_of_doubles(plain)
-        if is_broadcast or not conforms(given, plain):
-            conformed = unbroadcast(x_bar, shape_of(plain)) if is_broadcast else conform(x_bar, x.primal)
-            owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
-            x_bar = conformed
+        if (
+            type(given) is not ndarray
+            or type(plain) is not ndarray
+            or given.dtype is not plain.dtype
+            or given.shape != plain.shape
+        ):
+            if type(x_bar) is Masked:
+                accumulate_masked(x, x_bar)
+                return
+            is_broadcast = type(given) is ndarray and given.ndim and given.dtype is FLOAT64 and is_of_doubles(plain)
+            if is_broadcast or not conforms(given, plain):
+                conformed = unbroadcast(x_bar, shape_of(plain)) if is_broadcast else conform(x_bar, x.primal)
+                owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
+                x_bar = conformed
     if adjoint is ZERO:
         x.adjoint, x.owns = x_bar, owned
     elif type(adjoint) is ndarray and type(x_bar) is ndarray:

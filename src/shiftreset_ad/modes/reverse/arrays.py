@@ -20,6 +20,7 @@ from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.partials import as_function, ieee
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.numpy.elementwise import other_of_a, other_of_b
 from shiftreset_ad.rules.table import Partial
 
 LARGE = 1000  # elements; a smaller array is made anew faster than an old array is overwritten
@@ -57,15 +58,21 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
     """The ways back through y = f(a, b) of small arrays, to both operands, to `a` alone, and to `b` alone."""
     function_a, function_b = as_function(partial_a), as_function(partial_b)
     sums_a, sums_b, negates_b = partial_a == 1.0, partial_b == 1.0, partial_b == -1.0
+    sums_both = sums_a and sums_b
+    takes_b, takes_a = partial_a is other_of_a, partial_b is other_of_b  # of a product, without a call
 
     def pull_both(operation: Operation) -> None:
         _, y, a, b, r, p, q = operation
         y_bar = y.adjoint
         if type(y_bar) is not ndarray and (y_bar := summed(y)) is ZERO:
             return
+        if sums_both:
+            accumulate(a, y_bar)
+            accumulate(b, y_bar)
+            return
         try:
-            factor_a = None if sums_a else function_a(r, p, q)
-            factor_b = None if sums_b or negates_b else function_b(r, p, q)
+            factor_a = q if takes_b else None if sums_a else function_a(r, p, q)
+            factor_b = p if takes_a else None if sums_b or negates_b else function_b(r, p, q)
         except ArithmeticError:
             factor_a, factor_b = ieee(function_a, r, p, q), ieee(function_b, r, p, q)
         if sums_a:
@@ -86,7 +93,7 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
             accumulate(a, y_bar)
             return
         try:
-            factor = function_a(r, p, q)
+            factor = q if takes_b else function_a(r, p, q)
         except ArithmeticError:
             factor = ieee(function_a, r, p, q)
         accumulate(a, factor * y_bar, True)
@@ -103,7 +110,7 @@ def pulls_of_binary(partial_a: Partial, partial_b: Partial) -> tuple[Pull, Pull,
             accumulate(b, -y_bar, True)
             return
         try:
-            factor = function_b(r, p, q)
+            factor = p if takes_a else function_b(r, p, q)
         except ArithmeticError:
             factor = ieee(function_b, r, p, q)
         accumulate(b, factor * y_bar, True)

@@ -117,6 +117,10 @@ def backward(pending: list[Operation], watch: Any, forget: Callable[[Operation],
     """
     pop, operation = pending.pop, None
     try:
+        if watch is None and forget is None:  # the usual case, for speed
+            while pending:
+                operation = pop()
+                operation[0](operation)
         while pending:
             operation = pop()
             if watch is None:

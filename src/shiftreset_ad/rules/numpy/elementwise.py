@@ -113,12 +113,29 @@ def slope_of_arcsinh(y: Any, x: Any) -> Any:
     return 1.0 / np.cosh(y) if is_complex(x) else 1.0 / np.hypot(x, 1.0)
 
 
+def slope_of_tanh(y: Any, x: Any) -> Any:
+    return (ONE if type(y) is np.ndarray and y.dtype is FLOAT64 else 1.0) - y * y
+
+
+# In place of a float, of which NumPy makes an array in each call: that takes as long as the half of a subtraction.
+ONE = np.array(1.0)
+
+
+def other_of_a(y: Any, a: Any, b: Any) -> Any:
+    """The partial derivative of a product in `a`."""
+    return b
+
+
+def other_of_b(y: Any, a: Any, b: Any) -> Any:
+    return a
+
+
 # Arithmetic
 elementwise(np.positive, 1.0)
 elementwise(np.negative, -1.0)
 elementwise(np.add, 1.0, 1.0)
 elementwise(np.subtract, 1.0, -1.0)
-elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a)
+elementwise(np.multiply, other_of_a, other_of_b)
 elementwise(np.divide, lambda y, a, b: 1.0 / b, lambda y, a, b: -y / b)
 elementwise(np.remainder, 1.0, lambda y, a, b: -(a // b))
 elementwise(np.fmod, 1.0, lambda y, a, b: -np.rint((a - y) / b))  # a / b may be rounded across an integer
@@ -167,7 +184,7 @@ elementwise(np.deg2rad, math.pi / 180)
 # Hyperbolic functions and their inverses
 elementwise(np.sinh, lambda y, x: np.cosh(x))
 elementwise(np.cosh, lambda y, x: np.sinh(x))
-elementwise(np.tanh, lambda y, x: 1.0 - y * y)
+elementwise(np.tanh, slope_of_tanh)
 elementwise(np.arcsinh, slope_of_arcsinh)
 elementwise(np.arccosh, lambda y, x: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x - -1.0)))
 elementwise(np.arctanh, lambda y, x: 1.0 / ((1.0 - x) * (1.0 + x)))

@@ -29,7 +29,7 @@ __all__ = [  # also the functions that other modules define
     "real_part",
 ]
 
-SMALL = 1000  # up to so many elements, a copy is quicker than a view that repeats them
+SMALL = 4096  # up to so many elements, a copy is quicker than a view that repeats them
 normalize_axis = np.lib.array_utils.normalize_axis_index
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
