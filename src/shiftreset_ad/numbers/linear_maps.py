@@ -102,25 +102,25 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     """`by_linear_maps`, where the operands are in a list, which is the first argument."""
     tag, (parts, *rest) = number.tag, args
     is_kept = 0 in rule.kept_places
-    values = list(parts)
+    values, places = list(parts), []
     for place, part in enumerate(parts):
         kind = type(part)
         if kind is not ndarray:
-            is_active = issubclass(kind, Number) and part.tag is tag
-            values[place] = part.primal if is_active else lowered(part, number, is_kept)
+            is_number = issubclass(kind, Number)
+            if is_number:
+                places.append(place)
+            values[place] = part.primal if is_number and part.tag is tag else lowered(part, number, is_kept)
         elif is_kept:
             values[place] = number.frozen(part, tag)
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
-    if type(number.primal) is not ndarray and 0 in rule.linear_places:
-        places = [place for place, part in enumerate(parts) if issubclass(type(part), Number)]
-        if len(places) == 1:
-            levels, bottom = levels_down(number)
-            values[places[0]] = bottom
-            if is_kept:
-                values = [x if x is bottom else frozen_below(x, levels) for x in values]
-            answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
-            return at_levels(levels, bottom, rule.function, answer, map_of(maps, places[0]))
+    if len(places) == 1 and type(number.primal) is not ndarray and 0 in rule.linear_places:
+        levels, bottom = levels_down(number)
+        values[places[0]] = bottom
+        if is_kept:
+            values = [x if x is bottom else frozen_below(x, levels) for x in values]
+        answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+        return at_levels(levels, bottom, rule.function, answer, map_of(maps, places[0]))
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)

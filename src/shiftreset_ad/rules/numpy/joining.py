@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.layouts import array_of, in_order
 from shiftreset_ad.rules.table import LinearMap, composite, functions_of, structured
 
+# What `np.concatenate` of plain arrays calls, without NumPy's protocol
+CONCATENATE: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "concatenate", np.concatenate)
+
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
@@ -25,16 +28,21 @@ def as_array(part: Any) -> Any:
 
 @structured(np.concatenate, linear=True)
 def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    y = np.concatenate(arrays, axis) if dtype is None else np.concatenate(arrays, axis, dtype=dtype, casting=casting)
-    shape, place = shape_of(y), 0
-    if axis is None:
-        sizes = [math.prod(shape_of(a)) for a in arrays]
+    is_plain = True
+    for a in arrays:
+        is_plain = is_plain and type(a) is np.ndarray
+    if dtype is not None:
+        y = np.concatenate(arrays, axis, dtype=dtype, casting=casting)
     else:
+        y = CONCATENATE(arrays, axis) if is_plain else np.concatenate(arrays, axis)
+    shape, place = shape_of(y), 0
+    if axis is not None:
         place = normalize_axis(axis, len(shape))
-        sizes = [shape_of(a)[place] for a in arrays]
+    edges = [0]
+    for a in arrays:
+        shape_of_part = a.shape if is_plain else shape_of(a)
+        edges.append(edges[-1] + (math.prod(shape_of_part) if axis is None else shape_of_part[place]))
     before, dtype = (slice(None),) * place, dtype_of(y)
-
-    edges = list(itertools.accumulate(sizes, initial=0))
 
     def part(i: int) -> LinearMap:
         index = (*before, slice(edges[i], edges[i + 1]))
@@ -52,6 +60,10 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
 
 def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:
     """`x_dot` in its place among zeros."""
+    if type(x_dot) is np.ndarray:  # in a third of the time
+        y_dot = np.zeros(shape, dtype)
+        y_dot[index] = x_dot
+        return y_dot
     before, after = list(shape), list(shape)
     axis = len(index) - 1
     before[axis], after[axis] = index[axis].start, shape[axis] - index[axis].stop
@@ -60,19 +72,36 @@ def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slic
 
 @structured(np.stack, linear=True)
 def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    y = np.stack(arrays, axis) if dtype is None else np.stack(arrays, axis, dtype=dtype, casting=casting)
+    y = stacked(arrays, axis) if dtype is None else np.stack(arrays, axis, dtype=dtype, casting=casting)
     shape, dtype = shape_of(y), dtype_of(y)
     before = (slice(None),) * normalize_axis(axis, len(shape))
 
     def layer(i: int) -> LinearMap:
-        index = (*before, slice(i, i + 1))
-        return LinearMap(
-            lambda x_dot: placed(np.expand_dims(x_dot, axis), shape, dtype, index),
-            lambda y_bar: y_bar[(*before, i)],
-            moves=True,
-        )
+        index = (*before, i)
+
+        def pushforward(x_dot: Tangent) -> Any:
+            if type(x_dot) is not np.ndarray:
+                return placed(np.expand_dims(x_dot, axis), shape, dtype, (*before, slice(i, i + 1)))
+            y_dot = np.zeros(shape, dtype)
+            y_dot[index] = x_dot
+            return y_dot
+
+        return LinearMap(pushforward, lambda y_bar: y_bar[index], moves=True)
 
     return y, (layer,)
+
+
+def stacked(arrays: list[Any], axis: int) -> Any:
+    """`np.stack`; along the first axis of plain arrays, which all have one shape, in half of the time."""
+    first = arrays[0]
+    if axis != 0 or type(first) is not np.ndarray:
+        return np.stack(arrays, axis)
+    shape, rows = first.shape, []
+    for a in arrays:
+        if type(a) is not np.ndarray or a.shape != shape:
+            return np.stack(arrays, axis)  # which has an error for two shapes
+        rows.append(a[None])
+    return CONCATENATE(rows)
 
 
 @composite(np.vstack)
