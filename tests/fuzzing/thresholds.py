@@ -9,7 +9,7 @@ from importlib import import_module
 LEAST = {
     "modes.reverse.kept.SMALL": 0,
     # A shell for each array of two elements and more. Modules that ask often have a name of their own for the size.
-    **{f"modes.reverse.{module}.SMALL": 1 for module in ("shells", "elementwise", "answers")},
+    **{f"modes.reverse.{module}.SMALL": 1 for module in ("shells", "elementwise", "answers", "choices")},
     "transforms.directions.AT_MOST": 8,  # a few at once, and a rest
     "numbers.writing.MANY": 0,
     "modes.reverse.kept.TINY": 0,
@@ -18,6 +18,8 @@ LEAST = {
     "modes.reverse.arrays.MANY": 0,
     "modes.stacks.number.LARGE": 2,  # and no arrays without dimensions, whose rows are no arrays
     "rules.numpy.products.LARGE": 0,
+    "rules.masked.FEW": 0,
+    "rules.numpy.choosing.FEW": 0,
     "rules.numpy.shapes.SMALL": 0,
     "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,

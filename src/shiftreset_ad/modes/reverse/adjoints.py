@@ -268,11 +268,15 @@ def conform(x_bar: Cotangent, primal: Primal) -> Cotangent:
 
 def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True) -> None:
     """Add `y_bar`, which counts where `mask` is True, to the part `index` of the adjoint of `x`."""
-    adjoint = x.adjoint
-    if type(adjoint) is Masked and type(index) is int and mask is True and x.owns:  # a loop may read many
+    adjoint, is_slice = x.adjoint, type(index) is slice
+    if type(adjoint) is Masked and (is_slice or type(index) is int) and mask is True and x.owns:  # the usual case
         values = adjoint.values
         if type(values) is ndarray and type(y_bar) in USUAL:
-            values[index] += y_bar
+            if is_slice:
+                part = values[index]
+                part += y_bar  # without assigning the view to its own place again
+            else:
+                values[index] += y_bar
             adjoint.mask[index] = True
             return
     plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
@@ -298,11 +302,15 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
         scatter_into(adjoint, index, y_bar)
     elif adjoint is ZERO and plain.shape:
         values, counted = np.zeros(plain.shape, plain.dtype), np.zeros(plain.shape, bool)
-        if type(index) is slice:
+        if is_slice:
             values[index] = y_bar
         else:
             scatter_into(values, index, y_bar)
-        x.adjoint, x.owns = Masked(values, marked(counted, index, mask)), True
+        if is_slice and mask is True:
+            counted[index] = True
+        else:
+            counted = marked(counted, index, mask)
+        x.adjoint, x.owns = Masked(values, counted), True
     else:
         add_part(x, index, y_bar, mask)
 

@@ -16,7 +16,7 @@ from shiftreset_ad.modes.reverse.shells import SMALL, Shell, with_shell
 from shiftreset_ad.modes.reverse.sparing import hollowed
 from shiftreset_ad.modes.reverse.unsettled import hold_outer
 from shiftreset_ad.numbers.memory import protect_shared
-from shiftreset_ad.numbers.number import ZERO, in_memory
+from shiftreset_ad.numbers.number import ZERO, Number, in_memory
 from shiftreset_ad.numbers.operands import is_inexact
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import STRUCTURED, JointMap, LinearMap
@@ -35,7 +35,13 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
     number or array.
     """
     kind = type(answer)
-    array = answer if kind is ndarray or kind is float64 else in_memory(answer)
+    array = answer.inside if issubclass(kind, Number) else answer
+    if type(array) is ndarray and array.dtype is FLOAT64 and array.base is None:  # the usual case, for speed
+        y = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
+        y.primal, y.adjoint, y.tag = answer, ZERO, tag
+        return y, array.size > SMALL
+    if kind is not ndarray and kind is not float64:
+        array = in_memory(answer)
     is_array = type(array) is ndarray
     if issubclass(kind, SEQUENCES):
         return None, False

@@ -39,12 +39,7 @@ from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
 from shiftreset_ad.modes.reverse.answers import number_of, other_answers, with_shells
 from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
-from shiftreset_ad.modes.reverse.shells import SMALL
-from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.rules.annotations import Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import FLOAT64
-
-new = object.__new__
 
 # One operation, by its linear maps, such as `x @ w`. Elementwise operations, such as `x * y`, take the same steps in
 # `elementwise`, which is specialised, as these operations decide the speed.
@@ -53,16 +48,9 @@ new = object.__new__
 def operation(tag: ReverseTag, answer: Primal, active: Active) -> Any:
     """Carry out an operation with this answer (1), and with a linear map for each active operand."""
     site, tag.site = tag.site, None  # the line of the call, for errors on the way back
-    kind = type(answer)
-    array = answer.inside if issubclass(kind, Number) else answer
-    if type(array) is ndarray and array.dtype is FLOAT64 and array.base is None:  # the usual case, for speed
-        y, is_large = new(NumR), array.size > SMALL  # and not NumR(answer, ZERO, tag), to spare the call of __init__
-        y.primal, y.adjoint, y.tag = answer, ZERO, tag
-    else:
-        found, is_large = number_of(answer, active, tag)
-        if found is None:
-            return other_answers(tag, answer, active, site)
-        y = found
+    y, is_large = number_of(answer, active, tag)
+    if y is None:
+        return other_answers(tag, answer, active, site)
     waiting: Operation = (pull, y, active, site)
     if is_large or tag.has_shells:
         waiting = with_shells(waiting)  # without elements that the linear maps do not read
