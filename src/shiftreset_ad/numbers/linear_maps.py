@@ -78,8 +78,9 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
     levels, bottom = levels_down(number)
     values[place] = bottom
-    for kept in form.kept:
-        values[kept] = frozen_below(values[kept], levels)
+    if len(levels) > 2 or levels[-1].frozen is not Number.frozen:  # one number below keeps a constant as it is
+        for kept in form.kept:
+            values[kept] = frozen_below(values[kept], levels)
     answer, maps = rule.differentiate(*values, **kwargs)
     return at_levels(levels, bottom, rule.function, answer, maps(operand) if callable(maps) else maps[operand])
 
@@ -156,8 +157,7 @@ def at_levels(levels: list[Number], bottom: Any, function: Callable[..., Any], a
 def frozen_below(constant: Any, levels: list[Number]) -> Any:
     """A constant operand as each level below the newest can use it later."""
     for x in levels[1:]:
-        if x.frozen is not Number.frozen:  # which keeps it as it is
-            constant = x.frozen(constant, x.tag)
+        constant = x.frozen(constant, x.tag)
     return constant
 
 

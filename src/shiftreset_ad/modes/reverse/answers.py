@@ -56,8 +56,10 @@ def number_of(answer: Primal, active: Active, tag: Tag) -> tuple[NumR | None, bo
 def with_shells(operation: Operation) -> Operation:
     """The operation y = f(*xs) by its linear maps, without elements of large arrays that these maps do not read."""
     pull, y, active, site = operation
-    rule = STRUCTURED.get(site) if callable(site) else None  # without a rule, the function is a choice
-    is_read = not callable(site) or (rule is not None and rule.reads_operands)
+    is_read = True
+    if callable(site):  # the site of a linear function
+        rule = STRUCTURED.get(site)
+        is_read = rule is not None and rule.reads_operands  # without a rule, the function is a choice
     primal = y.primal
     held = hollowed(y) if y.adjoint is ZERO and type(primal) is ndarray and primal.size > SMALL else with_shell(y)
     if held is not y:

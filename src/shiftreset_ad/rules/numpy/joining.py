@@ -77,7 +77,7 @@ def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any 
     before = (slice(None),) * normalize_axis(axis, len(shape))
 
     def layer(i: int) -> LinearMap:
-        index = (*before, i)
+        index: Any = (*before, i)
 
         def pushforward(x_dot: Tangent) -> Any:
             if type(x_dot) is not np.ndarray:
