@@ -106,12 +106,12 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "stack": (lambda x: np.stack([x, C])[0], 40, 57),
     "slice": (lambda x: np.concatenate([x[1:], x[:1]]), 43, 83),
     "positions": (lambda x: x[POSITIONS], 14, 25),
-    "dot": (lambda x: np.dot(x, C) * x, 29, 113),
-    "matmul": (lambda x: (W @ x) * C, 22, 34),
+    "dot": (lambda x: np.dot(x, C) * x, 29, 112),
+    "matmul": (lambda x: (W @ x) * C, 22, 33),
     "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 28, 44),
-    "tensordot": (lambda x: np.tensordot(W, x, 1), 30, 43),
-    "solve": (lambda x: np.linalg.solve(W, x) * C, 27, 39),
-    "where": (lambda x: np.where(MASK, x, C), 18, 25),
+    "tensordot": (lambda x: np.tensordot(W, x, 1), 30, 42),
+    "solve": (lambda x: np.linalg.solve(W, x) * C, 27, 38),
+    "where": (lambda x: np.where(MASK, x, C), 18, 24),
     "maximum": (lambda x: np.maximum(x, C), 8, 16),
     "clip": (lambda x: np.clip(x, 0.2, 0.3), 16, 23),
     "solve for both": (lambda x: np.linalg.solve(W + x, x), 40, 255),
@@ -121,9 +121,9 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "linear": (lambda x: nn.linear(x, W, C), 27, 52),
     "memory cell": (lambda x: x + nn.memory_cell(x, C[:1])[0], 55, 361),
     "cell of a tree": (lambda x: nn.tree_lstm_cell([x, x], *OF_TREE, [x, x])[0], 65, 423),
-    "lstm cell": (lambda x: nn.lstm_cell(x, (x, x), *OF_LSTM)[0], 93, 421),
-    "gru cell": (lambda x: nn.gru_cell(x, x, *OF_GRU), 76, 335),
-    "rnn cell": (lambda x: nn.rnn_cell(x, x, W, W), 74, 168),
+    "lstm cell": (lambda x: nn.lstm_cell(x, (x, x), *OF_LSTM)[0], 93, 420),
+    "gru cell": (lambda x: nn.gru_cell(x, x, *OF_GRU), 76, 334),
+    "rnn cell": (lambda x: nn.rnn_cell(x, x, W, W), 74, 167),
     "cross entropy": (lambda x: x - nn.cross_entropy(np.reshape(x, (1, 4)), POSITIONS[2:3]), 106, 444),
 }
 
@@ -295,6 +295,18 @@ def test_the_shell_of_a_large_number_with_a_tangent_asks_no_number_for_its_shape
     found = calls(lambda: hvp(chain(lambda x: np.where(x > 0.2, x, 0.1), 4), (x,), (x,)))
     assert found[shells.with_shell.__code__] > 0
     assert found[ArrayNumber.dtype.fget.__code__] == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("step", [lambda x: np.where(W > 1.0, np.outer(x, x), W), lambda x: np.where(MASK, x, C)])
+def test_of_plain_arrays_no_where_is_dispatched_but_that_of_the_program(step: Step) -> None:
+    for order in (1, 2):
+        found = calls(
+            lambda n=order: (
+                grad(lambda x: np.sum(step(x)))(X) if n == 1 else hvp(lambda x: np.sum(step(x)), (X,), (C,))
+            ),
+            lambda code: code.co_name == "where",
+        )
+        assert found.total() == 1
 
 
 def test_the_sigmoid_of_an_array_calls_ufuncs_alone() -> None:

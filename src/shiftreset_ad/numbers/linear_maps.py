@@ -78,7 +78,7 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
     levels, bottom = levels_down(number)
     values[place] = bottom
-    if len(levels) > 2 or levels[-1].frozen is not Number.frozen:  # one number below keeps a constant as it is
+    if len(levels) > 2 or levels[-1].frozen is not Number.frozen:  # the usual number below keeps a constant as it is
         for kept in form.kept:
             values[kept] = frozen_below(values[kept], levels)
     answer, maps = rule.differentiate(*values, **kwargs)
@@ -157,7 +157,8 @@ def at_levels(levels: list[Number], bottom: Any, function: Callable[..., Any], a
 def frozen_below(constant: Any, levels: list[Number]) -> Any:
     """A constant operand as each level below the newest can use it later."""
     for x in levels[1:]:
-        constant = x.frozen(constant, x.tag)
+        if x.frozen is not Number.frozen:  # which keeps it as it is
+            constant = x.frozen(constant, x.tag)
     return constant
 
 

@@ -51,10 +51,13 @@ def chosen_of(condition: Any, x: Any, y: Any) -> Any:
         if z is not None:
             PUT(z, condition, x)
             return z
+    if type(condition) is type(x) is type(y) is ndarray:
+        return WHERE(condition, x, y)
     return or_zero(condition, x, y) if type(x) is float or type(y) is float else np.where(condition, x, y)
 
 
 EMPTY: Any = np.empty
+WHERE: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "where", np.where)  # without NumPy's protocol
 
 
 def or_zero(condition: Any, x: Any, y: Any) -> Any:
