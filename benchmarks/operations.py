@@ -1,9 +1,8 @@
 """What an operation costs by family, there and back, beside other libraries: `python benchmarks/operations.py`.
 
-Each step is written once, over each library's own NumPy, and a chain of steps is differentiated. From its time that of
-a chain without steps is taken away, which is the time of the call, and the rest is divided by the number of steps:
-microseconds for a step, with all the operations that it names. NumPy's column is the function itself, without a
-derivative. The second order is a Hessian times a vector. PyTorch and JAX, which is timed operation by
+Each step is written once, over each library's own NumPy, and a chain of steps is differentiated. Its time is divided by
+the number of steps: microseconds for a step, with all the operations that it names. NumPy's column is the function
+itself, without a derivative. The second order is a Hessian times a vector. PyTorch and JAX, which is timed operation by
 operation, take part where they are installed. The libraries take turns, and the shortest run counts, by the time of the
 processor: a run is so short that some meet no other process. With names of families, `... operations.py joins
 products`, only these are measured.
@@ -30,7 +29,7 @@ from rich.table import Table
 
 import shiftreset_ad as sr
 
-STEPS = 20
+STEPS = 100  # so many that the call itself counts little: 0.3 us for a step, or 0.5 of a Hessian times a vector
 SIZES = 4, 1024  # elements
 SECONDS = 0.3  # for each library in each row
 Program = Callable[[], Any]
@@ -96,11 +95,11 @@ def positions(np: Any, size: int) -> Any:
 KNOWN_POSITIONS: dict[tuple[str, int], Any] = {}
 
 
-def chain(np: Any, case: Step, c: Any, steps: int) -> Callable[[Any], Any]:
-    """The sum of what so many steps make of an array."""
+def chain(np: Any, case: Step, c: Any) -> Callable[[Any], Any]:
+    """The sum of what many steps make of an array."""
 
     def f(x: Any) -> Any:
-        for _ in range(steps):
+        for _ in range(STEPS):
             x = case.step(np, x, c)
         return np.sum(x)
 
@@ -117,11 +116,11 @@ def arrays(case: Step, size: int) -> tuple[Any, Any]:
     return x.reshape(rows, rows), c.reshape(rows, rows) / rows + np.eye(rows)
 
 
-def programs(case: Step, size: int, order: int, steps: int = STEPS) -> dict[str, Program]:
+def programs(case: Step, size: int, order: int) -> dict[str, Program]:
     """What is timed, by library."""
     x, c = arrays(case, size)
     v = np.ones_like(x)
-    f = chain(np, case, c, steps)
+    f = chain(np, case, c)
     found: dict[str, Program] = {"NumPy": lambda: f(x)}
     if order == 1:
         found["ours"] = lambda: sr.grad(f)(x)
@@ -129,22 +128,22 @@ def programs(case: Step, size: int, order: int, steps: int = STEPS) -> dict[str,
         found["ours"] = lambda: sr.hvp(f, (x,), (v,))
     if case.writes:
         return found
-    by_autograd = chain(anp, case, c, steps)
+    by_autograd = chain(anp, case, c)
     product = autograd.hessian_vector_product(by_autograd)
     found["autograd"] = (lambda: autograd.grad(by_autograd)(x)) if order == 1 else lambda: product(x, v)
     if find_spec("torch"):
-        found["PyTorch"] = by_torch(case, x, c, order, steps)
+        found["PyTorch"] = by_torch(case, x, c, order)
     if find_spec("jax"):
-        found["JAX"] = by_jax(case, x, c, order, steps)
+        found["JAX"] = by_jax(case, x, c, order)
     return found
 
 
-def by_torch(case: Step, x: Any, c: Any, order: int, steps: int) -> Program:
+def by_torch(case: Step, x: Any, c: Any, order: int) -> Program:
     import torch
 
     torch.set_num_threads(1)
     start, v = torch.tensor(x), torch.ones_like(torch.tensor(x))
-    f = chain(torch, case, torch.tensor(c), steps)
+    f = chain(torch, case, torch.tensor(c))
 
     def gradient() -> Any:
         x = start.clone().requires_grad_()
@@ -154,13 +153,13 @@ def by_torch(case: Step, x: Any, c: Any, order: int, steps: int) -> Program:
     return gradient if order == 1 else lambda: torch.autograd.functional.vhp(f, start, v)[1]
 
 
-def by_jax(case: Step, x: Any, c: Any, order: int, steps: int) -> Program:
+def by_jax(case: Step, x: Any, c: Any, order: int) -> Program:
     import jax
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
     start, v = jnp.asarray(x), jnp.ones_like(x)
-    f = chain(jnp, case, jnp.asarray(c), steps)
+    f = chain(jnp, case, jnp.asarray(c))
     if order == 1:
         return lambda: jax.block_until_ready(jax.grad(f)(start))
     return lambda: jax.block_until_ready(jax.jvp(jax.grad(f), (start,), (v,))[1])
@@ -179,11 +178,6 @@ def shortest(programs: dict[str, Program]) -> dict[str, float]:
     return least
 
 
-def no_step(matrices: bool) -> Step:
-    """What is timed for the call alone, with no steps."""
-    return Step("", "", lambda np, x, c: x, matrices)
-
-
 LIBRARIES = ["NumPy", "ours", "autograd", "PyTorch", "JAX"]
 
 
@@ -192,13 +186,11 @@ def main() -> None:
     for size in SIZES:
         for order in (1, 2):
             title = f"{size:,} elements, {'gradient' if order == 1 else 'Hessian times a vector'}, us for a step"
-            calls = {matrices: shortest(programs(no_step(matrices), size, order, 0)) for matrices in (False, True)}
             table = Table("family", "step", *LIBRARIES, "ours / autograd", "ours - 2 NumPy", title=title)
             for case in FAMILIES:
                 if chosen and case.family not in chosen:
                     continue
-                call, whole = calls[case.matrices], shortest(programs(case, size, order))
-                times = {name: (least - call[name]) / STEPS * 1e6 for name, least in whole.items()}
+                times = {name: least / STEPS * 1e6 for name, least in shortest(programs(case, size, order)).items()}
                 ours, peer = times["ours"], times.get("autograd")
                 table.add_row(
                     *(case.family, case.name),
