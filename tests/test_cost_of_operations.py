@@ -108,7 +108,7 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "positions": (lambda x: x[POSITIONS], 14, 25),
     "dot": (lambda x: np.dot(x, C) * x, 29, 112),
     "matmul": (lambda x: (W @ x) * C, 22, 33),
-    "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 28, 44),
+    "einsum": (lambda x: np.einsum("ij,j->i", W, x) * C, 26, 42),
     "tensordot": (lambda x: np.tensordot(W, x, 1), 30, 42),
     "solve": (lambda x: np.linalg.solve(W, x) * C, 27, 38),
     "where": (lambda x: np.where(MASK, x, C), 18, 24),

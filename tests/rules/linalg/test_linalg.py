@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp
 from shiftreset_ad.rules import STRUCTURED
+from shiftreset_ad.rules.linalg import solving
 from shiftreset_ad.rules.linalg.determinants import adjugate_of_singular, log_of_det, sign_of_det
 from shiftreset_ad.rules.linalg.norms import length, nuclear_norm, p_norm, polar_factor
 from shiftreset_ad.rules.linalg.pseudoinverses import least_squares, pseudoinverse
@@ -595,7 +596,8 @@ def test_solve_solves_once_on_the_way_back_for_both_operands(monkeypatch, shapes
         return np.sum(solve(a, b) ** 2)
 
     expected = grad(lambda a: f(a, b))(a), grad(lambda b: f(a, b))(b)
-    calls = count_calls(monkeypatch, "solve")
+    calls = []
+    monkeypatch.setattr(solving, "SOLVE", lambda *args: calls.append(args) or solve(*args))
     for found, one in zip(grad(f, (0, 1))(a, b), expected, strict=True):
         np.testing.assert_array_equal(found, one)
     assert len(calls) == 2  # there and back

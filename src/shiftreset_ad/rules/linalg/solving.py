@@ -6,18 +6,22 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.linalg.matrices import array_of, transposed
 from shiftreset_ad.rules.table import LinearMap, composite, structured
 
+# What `np.linalg.solve` of plain arrays calls, without NumPy's protocol
+SOLVE: Any = getattr(np.linalg.solve, "_implementation", np.linalg.solve)
+
 
 @structured(np.linalg.solve, "a", "b", kept=("a",), linear_in=("b",))
 def _solve(a: Any, b: Any) -> Any:
     a, b = array_of(a), array_of(b)
     shape_a, shape_b = shape_of(a), shape_of(b)
-    x = np.linalg.solve(a, b)
+    x = SOLVE(a, b) if type(a) is type(b) is ndarray else np.linalg.solve(a, b)
     has_vector = len(shape_b) == 1  # only then, also if `a` is a stack of matrices
     has_vectors = has_vector and len(shape_a) > 2  # as answers, one for each matrix
 
@@ -26,26 +30,27 @@ def _solve(a: Any, b: Any) -> Any:
 
     def solution(a: Any, b: Any) -> Any:
         """The solution where `b` is like the answer: NumPy takes a stack of vectors for a matrix."""
-        return np.linalg.solve(a, b[..., None])[..., 0] if has_vectors else np.linalg.solve(a, b)
+        solve = SOLVE if type(a) is type(b) is ndarray else np.linalg.solve
+        return solve(a, b[..., None])[..., 0] if has_vectors else solve(a, b)
 
     def pushforward_a(a_dot: Tangent) -> Tangent:
         product = np.matmul(a_dot, as_column(x))
         return -solution(a, product[..., 0] if has_vector else product)
 
     # If both operands are numbers: a cotangent, and what the way back of `a` has solved for it, and `b` needs, too.
-    solved: tuple[Any, Any] | None = None
+    shared: tuple[Any, Any] | None = None
     has_number_a = is_shared = False
 
     def pullback_a(y_bar: Cotangent) -> Cotangent:
-        nonlocal solved
+        nonlocal shared
         b_bar = solution(transposed(a), y_bar)
         if is_shared:
-            solved = y_bar, b_bar
+            shared = y_bar, b_bar
         return unbroadcast(-np.matmul(as_column(b_bar), transposed(as_column(x))), shape_a)
 
     def pullback_b(y_bar: Cotangent) -> Cotangent:
-        nonlocal solved
-        known, solved = solved, None
+        nonlocal shared
+        known, shared = shared, None
         b_bar = known[1] if known is not None and known[0] is y_bar else solution(transposed(a), y_bar)
         return unbroadcast(b_bar, shape_b)
 
@@ -55,7 +60,9 @@ def _solve(a: Any, b: Any) -> Any:
             has_number_a = True
             return LinearMap(pushforward_a, pullback_a)
         is_shared = has_number_a
-        return LinearMap(lambda b_dot: np.linalg.solve(a, b_dot), pullback_b)
+        return LinearMap(
+            lambda b_dot: (SOLVE if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot), pullback_b
+        )
 
     return x, map_of
 

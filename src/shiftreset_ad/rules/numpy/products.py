@@ -283,11 +283,12 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
 
     def part(place: int) -> LinearMap:
         def pullback(y_bar: Cotangent) -> Cotangent:
-            labels, shape = inputs[place], shape_of(operands[place])
-            sides = (output, *inputs[:place], *inputs[place + 1 :])
-            found = _found(labels, sides)
-            others = operands[:place] + operands[place + 1 :]
-            x_bar = _einsum_of(_joined(sides, found), [y_bar, *others], optimize)
+            back, found = _way_back(inputs, output, place)
+            x_bar = _einsum_of(back, [y_bar, *operands[:place], *operands[place + 1 :]], optimize)
+            x, labels = operands[place], inputs[place]
+            if type(x) is type(x_bar) is ndarray and x.shape == x_bar.shape:
+                return x_bar
+            shape = shape_of(x)
             if shape_of(x_bar) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
@@ -312,9 +313,11 @@ def _einsum_of(subscripts: str, operands: list[Any], optimize: Any) -> Any:
 
 
 @lru_cache(256)
-def _found(labels: str, sides: tuple[str, ...]) -> str:
-    """The labels of an operand that are found on some other side, too."""
-    return "".join(label for label in labels if any(label in side for side in sides))
+def _way_back(inputs: tuple[str, ...], output: str, place: int) -> tuple[str, str]:
+    """The subscripts of the way back to the operand at this place, and its labels that are on some other side, too."""
+    sides = (output, *inputs[:place], *inputs[place + 1 :])
+    found = "".join(label for label in inputs[place] if any(label in side for side in sides))
+    return _joined(sides, found), found
 
 
 def spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
