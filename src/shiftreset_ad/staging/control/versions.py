@@ -31,20 +31,23 @@ WRITTEN = Staged | Number | ndarray | np.generic | float | int | complex
 
 
 class Written(BaseException):
-    """Blocks change what has this name, so they have to carry it: the array of a variable, or attributes and items."""
+    """Blocks change what the writer knows by this key, so they have to carry it: an array, or attributes and items."""
 
-    def __init__(self, writer: Any, name: str) -> None:
+    def __init__(self, writer: Any, key: Any) -> None:
         super().__init__()
-        self.writer, self.name = writer, name
+        self.writer, self.key = writer, key
 
 
 class Origin:
-    """The array that a variable has at the beginning of a block. `writer` wants to know whether the block writes."""
+    """The array that a variable, an attribute or an item has at the beginning of a block.
 
-    __slots__ = ("is_carried", "is_written", "name", "writer")
+    `writer` wants to know whether the block writes to it, and knows it by `key`.
+    """
 
-    def __init__(self, writer: Any, name: str, is_carried: bool) -> None:
-        self.writer, self.name, self.is_carried = writer, name, is_carried
+    __slots__ = ("is_carried", "is_written", "key", "name", "writer")
+
+    def __init__(self, writer: Any, key: Any, name: str, is_carried: bool) -> None:
+        self.writer, self.key, self.name, self.is_carried = writer, key, name, is_carried
         self.is_written = False
 
 
@@ -94,14 +97,14 @@ class Versions:
         if version is not None and version.origin is origin and id(owners[0]) not in self._trace.outdated:
             return True
         if origin.is_written:
-            self._refuse(f"{origin.name!r} is written to, and then bound to another array")
+            self.refuse(f"{origin.name!r} is written to, and then bound to another array")
         return False
 
     def require_no_common_memory(self, arrays: list[Any]) -> None:
         """Refuse that blocks write to an array by several names, or through a view beside it."""
         owners = [id(owner) for x in arrays for owner in _memory(x)[1]]
         if len(set(owners)) < len(owners):
-            self._refuse("a block writes to an array by two names")
+            self.refuse("a block writes to an array by two names")
 
     def require_last(self, values: list[Any]) -> None:
         """Refuse that a block hands on an older version, by another name."""
@@ -111,23 +114,30 @@ class Versions:
     def require_last_in_all(self, is_last: bool, name: str) -> None:
         """Refuse that a variable has the last version after one of two branches only."""
         if not is_last:
-            self._refuse(f"{name!r} is written to in one branch, and bound to another array in the other")
+            self.refuse(f"{name!r} is written to in one branch, and bound to another array in the other")
 
     def require_no_other_name(self, x: Any, values: list[Any]) -> None:
         """Refuse that what a block hands on may have the memory of `x` twice: a later write would be seen in both."""
         own = {id(owner) for owner in _memory(x)[1]}
         found = [id(owner) for leaf in trees.flatten(values)[0] for owner in _memory(leaf)[1]]
         if sum(key in own for key in found) > 1 or not own.isdisjoint(self._trace.shared):
-            self._refuse("an array that a block writes to has two names after it")
+            self.refuse("an array that a block writes to has two names after it")
 
     # Writing
 
-    def announce(self, x: Any) -> None:
-        """A write to `x` is going to come. Raises Written if the array has to be carried, and is not."""
-        for owner in _memory(x)[1]:
+    def announce(self, x: Any) -> bool:
+        """A write to `x` is going to come. Raises Written if the array has to be carried, and is not.
+
+        The answer is whether the array comes from outside of this block, and nobody knows where it was.
+        """
+        owners = _memory(x)[1]
+        for owner in owners:
             version = self._last.get(id(owner))
             if version is not None and not version.origin.is_carried:
-                raise Written(version.origin.writer, version.origin.name)
+                raise Written(version.origin.writer, version.origin.key)
+            if version is not None:
+                return version.block is not self._trace.block
+        return not any(id(owner) in self._trace.outdated for owner in owners) and self._trace.is_from_outside(owners)
 
     def write(self, x: Any, index: Any, item: Any) -> Any:
         """`x[index] = item`; the array that the variable has afterwards."""
@@ -136,9 +146,9 @@ class Versions:
             return x
         part = shape_of(in_memory(x)[unstaged(index)])
         if not isinstance(item, WRITTEN) or not names_each_position_once(index) or len(shape_of(item)) > len(part):
-            self._refuse("a block writes x[i] = v with an index, or a value, that is not staged there")
+            self.refuse("a block writes x[i] = v with an index, or a value, that is not staged there")
         if not np.can_cast(dtype_of(item), dtype_of(x), "same_kind"):
-            self._refuse(f"a block writes a value of dtype {dtype_of(item)} to an array of dtype {dtype_of(x)}")
+            self.refuse(f"a block writes a value of dtype {dtype_of(item)} to an array of dtype {dtype_of(x)}")
         return self._replace(x, replaced([item, x], index))
 
     def augment(self, x: Any, name: str, other: Any) -> Any:
@@ -171,20 +181,20 @@ class Versions:
         trace = self._trace
         version = self._last.get(id(owners[0])) if len(owners) == 1 else None
         if any(id(owner) in trace.outdated for owner in owners):
-            self._refuse("a block writes to an array by two names")
+            self.refuse("a block writes to an array by two names")
         if version is None:
             trace.require_writable(array, "x[i] = v")
             if not (always or _in_reverse(x) or _in_reverse(item)):
                 return False
-            self.begin(x, Origin(None, "x", is_carried=True))
+            self.begin(x, Origin(None, "x", "x", is_carried=True))
             return True
         self.announce(x)
         if version.array is not array:
-            self._refuse("a block writes to a view of an array")
+            self.refuse("a block writes to a view of an array")
         if version.block is not trace.block:
-            self._refuse("a block writes to an array that belongs to another block")
+            self.refuse("a block writes to an array that belongs to another block")
         if id(owners[0]) in trace.shared:
-            self._refuse("a block writes to an array that has another name")
+            self.refuse("a block writes to an array that has another name")
         return True
 
     def _replace(self, x: Any, new: Any) -> Any:
@@ -192,7 +202,7 @@ class Versions:
         version = self._last.pop(id(owner))
         array, owners = _memory(new)
         if len(owners) != 1 or owners[0] is owner:
-            self._refuse("a block writes to an array by a function that answers the array itself")
+            self.refuse("a block writes to an array by a function that answers the array itself")
         self.outdate(x)
         version.origin.is_written = True
         self._trace.shared.pop(id(owners[0]), None)  # if this is the answer of a block: nobody else has it
@@ -201,12 +211,13 @@ class Versions:
 
     def _like(self, x: Any, new: Any) -> Any:
         if shape_of(new) != shape_of(x):
-            self._refuse("a block writes x[i] += v with a `v` of another shape")
+            self.refuse("a block writes x[i] += v with a `v` of another shape")
         if shape_of(x) and dtype_of(new) != dtype_of(x):
-            self._refuse(f"a block writes x += v with a `v` of dtype {dtype_of(new)}")
+            self.refuse(f"a block writes x += v with a `v` of dtype {dtype_of(new)}")
         return new
 
-    def _refuse(self, reason: str) -> NoReturn:
+    def refuse(self, reason: str) -> NoReturn:
+        """Give the recording up."""
         self._trace.refuse(f"{reason}. Write to a copy, x.copy(), or make a new array")
 
 

@@ -21,6 +21,11 @@ class Place:
     key: Any
     is_slot: bool = False
 
+    @property
+    def name(self) -> str:
+        """What the place is called."""
+        return f"{self.key}"
+
     def identity(self) -> Any:
         """Two places are the same if this is the same."""
         return id(self.container), self.key

@@ -62,7 +62,7 @@ class Effects:
         self.problem: str | None = None
         self._contents: list[tuple[str, Restorable, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
-        self._own = {id(cell) for cell in own}
+        self._own = {id(cell): cell for cell in own}
         self._expected = set[Any]()
         self._seen: dict[int, Any] = {}
         self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
@@ -98,6 +98,21 @@ class Effects:
                     if place is None or place.identity() not in self._expected:
                         found.append(Change(place.key if place is not None and is_new else name, place, is_new))
         return found + [Change(name) for name, array, before in self._arrays if not identical(array, before)]
+
+    def holders(self, x: Any) -> list[Place]:
+        """The places that hold an object now."""
+        places = [
+            contents.place(i)
+            for _, contents, _ in self._contents
+            for i, part in enumerate(contents.read())
+            if part is x
+        ]
+        return list({place.identity(): place for place in places if place is not None}.values())
+
+    def variables_with(self, x: Any) -> list[Place]:
+        """The variables that hold an object now, among those that the functions may bind."""
+        cells = [cell for cell in self._own.values() if content_of(cell) is x]
+        return [Place(cell, cell, "cell_contents", is_slot=True) for cell in cells]
 
     def take_back(self) -> None:
         """Take all changes back."""

@@ -47,6 +47,26 @@ class FrameVariables:
         return {name: code for name, code in found.items() if code is not None}
 
 
+class Variable:
+    """A variable of a frame, as a place for a value."""
+
+    def __init__(self, frame: FrameVariables, name: str) -> None:
+        self._frame = frame
+        self.name = name
+
+    def identity(self) -> str:
+        """Two variables of the frame are the same if this is the same."""
+        return self.name
+
+    def get(self) -> Any:
+        """The value."""
+        return self._frame[self.name]
+
+    def put(self, value: Any) -> None:
+        """Another value."""
+        self._frame[self.name] = value
+
+
 def _code_of(f: Any) -> CodeType | None:
     """The code of a function, of a method, and of the function in a partial one or in a derivative."""
     while callable(f):

@@ -103,6 +103,51 @@ def write_in_place(node: ast.AST) -> WriteInPlace | None:
     return None
 
 
+class WriteToAPart(NamedTuple):
+    """`o.x[at] = value`, `o.x[at] += value`, or `o.x += value`: the `holder` of what is written to, or `o.x` itself."""
+
+    holder: ast.expr
+    at: ast.expr | None
+    value: ast.expr
+    operator: ast.operator | None
+    target: ast.expr
+
+
+def write_to_a_part(node: ast.Assign | ast.AugAssign) -> WriteToAPart | None:
+    """The parts of a statement that may write to an array that an attribute or an item holds.
+
+    None if it is no such statement, or calls something to find the array: then the call would be made twice.
+    """
+    if isinstance(node, ast.Assign) and len(node.targets) != 1:
+        return None
+    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+    operator = node.op if isinstance(node, ast.AugAssign) else None
+    if isinstance(target, ast.Subscript):
+        holder, at = _container(target), target.slice
+        is_found_again = _is_path(holder) and (operator is None or _is_path(at))
+    elif isinstance(target, ast.Attribute) and operator is not None:
+        holder, at = ast.Attribute(_unwrapped(target.value), target.attr, ast.Load()), None
+        is_found_again = _is_path(holder)
+    else:
+        return None
+    return WriteToAPart(holder, at, node.value, operator, target) if is_found_again else None
+
+
+def _is_path(node: ast.expr) -> bool:
+    """Whether an expression looks things up, and calls nothing but functions of the front end."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return all(
+        isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant) for call in calls
+    ) and not any(isinstance(part, ast.NamedExpr | ast.Lambda | ast.Await) for part in ast.walk(node))
+
+
+def _unwrapped(holder: ast.expr) -> ast.expr:
+    """The holder of an attribute or an item that is written to, without what stands for it."""
+    is_wrapped = isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute)
+    is_ours = is_wrapped and holder.func.attr in ("changing", "writable")  # type: ignore[attr-defined]
+    return holder.args[0] if is_ours else holder  # type: ignore[attr-defined]
+
+
 def _container(target: ast.Subscript) -> ast.expr:
     """The container of an item that is written to."""
     is_wrapped = facts(target).is_written and isinstance(target.value, ast.Call)

@@ -8,7 +8,6 @@ comes to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import is_
 from typing import Any
 
 from shiftreset_ad.staging.control.versions import Written
@@ -26,26 +25,22 @@ class Places:
         self._may_carry = may_carry
         self._site = site
         self._known = session.places.setdefault(site, [])
-        self._carried: list[Place] = []
+        self.carried: list[Place] = []
         self._effects: Effects
 
     def begin(self, effects: Effects) -> None:
         """The blocks are going to be written down, and `effects` has what they can reach."""
         self._effects = effects
-        self._carried = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
-        effects.expects(self._carried)
-
-    def names(self) -> list[str]:
-        """What the places are called."""
-        return [f"{place.key}" for place in self._carried]
+        self.carried = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
+        effects.expects(self.carried)
 
     def values(self) -> list[Any]:
         """What is in the places."""
-        return [place.get() for place in self._carried]
+        return [place.get() for place in self.carried]
 
     def fill(self, values: Sequence[Any]) -> None:
         """Put these values into the places."""
-        for place, value in zip(self._carried, values, strict=True):
+        for place, value in zip(self.carried, values, strict=True):
             place.put(value)
 
     def require_nothing_else(self) -> None:
@@ -60,12 +55,14 @@ class Places:
             self._known.extend({place.identity(): place for _, place, _ in changes if place is not None}.values())
             raise Written(self, changes[0].name)
 
-    def require_unchanged(self, values: Sequence[Any]) -> None:
-        """A test has changed nothing, and these values are still there. Otherwise each test is carried out once."""
-        self.require_nothing_else()
-        if not all(map(is_, self.values(), values)):
-            self._session.acting.add(self._site)
-            raise Written(self, "a test")
+    def add(self, x: Any) -> bool:
+        """Add the places that hold an array to which the blocks write. False if there are none, or some are outside."""
+        known = {place.identity() for place in self._known}
+        new = [place for place in self._effects.holders(x) if place.identity() not in known]
+        if not new or not self._may_carry or any(self._session.control.is_outside(place.owner) for place in new):
+            return False
+        self._known.extend(new)
+        return True
 
-    def carry(self, name: str) -> None:
+    def carry(self, key: Any) -> None:
         """The places that have been found are carried from the next attempt on."""

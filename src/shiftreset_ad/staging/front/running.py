@@ -31,7 +31,7 @@ from shiftreset_ad.staging.front.sequences import counting, sequence_of
 from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_of_the_user, may_act
-from shiftreset_ad.staging.front.versions import Item, augmented, is_array, item_written
+from shiftreset_ad.staging.front.versions import Item, augmented, has_array, is_array, is_in_block, item_written
 from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 from shiftreset_ad.staging.steps.unwatched import unwatched
 
@@ -43,7 +43,9 @@ __all__ = [
     "called_without_effects",
     "changing",
     "counted",
+    "has_array",
     "is_array",
+    "is_in_block",
     "is_staged",
     "item_written",
     "lasting",

@@ -13,6 +13,7 @@ from threading import local
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn, Protocol
 
+from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
 from shiftreset_ad.staging.front.refusals import CHANGES_LATER, MAY_BE_ONE, Refusal
@@ -98,6 +99,7 @@ class Session:
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
         self.active: list[Any] = []
+        self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
         self._uses: list[Any] = []  # for each active site, the functions that it works with
         self.handed_on = HandedOn()
         self._blamed: BaseException | None = None
@@ -106,7 +108,7 @@ class Session:
     def opened(self) -> Iterator[None]:
         """Write down in this block."""
         outer, _thread.session = _thread.session, self
-        self.active, self._uses, self.handed_on = [], [], HandedOn()
+        self.active, self.followed, self._uses, self.handed_on = [], [], [], HandedOn()
         try:
             yield
             if (site := self.handed_on.site_of_a_change()) is not None:
@@ -125,6 +127,22 @@ class Session:
         structures = structures_in(answer)
         if (site := self.handed_on.aliases.site_of_two_names(structures, self.control.is_outside)) is not None:
             self.refuse(site, MAY_BE_ONE)
+
+    def carry_array(self, x: Any) -> None:
+        """The innermost site writes to an array from outside of its blocks. It carries the places that hold the array.
+
+        If no place holds the array, the write is refused when it is carried out.
+        """
+        places = self.followed[-1][1] if self.followed else None
+        if places is not None and places.add(x):
+            raise Written(places, "an array")
+
+    def renamed(self, x: Any, new: Any) -> None:
+        """All that holds an array, and that an active site can reach, holds the new version of the array."""
+        if new is not x:
+            for effects, _ in self.followed:
+                for holder in (*effects.holders(x), *effects.variables_with(x)):
+                    holder.put(new)
 
     def is_active(self, site: Any, uses: Any) -> bool:
         """Whether a site is being written down with these functions, in the innermost of the functions that are.

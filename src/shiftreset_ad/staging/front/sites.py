@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn
 
+from shiftreset_ad.staging.front.arrays import with_carried
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
@@ -30,7 +31,6 @@ from shiftreset_ad.staging.front.refusals import (
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.state import State
-from shiftreset_ad.staging.front.versions import with_carried
 
 
 class Site:
@@ -88,6 +88,7 @@ class Site:
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
             places.begin(effects)
+            session.followed.append((effects, places))
             try:
                 with only_rewritten(self.code.running, session.control, partial(session.refuse, self)):
                     yield
@@ -96,6 +97,8 @@ class Site:
                 frame.fill(before)
                 effects.take_back()
                 raise
+            finally:
+                session.followed.pop()
 
 
 class Branch(Site):
@@ -254,7 +257,7 @@ class LoopSite(Site):
             def cond_fun(values: Sequence[Any]) -> Any:
                 state.begin(values)
                 goes_on = test()
-                state.places.require_unchanged(values)
+                state.require_unchanged(values)
                 return goes_on
 
             def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -304,7 +307,7 @@ class LoopSite(Site):
         def write() -> None:
             def cond_fun(values: Sequence[Any]) -> Any:
                 goes_on = values[0] < items.count
-                return goes_on if self.flag is None else (values[1 + self.carried.index(self.flag)] < BREAKS) & goes_on
+                return goes_on if self.flag is None else (values[1 + state.position(self.flag)] < BREAKS) & goes_on
 
             def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
                 origins = state.begin(values[1:])

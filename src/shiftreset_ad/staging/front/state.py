@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from shiftreset_ad.staging.control.versions import Origin
-from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
+from shiftreset_ad.staging.control.versions import Origin, Written
+from shiftreset_ad.staging.front.arrays import Arrays, Holder
+from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables, Variable
 from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.session import Session
-from shiftreset_ad.staging.front.versions import Arrays
 
 
 class State:
@@ -19,46 +19,61 @@ class State:
         self, session: Session, site: Any, frame: FrameVariables, variables: Sequence[str], base: Mapping[str, Any]
     ) -> None:
         """`variables` are carried for certain. `base` is what all variables of the blocks begin with."""
-        self.arrays = Arrays(session, frame, site.written)
         self.places = Places(session, site)
+        self.arrays = Arrays(session, self.places)
         self._session = session
         self._site = site
         self._frame = frame
         self._variables = variables
         self._base = base
-        self._names: list[str] = []
+        self._holders: list[Holder] = []
         self._first: tuple[Any, ...] = ()
 
     def start(self) -> tuple[Any, ...]:
         """The state before the blocks."""
-        self._names = [*self._variables, *[name for name in self.arrays.names if name not in self._variables]]
-        self._first = self._session.noted(self._site, self, [*self.arrays.copies(self._names), *self.places.values()])
+        written = sorted(self._site.written & self._frame.cells.keys() - {*self._variables})
+        variables = [Variable(self._frame, name) for name in (*self._variables, *written)]
+        holders = self.arrays.start([*variables, *self.places.carried])
+        self._holders = [
+            holder for holder in holders if holder.identity() not in written or holder.identity() in self.arrays.carried
+        ]
+        self._first = self._session.noted(self._site, self, self.arrays.copies(self._holders))
         return self._first
 
-    def begin(self, state: Sequence[Any]) -> dict[str, Origin]:
+    def begin(self, state: Sequence[Any]) -> dict[Hashable, Origin]:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
-        values, of_places = self._parts(self._session.noted(self._site, self, state))
-        self._frame.fill({**self._base, **values})
-        self.places.fill(of_places)
+        self._frame.fill(self._base)
+        self._fill(self._session.noted(self._site, self, state))
         return self.arrays.begin()
 
-    def handed_on(self, origins: Mapping[str, Origin]) -> tuple[Any, ...]:
+    def position(self, name: str) -> int:
+        """The place of a variable in the state, if no other holder has its value."""
+        return next(i for i, holder in enumerate(self._holders) if holder.identity() == name)
+
+    def require_unchanged(self, state: Sequence[Any]) -> None:
+        """A test has changed nothing, and this state is still there. Otherwise each test is carried out once."""
+        self.places.require_nothing_else()
+        if not all(holder.get() is value for holder, value in zip(self._holders, state, strict=True)):
+            self._session.acting.add(self._site)
+            raise Written(self.places, "a test")
+
+    def handed_on(self, origins: Mapping[Hashable, Origin]) -> tuple[Any, ...]:
         """The state after a block."""
         self.places.require_nothing_else()
-        values = self.arrays.handed_on(self._names, origins, self.places.values())
-        for name, before, now in zip([*self._names, *self.places.names()], self._first, values, strict=True):
+        values = self.arrays.handed_on(self._holders, origins)
+        for holder, before, now in zip(self._holders, self._first, values, strict=True):
             if before is None and now is not None and self._site.has_rounds:
-                self._site.not_yet(self._session, name)
+                self._site.not_yet(self._session, holder.name)
         return self._session.noted(self._site, self, values)
 
     def end(self, state: Sequence[Any]) -> None:
         """The blocks have been written down, and this is the state after them."""
-        values, of_places = self._parts(self._session.noted(self._site, self, state))
+        answers = self._session.noted(self._site, self, state)
         self._frame.fill(self._base)
-        found = self.arrays.write_back(list(values), list(values.values()), self._variables)
-        self._frame.fill({**dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND), **found})
-        self.places.fill(of_places)
+        found = self.arrays.write_back(self._holders, answers, self._variables)
+        self._frame.fill(dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND))
+        self._fill(found)
 
-    def _parts(self, state: Sequence[Any]) -> tuple[dict[str, Any], Sequence[Any]]:
-        count = len(self._names)
-        return dict(zip(self._names, state[:count], strict=True)), state[count:]
+    def _fill(self, values: Sequence[Any]) -> None:
+        for holder, value in zip(self._holders, values, strict=True):
+            holder.put(value)

@@ -1,23 +1,20 @@
-"""Writes in place, in blocks that are written down: a variable gets a new version of its array.
+"""Writes in place, in blocks that are written down: all that holds an array gets a new version of it.
 
-While a block is written down, `x[i] = v` is `x = item_written(v, x, i)` where `x` is a staged array: in the code of the
-block, and in that of the functions that it calls. A site has the variables whose arrays its blocks write to in its
-state, beside those that the blocks bind.
+While a block is written down, `x[i] = v` is `x = item_written(v, x, i)` where `x` is a staged array, and `o.x[i] = v`
+is `item_written(v, o.x, i)`: in the code of the block, and in that of the functions that it calls. The variables,
+attributes and items that hold the array get the new version (`Session.renamed`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
-from shiftreset_ad.staging.control.versions import Origin, Written
 from shiftreset_ad.staging.front.facts import load, place
-from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.indices import outside_brackets
-from shiftreset_ad.staging.front.names import SCOPES, write_in_place
-from shiftreset_ad.staging.front.session import Session, current
+from shiftreset_ad.staging.front.names import SCOPES, write_in_place, write_to_a_part
+from shiftreset_ad.staging.front.session import Session, changing, current
 
 DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
 OPERATORS = {
@@ -60,7 +57,7 @@ class WritesAsVersions(ast.NodeTransformer):
     def _written(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
         write = write_in_place(node)
         if write is None or write.name not in self._names:
-            return node
+            return self._written_to_a_part(node)
         x = write.name
         if write.operator is None:
             new = self._call("item_written", write.value, load(x), self._index(write.at))
@@ -72,7 +69,31 @@ class WritesAsVersions(ast.NodeTransformer):
                 ast.Attribute(part, "augmented", ast.Load()), [self._operator(write.operator), write.value], []
             )
         version = ast.Assign([ast.Name(x, ast.Store())], new)
-        found: ast.stmt = place(ast.If(self._call("is_array", load(x)), [version], [node]), node)
+        found = self._decided(node, self._call("is_array", load(x)), version)
+        if write.at is not None and write.operator is not None:
+            found.orelse = [self._written_to_a_part(node)]
+        return found
+
+    def _written_to_a_part(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
+        """The same for `o.x[i] = v`, `o.x[i] += v`, `o.x += v` and `items[k] += v`."""
+        write = write_to_a_part(node)
+        if write is None:
+            return node
+        holder, is_array = write.holder, self._call("is_array", write.holder)
+        if write.operator is None:
+            written = self._call("item_written", write.value, holder, self._index(write.at))
+            return self._decided(node, is_array, ast.Expr(written))
+        rest = [self._operator(write.operator), write.value]
+        if write.at is None:
+            return self._decided(node, is_array, ast.Assign([write.target], self._call("augmented", holder, *rest)))
+        at = holder, self._index(write.at)
+        augmented = ast.Call(ast.Attribute(self._call("Item", *at), "augmented", ast.Load()), rest, [])
+        return self._decided(node, self._call("has_array", *at), ast.Expr(augmented))
+
+    def _decided(self, node: ast.stmt, test: ast.expr, new: ast.stmt) -> ast.If:
+        """The new statement in a block, and where the test holds; otherwise the statement as it was."""
+        test = ast.BoolOp(ast.And(), [self._call("is_in_block"), test])
+        found: ast.If = place(ast.If(test, [deepcopy(new)], [node]), node)
         setattr(found, DECIDES, True)
         return found
 
@@ -87,23 +108,38 @@ class WritesAsVersions(ast.NodeTransformer):
         return ast.Call(ast.Attribute(self._running, name, ast.Load()), list(args), [])
 
 
-def is_array(x: Any) -> bool:
-    """Whether a write to `x` makes a new version: in a block that is written down, and for a staged array."""
+def is_in_block() -> bool:
+    """Whether a block is being written down."""
     session = current()
-    if session is None or not session.active or not session.control.is_staged_array(x):
+    return session is not None and bool(session.active)
+
+
+def is_array(x: Any) -> bool:
+    """Whether a write to `x`, in a block, makes a new version, which all that holds `x` gets: `x` is a staged array."""
+    session = _session()
+    if not session.control.is_staged_array(x):
         return False
-    session.control.versions.announce(x)
+    if session.control.versions.announce(x):
+        session.carry_array(x)
     return True
 
 
+def has_array(x: Any, index: Any) -> bool:
+    """Whether `x[index] += other`, in a block, makes a new version of `x`, or of an array that is an item of `x`."""
+    session = _session()
+    if session.control.is_staged_array(x):
+        return is_array(x)
+    return type(x) in (list, dict) and not session.control.has_staged(index) and is_array(x[index])
+
+
 def item_written(item: Any, x: Any, index: Any) -> Any:
-    """The array of a variable after `x[index] = item`."""
-    return _versions().write(x, index, item)
+    """The array after `x[index] = item`."""
+    return _renamed(x, _versions().write(x, index, item))
 
 
 def augmented(x: Any, name: str, other: Any) -> Any:
-    """The array of a variable after `x += other`, or its kin."""
-    return _versions().augment(x, name, other)
+    """The array after `x += other`, or its kin."""
+    return _renamed(x, _versions().augment(x, name, other))
 
 
 class Item:
@@ -113,94 +149,25 @@ class Item:
         self._x, self._index, self._part = x, index, x[index]
 
     def augmented(self, name: str, other: Any) -> Any:
-        """The array of a variable after `x[index] += other`, or its kin."""
-        return _versions().augment_item(self._x, self._index, self._part, name, other)
+        """The array after `x[index] += other`, or its kin."""
+        if _session().control.is_staged_array(self._x):
+            return _renamed(self._x, _versions().augment_item(self._x, self._index, self._part, name, other))
+        new = augmented(self._part, name, other)
+        changing(self._x)[self._index] = new
+        return new
+
+
+def _renamed(x: Any, new: Any) -> Any:
+    """The new version of an array, which all that holds the array has from here on."""
+    _session().renamed(x, new)
+    return new
+
+
+def _session() -> Session:
+    session = current()
+    assert session is not None
+    return session
 
 
 def _versions() -> Any:
-    session = current()
-    assert session is not None
-    return session.control.versions
-
-
-class Arrays:
-    """The arrays of a site's variables to which its blocks write: of some of the variables that may be `written`."""
-
-    def __init__(self, session: Session, frame: FrameVariables, written: set[str]) -> None:
-        control = session.control
-        self._versions = control.versions
-        self._frame = frame
-        self._handles = {
-            name: value for name, value in frame.copy(sorted(written)).items() if control.is_staged_array(value)
-        }
-        self.names: list[str] = []  # the variables to which the blocks write, as far as it is known
-        self._last: dict[str, bool] = {}  # whether they have the last version of their array after the blocks
-        self._written: set[str] = set()
-        self._bring_back: Callable[[], None]
-
-    def carry(self, name: str) -> None:
-        """The blocks write to the array of this variable. Raises Written if the blocks around have to carry it, too."""
-        self.names.append(name)
-        self._versions.announce(self._handles[name])
-
-    @contextmanager
-    def followed(self) -> Iterator[None]:
-        """Write blocks down that may write to the arrays."""
-        with self._versions.kept() as self._bring_back:
-            self._last.clear()
-            self._written.clear()
-            yield
-
-    def copies(self, names: Sequence[str]) -> list[Any]:
-        """The values of variables for blocks to begin with."""
-        self._versions.require_no_common_memory([self._handles[name] for name in self.names])
-        return [self._versions.copy(self._frame[name]) if name in self.names else self._frame[name] for name in names]
-
-    def begin(self) -> dict[str, Origin]:
-        """A block begins: the variables have their values in it."""
-        self._bring_back()
-        for name in self.names:
-            self._versions.outdate(self._handles[name])
-        origins = {}
-        for name, handle in self._handles.items():
-            origins[name] = Origin(self, name, name in self.names)
-            self._versions.begin(self._frame[name] if name in self.names else handle, origins[name])
-        return origins
-
-    def handed_on(self, names: Sequence[str], origins: Mapping[str, Origin], others: Sequence[Any]) -> list[Any]:
-        """What a block hands on for these variables, and `others` beside them."""
-        values = [*self._frame.values(names), *others]
-        self._versions.require_last(values)
-        for i, name in enumerate(names):
-            if name in self.names:
-                is_last = self._versions.is_last(values[i], origins[name])
-                if is_last and origins[name].is_written:
-                    self._written.add(name)
-                    self._versions.require_no_other_name(values[i], values)
-                self._last[name] = is_last and self._last.get(name, True)
-        self._bring_back()
-        return values
-
-    def write_back(self, names: Sequence[str], answers: Sequence[Any], bound: Sequence[str]) -> dict[str, Any]:
-        """What the variables have after the blocks. The blocks themselves bind those in `bound`."""
-        found = dict(zip(names, answers, strict=True))
-        for name in self.names:
-            if name in self._written:
-                self._versions.require_last_in_all(self._last[name], name)
-                found[name] = self._versions.write_back(self._handles[name], found[name])
-            elif name not in bound:
-                found[name] = self._handles[name]
-        return found
-
-
-def with_carried(session: Session, carriers: Sequence[Any], write: Callable[[], Any]) -> Any:
-    """The answer of `write`, which writes blocks down; it is called again for all that the carriers have to carry."""
-    while True:
-        mark = session.control.mark()
-        try:
-            return write()
-        except Written as written:
-            if not any(written.writer is carrier for carrier in carriers):
-                raise
-            session.control.rewind(mark)
-            written.writer.carry(written.name)
+    return _session().control.versions

@@ -281,15 +281,20 @@ class Trace:
             if id(owner) in self._protected:
                 _, reason = self._protected[id(owner)]
                 self.refuse(f"{statement} writes to an array that {reason}")
-        if self.block is not self.root:
-            older = {
-                id(owner)
-                for value, home in zip(self.values, self.homes, strict=True)
-                if home is not self.block
-                for owner in owners_of(value)
-            }
-            if not older.isdisjoint(map(id, owners_of(array))):
-                self.refuse(f"{statement} writes, in a loop or a branch, to an array that was made outside of it")
+        if self.is_from_outside(owners_of(array)):
+            self.refuse(f"{statement} writes, in a loop or a branch, to an array that was made outside of it")
+
+    def is_from_outside(self, owners: list[Any]) -> bool:
+        """Whether some of this memory belongs to an array that was made outside of the block."""
+        if self.block is self.root:
+            return False
+        older = {
+            id(owner)
+            for value, home in zip(self.values, self.homes, strict=True)
+            if home is not self.block
+            for owner in owners_of(value)
+        }
+        return not older.isdisjoint(map(id, owners))
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""
