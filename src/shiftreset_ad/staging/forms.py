@@ -14,8 +14,9 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
+from shiftreset_ad.staging.front.functions import original, rewritten
 from shiftreset_ad.staging.front.refusals import Refusal
-from shiftreset_ad.staging.front.running import entered, original, rewritten
+from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.recording import recorded
@@ -62,13 +63,14 @@ def _recorded_rewritten(
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
     recursive: dict[CodeType, Any] = {}
+    entered_code: set[Any] = set()
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
-        return Session(Writing(trace, reads), refusals, asked, recursive).opened()
+        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code).opened()
 
     while True:
-        known = len(refusals), len(recursive)
+        known = len(refusals), len(recursive), len(entered_code)
         way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
@@ -76,5 +78,5 @@ def _recorded_rewritten(
                 way.lines = as_it_is.lines
                 guards.add(of_reads)
             return way, guards, None
-        if (len(refusals), len(recursive)) == known:
+        if (len(refusals), len(recursive), len(entered_code)) == known:
             return None

@@ -740,7 +740,7 @@ WRITTEN = [
     *(namespace, fibonacci, window, queue, dictionary, dict_of_attributes, world, newton, arrays, inherited, counter),
     *(two_loops, nested, branch, integer_becomes_float, tuple_of_state, test_that_acts, expression_that_acts),
     *(derivative_that_acts, in_a_list, in_a_closure, returned, in_two_objects, linked, old_value),
-    *(list_with_two_names, new_list, parts_of_a_dict),
+    *(list_with_two_names, new_list, parts_of_a_dict, array_with_two_names, array_that_gets_a_name),
 ]
 AFTER_A_ROUND = [unset, unset_slot, of_the_class, none_at_first, variable_that_is_none_at_first]
 ASKED = {
@@ -750,14 +750,12 @@ ASKED = {
     of_the_class_itself: "changes 'Total', which is seen outside",
     other_dict: "changes 'o', which is seen outside",
     other_class: "changes 'o', which is seen outside",
-    other_object: "and then <tests.staging.front.objects.Particle",
+    other_object: "changes afterwards, and may have another name",
     growing: "changes 'xs', which is seen outside",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",
     list_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_a_branch_hands_on: "",
-    array_with_two_names: "reads it by another name",
-    array_that_gets_a_name: "has two names after it",
     array_that_is_written_to_afterwards: "",
     function_of_itself: "the function calls itself on each path",
 }

@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from shiftreset_ad.staging.front.running import refusal_of, rewritten
+from shiftreset_ad.staging.front.functions import refusal_of, rewritten
 from tests.staging.front.random_programs import function_from
 
 OUTSIDE = 2

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from shiftreset_ad.staging.front.running import refusal_of, rewritten
+from shiftreset_ad.staging.front.functions import refusal_of, rewritten
 from tests.staging.front.random_programs import Programs, function_from
 from tests.staging.front.stand_in import written
 

@@ -172,8 +172,7 @@ def counting(x):
 
 
 class Rates:
-    @property
-    def rate(self):
+    def __getattr__(self, name):
         return 0.5
 
 
@@ -214,15 +213,15 @@ PROGRAMS = [
     ),
     (
         told_apart,
-        "a list, a dict or a dataclass that is carried through this test, or read at an index that depends on the "
-        "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. "
-        "Compare what is in them, or return a copy",
+        "a list, a dict or an object that is carried through this test, or read at an index that depends on the "
+        "arguments, may be the same object as another one: the program asks which one it is, as by `is`, or returns "
+        "both. Compare what is in them, or return a copy",
         told_apart_by_numbers,
     ),
     (
         with_two_names,
-        "a list, a dict or an array that is carried through this test, or read at an index that depends on the "
-        "arguments, changes afterwards, and may have another name. Make a new one",
+        "a list, a dict, an object or an array that is carried through this test, or read at an index that depends on "
+        "the arguments, changes afterwards, and may have another name. Make a new one",
         with_a_new_list,
     ),
     (ByImplicitSuper().go, "a block under this test uses `super()`. Write `Base.f(self)`", ByName().go),

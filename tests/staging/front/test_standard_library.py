@@ -5,7 +5,7 @@ from types import FunctionType
 
 import pytest
 
-from shiftreset_ad.staging.front.running import rewritten
+from shiftreset_ad.staging.front.functions import rewritten
 
 # The module of the tests, the name in it of the module that is tested, and how many of its functions are rewritten.
 MODULES = (

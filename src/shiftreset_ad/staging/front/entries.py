@@ -1,7 +1,8 @@
 """A block runs rewritten code alone: no other code of the user's, as nobody sees what this code calls.
 
-Such code is a constructor, a property, an operator of a class, a generator, or a function without source. It could act,
-delete a file for example, although the program may never reach the block.
+Such code is a method that Python calls by itself, a generator, or a function without source. It could act, delete a
+file for example, although the program may never reach the block. Operators, constructors and properties have a
+rewritten form (`objects.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
-from shiftreset_ad.staging.front.refusals import ENTERS
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.unwatched import watching
 
@@ -20,7 +20,7 @@ NEVER = None, None
 
 
 @contextmanager
-def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], NoReturn]) -> Iterator[None]:
+def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType], NoReturn]) -> Iterator[None]:
     """Refuse when other code of the user's is entered inside the block, and not that of `control`.
 
     A debugger's trace function goes on. Where the watch pauses, this pauses, too.
@@ -38,7 +38,7 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[str], No
             module = frame.f_globals.get("__name__")
             is_rewritten = any(x is running for x in code.co_consts)
             if not is_rewritten and module != of_control and _is_of_the_user(module, code):
-                refuse(ENTERS.format(name=code.co_name))
+                refuse(code)
             known[id(code)] = code, frame.f_globals
         return None if outer is None else outer(frame, event, arg)
 

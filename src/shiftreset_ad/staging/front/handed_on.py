@@ -20,6 +20,8 @@ from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence,
 from shiftreset_ad.staging.front.effects import slots_of
 from shiftreset_ad.staging.seen.keys import is_structure, nodes_of
 
+INSTANCES = f"{__package__}.instances"  # the module of objects that are taken apart
+
 
 class HandedOn:
     """Lists, dicts and arrays, each with the site that hands it on, and whether it is still as it was."""
@@ -33,10 +35,11 @@ class HandedOn:
         for i, value in enumerate(values):
             trees.flatten(value)  # which makes structures of dataclasses
             for k, part in enumerate(nodes_of(value)):
+                x = getattr(part, "source", part) if type(part).__module__ == INSTANCES else part  # or the object
                 if is_structure(part):
-                    self._found.append((site, _is_as_it_was(part)))
+                    self._found.append((site, _is_as_it_was(x)))
                 if is_structure(part) or (isinstance(part, tuple) and part):  # the empty tuple is always the same
-                    self.aliases.join(site, (state, i, k), part)
+                    self.aliases.join(site, (state, i, k), x)
 
     def note_read(self, site: Any, sources: Iterable[list[Any] | ndarray[Any, Any]]) -> None:
         """The site reads a row of these lists and arrays, or makes a new list for a row of them."""

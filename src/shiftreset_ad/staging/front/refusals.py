@@ -39,13 +39,13 @@ FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list,
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
 CHANGES_LATER = (
-    "a list, a dict or an array that is carried through this test, or read at an index that depends on the arguments, "
-    "changes afterwards, and may have another name. Make a new one"
+    "a list, a dict, an object or an array that is carried through this test, or read at an index that depends on the "
+    "arguments, changes afterwards, and may have another name. Make a new one"
 )
 MAY_BE_ONE = (
-    "a list, a dict or a dataclass that is carried through this test, or read at an index that depends on the "
-    "arguments, may be the same object as another one: the program asks for it by `is`, or returns both. "
-    "Compare what is in them, or return a copy"
+    "a list, a dict or an object that is carried through this test, or read at an index that depends on the "
+    "arguments, may be the same object as another one: the program asks which one it is, as by `is`, or returns "
+    "both. Compare what is in them, or return a copy"
 )
 CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Return the value, and call it outside"
 MAY_ACT = (

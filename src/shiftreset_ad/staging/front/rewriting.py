@@ -49,11 +49,14 @@ COUNTED = {"range", "zip", "enumerate", "reversed"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
-def rewritten_code(function: FunctionType, running: ModuleType) -> CodeType:
-    """The code of a function, rewritten; it calls functions of `running`. Raises RefusedError if it cannot be done."""
+def rewritten_code(function: FunctionType, running: ModuleType, kind: type[Rewriter] | None = None) -> CodeType:
+    """The code of a function, rewritten; it calls functions of `running`. Raises RefusedError if it cannot be done.
+
+    The function, and those in it, are rewritten by rewriters of this `kind`.
+    """
     source = source_of(function)
     code = RewrittenCode(source.place, function, running)
-    rewriter = Rewriter(code, set(source.place.free))
+    rewriter = (kind or Rewriter)(code, set(source.place.free))
     return code.with_objects(source.place.compiled(rewriter.function(source.node)))
 
 
@@ -163,7 +166,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        return Rewriter(self._code, self._visible).function(node)
+        return type(self)(self._code, self._visible).function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
         return node
@@ -174,7 +177,7 @@ class Rewriter(ast.NodeTransformer):
     # Expressions
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        return Rewriter(self._code, self._visible).function(node)
+        return type(self)(self._code, self._visible).function(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         return self._bool_op(node, self.visit, load(VALUE))

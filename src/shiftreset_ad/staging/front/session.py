@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Protocol
 from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
-from shiftreset_ad.staging.front.refusals import CHANGES_LATER, MAY_BE_ONE, Refusal
+from shiftreset_ad.staging.front.refusals import CHANGES_LATER, ENTERS, MAY_BE_ONE, Refusal
 
 Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
 
@@ -80,7 +80,8 @@ class Session:
     """The sites that are being written down, and those that ask instead, each with its reason.
 
     A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later. A function in
-    `recursive` calls itself under a staged test; for its code, there is the rewritten code that it is a part of.
+    `recursive` calls itself under a staged test; for its code, there is the rewritten code that it is a part of. What
+    is in `entered` was called by an operator of an object, or in a similar way.
     """
 
     def __init__(
@@ -89,11 +90,13 @@ class Session:
         refusals: dict[Any, Refusal],
         asked: dict[Any, Refusal],
         recursive: dict[CodeType, Any],
+        entered: set[Any] | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
         self.asked = asked
         self.recursive = recursive
+        self.entered: set[Any] = set() if entered is None else entered
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
@@ -163,6 +166,31 @@ class Session:
         if frame is None or frame.f_code in self.recursive:
             self.refuse(site, reason)
         self.recursive[frame.f_code] = site.code
+        self._give_up(reason)
+
+    @property
+    def looks_into_objects(self) -> bool:
+        """Whether rewritten code calls the operators and properties of objects in their rewritten form.
+
+        It takes time to look for them, so it is done where it is needed.
+        """
+        return bool(self.entered)
+
+    def enters(self, site: Any, code: CodeType) -> NoReturn:
+        """Give this recording up, as code is entered that is not rewritten. From then on operators are looked into."""
+        reason = ENTERS.format(name=code.co_name)
+        if self.entered:
+            self.refuse(site, reason)
+        self._look_into(code, reason)
+
+    def look_into_objects(self) -> None:
+        """Objects are carried, so the recording starts again if operators are not looked into: these may compare."""
+        if not self.entered:
+            self._look_into(None, "objects are carried")
+
+    def _look_into(self, code: CodeType | None, reason: str) -> NoReturn:
+        self.entered.add(code)
+        self.refusals.clear()
         self._give_up(reason)
 
     def refuse(self, site: Any, reason: str) -> NoReturn:

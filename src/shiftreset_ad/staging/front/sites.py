@@ -17,6 +17,7 @@ from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
 from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
+from shiftreset_ad.staging.front.instances import Objects
 from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
@@ -90,7 +91,7 @@ class Site:
             places.begin(effects)
             session.followed.append((effects, places))
             try:
-                with only_rewritten(self.code.running, session.control, partial(session.refuse, self)):
+                with only_rewritten(self.code.running, session.control, partial(session.enters, self)):
                     yield
                 places.require_nothing_else()
             except BaseException:
@@ -145,7 +146,7 @@ class Branch(Site):
                     answers = session.control.cond(test, *map(branch, functions))
                 state.end(answers)
 
-        with_carried(session, (state.arrays, state.places), write)
+        with_carried(session, state.carriers, write)
         return True
 
 
@@ -171,7 +172,7 @@ class ChoiceSite(Site):
         if session is None or not self.is_open(session, frame):
             return then() if test else other()
 
-        places = Places(session, self)
+        places, objects = Places(session, self), Objects(session)
 
         def write() -> Any:
             def branch(f: Callable[[], Any]) -> Callable[[], Any]:
@@ -179,18 +180,28 @@ class ChoiceSite(Site):
                     places.fill(start)
                     answer = f()
                     places.require_nothing_else()
-                    return session.noted(self, places, [answer, *places.values()])
+                    values = [answer, *places.values()]
+                    objects.require_known(keys, met or values, values)
+                    met[:] = met or values
+                    return session.noted(self, places, objects.taken_apart(keys, values))
 
                 return carried_out
 
             with self.writing(session, frame, places, functions):
-                start = session.noted(self, places, [None, *places.values()])[1:]
+                keys = [ANSWER, *[place.identity() for place in places.carried]]
+                met: list[Any] = []  # what the first branch hands on
+                start = places.values()
+                session.noted(self, places, [None, *start])
                 answers = session.control.cond(test, branch(then), branch(other))
-                answer, *of_places = session.noted(self, places, answers)
+                answer, *of_places = objects.put_together(answers)
+                session.noted(self, places, answers)
                 places.fill(of_places)
             return answer
 
-        return with_carried(session, [places], write)
+        return with_carried(session, [places, objects], write)
+
+
+ANSWER = "the answer"
 
 
 def _value(x: Any) -> Any:
@@ -223,7 +234,7 @@ class LoopSite(Site):
         """Write the loop down. If something gets its first value in it, the next round is asked, and tried after it."""
         mark = session.control.mark()
         try:
-            with_carried(session, (state.arrays, state.places), write)
+            with_carried(session, state.carriers, write)
         except NotYet as found:
             if found.site is not self:
                 raise
@@ -257,7 +268,7 @@ class LoopSite(Site):
             def cond_fun(values: Sequence[Any]) -> Any:
                 state.begin(values)
                 goes_on = test()
-                state.require_unchanged(values)
+                state.require_unchanged()
                 return goes_on
 
             def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:

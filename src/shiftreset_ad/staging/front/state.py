@@ -8,6 +8,7 @@ from typing import Any
 from shiftreset_ad.staging.control.versions import Origin, Written
 from shiftreset_ad.staging.front.arrays import Arrays, Holder
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables, Variable
+from shiftreset_ad.staging.front.instances import Objects
 from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.session import Session
 
@@ -21,13 +22,19 @@ class State:
         """`variables` are carried for certain. `base` is what all variables of the blocks begin with."""
         self.places = Places(session, site)
         self.arrays = Arrays(session, self.places)
+        self.objects = Objects(session)
         self._session = session
         self._site = site
         self._frame = frame
         self._variables = variables
         self._base = base
         self._holders: list[Holder] = []
-        self._first: tuple[Any, ...] = ()
+        self._before: list[Any] = []  # the values before the blocks, or before the block that is being written down
+
+    @property
+    def carriers(self) -> tuple[Any, ...]:
+        """What may have to carry more."""
+        return self.arrays, self.places, self.objects
 
     def start(self) -> tuple[Any, ...]:
         """The state before the blocks."""
@@ -37,23 +44,24 @@ class State:
         self._holders = [
             holder for holder in holders if holder.identity() not in written or holder.identity() in self.arrays.carried
         ]
-        self._first = self._session.noted(self._site, self, self.arrays.copies(self._holders))
-        return self._first
+        self._before = self.arrays.copies(self._holders)
+        return self._noted(self.objects.taken_apart(self._keys(), self._before))
 
     def begin(self, state: Sequence[Any]) -> dict[Hashable, Origin]:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
         self._frame.fill(self._base)
-        self._fill(self._session.noted(self._site, self, state))
+        self._before = self._put_together(state)
+        self._fill(self._before)
         return self.arrays.begin()
 
     def position(self, name: str) -> int:
         """The place of a variable in the state, if no other holder has its value."""
         return next(i for i, holder in enumerate(self._holders) if holder.identity() == name)
 
-    def require_unchanged(self, state: Sequence[Any]) -> None:
-        """A test has changed nothing, and this state is still there. Otherwise each test is carried out once."""
+    def require_unchanged(self) -> None:
+        """A test has changed nothing, and the state is still there. Otherwise each test is carried out once."""
         self.places.require_nothing_else()
-        if not all(holder.get() is value for holder, value in zip(self._holders, state, strict=True)):
+        if not all(holder.get() is value for holder, value in zip(self._holders, self._before, strict=True)):
             self._session.acting.add(self._site)
             raise Written(self.places, "a test")
 
@@ -61,18 +69,30 @@ class State:
         """The state after a block."""
         self.places.require_nothing_else()
         values = self.arrays.handed_on(self._holders, origins)
-        for holder, before, now in zip(self._holders, self._first, values, strict=True):
+        for holder, before, now in zip(self._holders, self._before, values, strict=True):
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, holder.name)
-        return self._session.noted(self._site, self, values)
+        self.objects.require_known(self._keys(), self._before, values)
+        return self._noted(self.objects.taken_apart(self._keys(), values))
 
     def end(self, state: Sequence[Any]) -> None:
         """The blocks have been written down, and this is the state after them."""
-        answers = self._session.noted(self._site, self, state)
+        answers = self._put_together(state)
         self._frame.fill(self._base)
         found = self.arrays.write_back(self._holders, answers, self._variables)
         self._frame.fill(dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND))
         self._fill(found)
+
+    def _keys(self) -> list[Hashable]:
+        return [holder.identity() for holder in self._holders]
+
+    def _put_together(self, state: Sequence[Any]) -> list[Any]:
+        values = self.objects.put_together(state)
+        self._noted(state)
+        return values
+
+    def _noted(self, state: Sequence[Any]) -> tuple[Any, ...]:
+        return self._session.noted(self._site, self, state)
 
     def _fill(self, values: Sequence[Any]) -> None:
         for holder, value in zip(self._holders, values, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Hashable
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
@@ -18,6 +19,8 @@ COMPUTING = {
     *("_operator", "_functools", "_collections", "_bisect", "_heapq"),
 }
 ACTING = TO_FILES | {builtins.print, builtins.open, builtins.input, builtins.exec, builtins.eval, builtins.__import__}
+OURS = f"{__name__.partition('.')[0]}."
+MADE_BY_A_STATEMENT = 1 << 9  # a flag of classes
 ACTING_METHODS = {"dump", "tofile"}  # of arrays
 
 
@@ -49,3 +52,14 @@ def is_of_the_user(module: Any, filename: str | None = None) -> bool:
     if filename is None:
         filename = getattr(sys.modules.get(module), "__file__", None)
     return filename is None or not is_installed(filename)
+
+
+def is_object(x: Any) -> bool:
+    """Whether this is an object of a class that a statement has made, and not of a library's, or of ours."""
+    kind = type(x)
+    return (
+        bool(kind.__flags__ & MADE_BY_A_STATEMENT)
+        and not issubclass(kind, Enum | type)
+        and not (kind.__module__ or "").startswith(OURS)
+        and is_of_the_user(kind.__module__)
+    )

@@ -120,18 +120,32 @@ class Calls:
         elif name == "lasting":
             self._reads.structure(args[0])
             return Unknown([args[0]], True), None
-        elif name in ("changing", "told_apart", "writable"):
+        elif name in ("changing", "told_apart", "writable", "hashed"):
             return args[0], None
         elif name == "sequence_of":
             self.look_at(args[1], args[2:], frame)
         elif name == "items":
             self._reads.structure(args[1])
             return Unknown([args[1]], True), None
-        elif name == "item":
-            self.item(*args[1:])
+        elif name in ("item", "item_at"):
+            self.item(*args[-2:])
+        elif name in ("operated", "operated_alone", "compared", "augmented_object"):
+            self._operates(args[1:])
+        elif name == "attribute":
+            return self._getattr(getattr, args)
+        elif name == "constructed":
+            self._of_class(args[0], args[1:], frame)
+        elif name in ("of_object", "not_told_apart"):
+            self.look_at(args[1], args[2:], frame)
         elif name in ("item_written", "augmented"):
             return self._hands_over(args), function.__code__
         return Unknown(args, True), function.__code__
+
+    def _operates(self, operands: list[Any]) -> None:
+        for x in operands:
+            self._reads.use(x)
+            if is_made_by_python(type(x)):
+                self._reads.whole_class(type(x))
 
     def _looks_up(self, callee: Any) -> None:
         """A function is looked up that is going to be called, and that stands for other functions."""

@@ -1,0 +1,141 @@
+"""The functions of the user's in their rewritten form.
+
+A rewritten function has the cells, the globals and the defaults of the function itself. Functions that it calls are
+rewritten when they are called, if they are the user's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial, wraps
+from operator import is_
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from shiftreset_ad.boundary.closed_over import Composite
+from shiftreset_ad.boundary.derived import Derived
+from shiftreset_ad.staging.front.operators import ObjectRewriter
+from shiftreset_ad.staging.front.recursion import recursion
+from shiftreset_ad.staging.front.refusals import RefusedError
+from shiftreset_ad.staging.front.rewriting import Rewriter, rewritten_code
+from shiftreset_ad.staging.front.session import current
+from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.steps.unwatched import unwatched
+
+RUNNING = f"{__package__}.running"  # the module that rewritten code calls
+Key = tuple[int, int, bool]  # of the code, of its globals, and whether operators of objects are looked into
+
+_codes: dict[Key, tuple[CodeType, dict[str, Any], CodeType | str]] = {}
+_original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
+_originals: WeakKeyDictionary[Callable[..., Any], FunctionType] = WeakKeyDictionary()
+
+
+def rewritten(f: Any) -> Any:
+    """A function in its rewritten form; the function itself if it is not Python's, or cannot be rewritten.
+
+    A derivative becomes the derivative of the rewritten function, and a function with rules has rewritten rules.
+    """
+    return with_forms(f, form_of)
+
+
+def original(x: Any) -> Any:
+    """The function of which this is the rewritten form, or its code if this is code; anything else is itself."""
+    if type(x) is CodeType:
+        _, code = _original_codes.get(id(x), (x, x))
+        return code
+    return _originals.get(x, x) if type(x) is FunctionType else x
+
+
+def refusal_of(f: FunctionType) -> str | None:
+    """Why a function cannot be rewritten; None if it can."""
+    found = _code_of(f)
+    return found if isinstance(found, str) else None
+
+
+def with_forms(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) -> Any:
+    """A function with another form of the Python functions in it."""
+    kind = type(f)
+    if kind is FunctionType:
+        return form_of(f)
+    if kind is MethodType:
+        function = with_forms(f.__func__, form_of)
+        return f if function is f.__func__ else MethodType(function, f.__self__)
+    if kind is partial:
+        function = with_forms(f.func, form_of)
+        return f if function is f.func else partial(function, *f.args, **f.keywords)
+    if isinstance(f, Derived):
+        function = with_forms(f.__wrapped__, form_of)
+        return f if function is f.__wrapped__ else f.of(function)
+    if isinstance(f, Composite):
+        held = f.held()
+        forms = {name: with_forms(part, form_of) for name, part in held.items()}
+        if all(map(is_, held.values(), forms.values())):
+            return f
+        composite = f.copied()
+        composite.made_of(forms)
+        return composite
+    call = kind.__dict__.get("__call__")
+    if type(call) is FunctionType and is_of_the_user(kind.__module__):
+        return MethodType(form_of(call), f)
+    return f
+
+
+def form_if_users(f: FunctionType) -> Callable[..., Any]:
+    return called_form(f) if is_of_the_user(f.__module__, f.__code__.co_filename) else f
+
+
+def called_form(f: FunctionType) -> Callable[..., Any]:
+    """The form of a function that is called now. A function that calls itself is written down as a function."""
+    session, form = current(), form_of(f)
+    if session is None:
+        return form
+    session.called.add(form.__code__)
+    if form.__code__ not in session.recursive:
+        return form
+    site = recursion(form.__code__, session.recursive[form.__code__])
+
+    @wraps(form)
+    def written(*args: Any, **kwargs: Any) -> Any:
+        return site.answer(session, form, args, kwargs)
+
+    _originals[written] = f
+    return written
+
+
+def form_of(f: FunctionType) -> FunctionType:
+    code = _code_of(f)
+    if isinstance(code, str) or code is f.__code__:
+        return f
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    closure = tuple([cells[name] for name in code.co_freevars])
+    found = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
+    found.__kwdefaults__, found.__dict__, found.__qualname__ = f.__kwdefaults__, f.__dict__, f.__qualname__
+    found.__doc__, found.__module__, found.__annotations__ = f.__doc__, f.__module__, f.__annotations__
+    _originals[found] = f
+    return found
+
+
+def _code_of(f: FunctionType) -> CodeType | str:
+    """The rewritten code of a function. An inner function of a rewritten one has it already."""
+    this = sys.modules[RUNNING]
+    if any(x is this for x in f.__code__.co_consts):
+        return f.__code__
+    session = current()
+    key = id(f.__code__), id(f.__globals__), session is not None and session.looks_into_objects
+    if key not in _codes:
+        # The first two are kept, so that no others get their ids.
+        _codes[key] = f.__code__, f.__globals__, _rewritten_code(f, key[-1])
+    return _codes[key][2]
+
+
+@unwatched
+def _rewritten_code(f: FunctionType, looks_into_objects: bool) -> CodeType | str:
+    """The code of a function, rewritten, or why it cannot be rewritten."""
+    try:
+        found = rewritten_code(f, sys.modules[RUNNING], ObjectRewriter if looks_into_objects else Rewriter)
+    except RefusedError as error:
+        return f"{error}"  # the error itself would keep the variables of its callers
+    _original_codes[id(found)] = found, f.__code__
+    return found

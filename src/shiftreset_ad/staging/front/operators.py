@@ -1,0 +1,129 @@
+"""A function is rewritten so that operators, attributes and items of objects are looked into, too (`objects.py`)."""
+
+from __future__ import annotations
+
+import ast
+from copy import deepcopy
+from types import ModuleType
+from typing import Any
+
+from shiftreset_ad.staging.front.facts import place
+from shiftreset_ad.staging.front.indices import outside_brackets
+from shiftreset_ad.staging.front.items import ItemSite
+from shiftreset_ad.staging.front.names import write_to_a_part
+from shiftreset_ad.staging.front.rewriting import Rewriter
+from shiftreset_ad.staging.front.versions import OPERATORS
+
+ALONE = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+
+class ObjectRewriter(Rewriter):
+    """The rewriting of one function that looks into objects."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        return self._operated("operated", OPERATORS[type(node.op)], node, node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
+        if isinstance(node.op, ast.Not):
+            return super().visit_UnaryOp(node)
+        self.generic_visit(node)
+        return self._operated("operated_alone", ALONE[type(node.op)], node, node.operand)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: N802
+        super().visit_Compare(node)
+        name = COMPARISONS.get(type(node.ops[0]))
+        if name is None or len(node.ops) > 1:
+            return node
+        return self._operated("compared", name, node, node.left, node.comparators[0])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+        """`x += v`, which may be a method of the class of `x`. To look at `x` first, it is found twice."""
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name):
+            found: ast.expr = ast.Name(node.target.id, ast.Load())
+        elif (write := write_to_a_part(node)) is None:
+            return node
+        elif write.at is None:
+            found = write.holder
+        else:
+            found = ast.Subscript(write.holder, write.at, ast.Load())
+        new = self._run(
+            "augmented_object", ast.Constant(OPERATORS[type(node.op)]), deepcopy(found), deepcopy(node.value)
+        )
+        version = ast.Assign([deepcopy(node.target)], new)
+        return place(ast.If(self._run("is_object", found), [version], [node]), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
+        is_private = node.attr.startswith("__") and not node.attr.endswith("__")  # the compiler completes the name
+        if not isinstance(node.ctx, ast.Load) or is_private or self._is_of_a_module(node):
+            return super().visit_Attribute(node)
+        self.generic_visit(node)
+        return place(self._run("attribute", node.value, ast.Constant(node.attr)), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: N802
+        if not isinstance(node.ctx, ast.Load):
+            return super().visit_Subscript(node)
+        self.generic_visit(node)
+        site = self._code.constant(ItemSite(node.lineno, self._code, None))
+        index = outside_brackets(node.slice, self._code.constant(self._code.running))
+        return place(self._run("item_at", site, node.value, index), node)
+
+    def visit_Set(self, node: ast.Set) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        node.elts = [self._hashed(part) for part in node.elts]
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        node.keys = [part if part is None else self._hashed(part) for part in node.keys]
+        return node
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:  # noqa: N802
+        super().visit_SetComp(node)
+        node.elt = self._hashed(node.elt)
+        return node
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:  # noqa: N802
+        super().visit_DictComp(node)
+        node.key = self._hashed(node.key)
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:  # noqa: N802
+        return node  # a pattern has no calls in it
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> Any:  # noqa: N802
+        return node
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:  # noqa: N802
+        return node
+
+    def _operated(self, function: str, name: str, node: ast.expr, *operands: ast.expr) -> Any:
+        if all(isinstance(operand, ast.Constant) for operand in operands):
+            return node
+        return place(self._run(function, ast.Constant(name), *operands), node)
+
+    def _hashed(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Constant | ast.Starred):
+            return node
+        found: ast.expr = place(self._run("hashed", node), node)
+        return found
+
+    def _is_of_a_module(self, node: ast.Attribute) -> bool:
+        """Whether this is `np.sin`, for example."""
+        holder = node.value
+        return (
+            isinstance(holder, ast.Name)
+            and holder.id not in self._visible
+            and type(self._code.globals.get(holder.id)) is ModuleType
+        )
