@@ -21,7 +21,7 @@ class ItemSite(Site):
     def item(self, x: Any, index: Any) -> Any:
         """`x[index]`. A row that the steps choose has no name in common with `x`, so `x` must not change later."""
         session = current()
-        if session is None or type(x) not in (list, tuple, ndarray) or self in session.refusals:
+        if session is None or type(x) not in (list, tuple, dict, ndarray) or self in session.refusals:
             return x[index]
         return session.control.item(x, index, partial(session.handed_on.note_read, self))
 

@@ -15,14 +15,20 @@ import numpy as np
 
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.staging.control.choosing import value_of
+from shiftreset_ad.staging.steps.functions import comparable
 from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
 
 def of_numbers(function: Callable[..., Any], *args: Any) -> Any:
-    """The answer of a function of numbers."""
-    if not any(type(arg) is Staged for arg in args) or not all(map(_is_number, args)):
+    """The answer of a function of numbers, or of lists and tuples of numbers."""
+    if not is_staged(args) or not all(map(_has_numbers, args)):
         return function(*args)
     return call(function, args)
+
+
+def _has_numbers(x: Any) -> bool:
+    return all(map(_is_number, x)) if type(x) in (list, tuple) else _is_number(x)
 
 
 def _is_number(x: Any) -> bool:
@@ -52,25 +58,49 @@ def _stacked(parts: Sequence[Any]) -> Any:
     return np.stack(found)
 
 
+def decide_the_order(keys: Sequence[Any]) -> bool:
+    """Whether these keys are numbers, and some are staged. If not, Python puts them in order, or asks."""
+    plain = [value_of(x) for x in keys]
+    return is_staged(plain) and all(map(_is_number, plain))
+
+
+def in_order(keys: Sequence[Any]) -> list[Any]:
+    """The numbers by which a list is sorted, without derivatives: steps that raise an error for NaN."""
+    plain = [value_of(x) for x in keys]
+    return [call(comparable, (x,)) if type(x) is Staged else comparable(x) for x in plain]
+
+
 # Programs in Python, which are rewritten as the user's programs are.
 
 
-def least(values: Sequence[Any]) -> Any:
-    """The first of the least values, as `min` finds it."""
-    found = values[0]
-    for x in values[1:]:
-        if x < found:
-            found = x
+def least(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """The first of the values with the least key, as `min` finds it."""
+    found, least_key = values[0], keys[0]
+    for i in range(1, len(keys)):
+        if keys[i] < least_key:
+            found, least_key = values[i], keys[i]
     return found
 
 
-def greatest(values: Sequence[Any]) -> Any:
-    """The first of the greatest values, as `max` finds it."""
-    found = values[0]
-    for x in values[1:]:
-        if x > found:
-            found = x
+def greatest(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """The first of the values with the greatest key, as `max` finds it."""
+    found, greatest_key = values[0], keys[0]
+    for i in range(1, len(keys)):
+        if keys[i] > greatest_key:
+            found, greatest_key = values[i], keys[i]
     return found
+
+
+def in_sorted_order(values: Sequence[Any], keys: Sequence[Any], is_reversed: bool) -> list[Any]:
+    """The values as `sorted` has them: equal ones stay in their order. Each is compared with those before it."""
+    values, keys = list(values), list(keys)
+    for i in range(1, len(keys)):
+        for j in range(i, 0, -1):
+            one, other, key, other_key = values[j], values[j - 1], keys[j], keys[j - 1]
+            if (other_key < key) if is_reversed else (key < other_key):
+                one, other, key, other_key = other, one, other_key, key
+            values[j], values[j - 1], keys[j], keys[j - 1] = one, other, key, other_key
+    return values
 
 
 def quotient_and_remainder(x: Any, y: Any) -> Any:
@@ -92,4 +122,6 @@ def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any
 
 
 OF_PYTHONS = {divmod: cast(FunctionType, quotient_and_remainder), math.isclose: cast(FunctionType, is_close)}
+MOST_SORTED = 32  # values; the number of comparisons grows with the square
+IN_SORTED_ORDER = cast(FunctionType, in_sorted_order)
 IN_ORDER: dict[Any, FunctionType] = {min: cast(FunctionType, least), max: cast(FunctionType, greatest)}

@@ -17,7 +17,17 @@ from shiftreset_ad.staging.front.functions import called_form, form_if_users, wi
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
 from shiftreset_ad.staging.front.items import writable
-from shiftreset_ad.staging.front.numbers import IN_ORDER, OF_PYTHONS, array_of, has_staged_number, of_numbers
+from shiftreset_ad.staging.front.numbers import (
+    IN_ORDER,
+    IN_SORTED_ORDER,
+    MOST_SORTED,
+    OF_PYTHONS,
+    array_of,
+    decide_the_order,
+    has_staged_number,
+    in_order,
+    of_numbers,
+)
 from shiftreset_ad.staging.front.objects import (
     OF_ONE,
     attribute,
@@ -105,6 +115,8 @@ def called(f: Any) -> Any:
 
 
 def _called(f: Any, session: Any) -> Any:
+    if type(f) is BuiltinFunctionType and f.__name__ == "sort" and type(f.__self__) is list and session is not None:
+        return partial(_sort, f.__self__)
     if (type(f) is FunctionType and is_ours(f.__code__)) or (
         type(f) in (type, BuiltinFunctionType) and f in OF_THE_FRONT
     ):
@@ -132,6 +144,8 @@ def changes_what_is_seen(f: Any) -> bool:
     """Whether a function does no more than change a list, a dict, a set or an attribute, as a statement might."""
     if type(f) is FunctionType:
         return any(x is sys.modules[__name__] for x in f.__code__.co_consts)  # it is rewritten already
+    if type(f) is partial and f.func is _sort:
+        return True
     return f is setattr or f == object.__setattr__ or type(getattr(f, "__self__", None)) in CHANGED_BY_METHODS
 
 
@@ -152,15 +166,43 @@ def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
         return f(*map(told_apart, args))
     if f in JOINS and len(args) == 1 and type(args[0]) in (list, tuple):
         return _joined(f, args[0])
-    if f in IN_ORDER and not kwargs:
-        values = args if len(args) > 1 else args[0]
-        if type(values) is GeneratorType:
-            args = (values := list(values),)
-        if type(values) in (list, tuple) and any(map(is_staged, values)):
-            return called_form(IN_ORDER[f])(values)
+    if f in IN_ORDER or f is sorted:
+        return _ordered(f, args, kwargs)
     if f in OF_PYTHONS and has_staged_number([*args, *kwargs.values()]):
         return called_form(OF_PYTHONS[f])(*args, **kwargs)
     return f(*map(_rewritten_argument, args), **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
+
+
+def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of `min`, `max` or `sorted`."""
+    options = {"reverse"} if f is sorted else {"default"}
+    items: Any = args[0] if len(args) == 1 else args
+    values = list(items) if type(items) in (list, tuple, range, GeneratorType) else []
+    is_usual = kwargs.keys() <= {"key"} | (options if len(args) == 1 else set())
+    key, is_reversed = _rewritten_argument(kwargs.get("key")), kwargs.get("reverse", False)
+    if not values or not is_usual or type(is_reversed) is not bool or (f is sorted and len(args) != 1):
+        again = (values,) if type(items) is GeneratorType else tuple(map(_rewritten_argument, args))
+        return f(*again, **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
+    keys = values if key is None else [key(x) for x in values]
+    is_written = decide_the_order(keys)
+    if f is not sorted:
+        return called_form(IN_ORDER[f])(values, keys) if is_written else values[f(_places(keys), key=keys.__getitem__)]
+    if is_written and len(values) <= MOST_SORTED:
+        return called_form(IN_SORTED_ORDER)(values, in_order(keys), is_reversed)
+    return [values[i] for i in sorted(_places(keys), key=keys.__getitem__, reverse=is_reversed)]
+
+
+def _places(x: list[Any]) -> range:
+    return range(len(x))
+
+
+def _sort(items: list[Any], **kwargs: Any) -> None:
+    """`items.sort(...)`."""
+    session = current()
+    if session is not None and session.control.has_staged(items):
+        items[:] = _ordered(sorted, (items,), kwargs)
+    else:
+        items.sort(**kwargs)
 
 
 def _rewritten_argument(x: Any) -> Any:

@@ -24,9 +24,12 @@ from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
 from shiftreset_ad.staging.front.session import Note
 from shiftreset_ad.staging.seen.reads import Reads
+from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
-from shiftreset_ad.staging.steps.values import Staged, is_staged
+from shiftreset_ad.staging.steps.values import Staged, call, is_staged
+
+MOST_KEYS = 64  # of a dict that is read at a staged key
 
 
 class Writing:
@@ -75,8 +78,18 @@ class Writing:
         if type(x) is ndarray:
             return noted(item_of(x, index), x, note)
         self._read(x)
+        if type(x) is dict:
+            return self._value(x, index, note)
         chosen = choice(x, self._trace) if is_place(index, x) else None
         return x[index] if chosen is None else noted(chosen(index), x, note)
+
+    def _value(self, x: dict[Any, Any], key: Any, note: Note) -> Any:
+        """The value of a dict at a staged key: the keys are integers of Python's."""
+        values, is_key = list(x.values()), len(x) <= MOST_KEYS and all(type(found) is int for found in x)
+        chosen = choice(values, self._trace) if is_key and type(key) is Staged and key.inside in x else None
+        if chosen is None:
+            return x[key]
+        return noted(chosen(call(place_of_key, (tuple(x), key))), values, note)
 
     def number(self, items: list[Any], index: Any) -> Any:
         has_others = is_staged(index) and not are_numbers_of_one_type(items)

@@ -9,7 +9,7 @@ import dis
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -72,9 +72,11 @@ _OF_MATH = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos", "cosh", "degrees", "erf"),
     *("erfc", "exp", "exp2", "expm1", "fabs", "fmod", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log"),
     *("log10", "log1p", "log2", "pow", "radians", "remainder", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("dist", "frexp", "fsum", "ldexp", "modf", "nextafter", "ulp"),
 )
 OF_MATH = frozenset(getattr(math, name) for name in _OF_MATH)
-OF_NUMBERS = OF_MATH | {bool, float, int, np.float64}
+OF_INTEGERS = {math.comb, math.factorial, math.gcd, math.isqrt, math.lcm, math.perm}
+OF_NUMBERS = OF_MATH | OF_INTEGERS | {bool, complex, float, int, np.float32, np.float64}
 # These take floats as integers, for a number of elements.
 COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
 # They give views of an array, each of which is a step, so that nothing need hold the list of them.
@@ -108,7 +110,24 @@ INFIX: dict[Callable[..., Any], str] = {
 PREFIX: dict[Callable[..., Any], str] = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
 COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
-NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter}
+
+
+def comparable(x: Any) -> Any:
+    """A number to put in order. Raises ValueError for NaN: its place depends on how Python sorts."""
+    if x != x:
+        raise ValueError("NaN has no place in a sorted list")
+    return x
+
+
+def place_of_key(keys: Sequence[Any], key: Any) -> int:
+    """The place of a key of a dict. Raises KeyError if it is not there."""
+    for i, other in enumerate(keys):
+        if other == key:
+            return i
+    raise KeyError(key)
+
+
+NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter, comparable, place_of_key}
 BINARY_OP = dis.opmap["BINARY_OP"]
 # NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
 OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
@@ -234,7 +253,9 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
 
 def has_no_answer(function: Callable[..., Any], error: Exception) -> bool:
     """Whether a call has raised an error because its function has no answer for such numbers."""
-    return isinstance(error, ArithmeticError) or (function in OF_NUMBERS and isinstance(error, ValueError))
+    return isinstance(error, ArithmeticError) or (
+        function in OF_NUMBERS - OF_INTEGERS and isinstance(error, ValueError)
+    )
 
 
 def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:

@@ -1,0 +1,101 @@
+"""`sorted`, `min`, `max` with keys, functions of `math`, dicts at staged keys: written down, or the test is asked."""
+
+import math
+import warnings
+
+import pytest
+
+from shiftreset_ad import grad, staged
+from shiftreset_ad.staging.native import machine
+from tests.staging.front import python_functions as programs
+from tests.staging.front.test_new_objects import POINTS, agree, along, ids
+from tests.staging.native.natively import needs_native
+
+
+def by_numpy(monkeypatch):
+    monkeypatch.setattr(machine, "unfit", lambda: "not here")
+
+
+@pytest.mark.parametrize("f", programs.WRITTEN, **ids)
+def test_one_record_serves_all_counts(f, monkeypatch):
+    by_numpy(monkeypatch)
+    compiled = staged(f)
+    for x, n in POINTS:
+        assert compiled(x, n) == f(x, n)  # to the bit
+    assert len(compiled.sources) == 1
+    for mode in (grad, along, lambda f: grad(grad(f))):
+        assert len(agree(mode(f), POINTS[:4]).sources) == 1
+
+
+@needs_native
+@pytest.mark.parametrize("f", programs.WRITTEN, **ids)
+def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
+    compiled = agree(grad(f))
+    assert len(compiled.sources) == 1
+    natively = [compiled(x, n) for x, n in POINTS]
+    by_numpy(monkeypatch)
+    in_steps = agree(grad(f))
+    assert [in_steps(x, n) for x, n in POINTS] == natively
+
+
+@pytest.mark.parametrize("f", programs.ASKED, **ids)
+def test_what_has_no_form_is_asked(f, monkeypatch):
+    by_numpy(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        agree(grad(f), POINTS[:4])
+        asked = agree(f, [(0.7, n) for n in (0, *range(22))])
+        assert "a loop asks for a value that differs from round to round" in asked.report()
+
+
+def test_nan_in_a_sorted_list_is_where_python_has_it():
+    def f(x, n):
+        s = 0.0
+        for k in range(n):
+            values = sorted([1.0 + k, x, 0.5, x * 0.3])
+            s = s + values[0] + 10 * values[1] + 100 * values[3]
+        return s
+
+    compiled = staged(f)
+    for x in (0.7, 2.0, 0.7, math.nan, 3.0, math.inf, -math.inf):
+        for n in (2, 3):
+            assert repr(compiled(x, n)) == repr(f(x, n))
+
+
+def test_a_key_that_is_not_there_raises_the_error_of_python():
+    table = {0: 1.0, 1: 2.0}
+
+    def f(x, n):
+        s = 0.0
+        for k in range(n):
+            s = s + table[k] * x
+        return s
+
+    compiled = staged(f)
+    for n in (2, 2, 1):
+        assert compiled(0.5, n) == f(0.5, n)
+    with pytest.raises(KeyError, match="2"):
+        compiled(0.5, 3)
+    table[2] = 5.0
+    assert compiled(0.5, 3) == f(0.5, 3)
+
+
+@pytest.mark.parametrize("f", [min, max, sorted], ids=lambda f: f.__name__)
+def test_a_key_is_called_once_for_each_value_and_in_order(f):
+    def program(x, n):
+        seen = []
+
+        def key(y):
+            seen.append(y)
+            return 0.0 if n > 4 else -y
+
+        found = f([x, x + n, x * 2.0], key=key)
+        total = 0.0
+        while total < n:
+            total = total + 1.0
+        weighted = sum(y * 10.0**i for i, y in enumerate(seen))
+        return weighted + (found[0] if f is sorted else found) + total + len(seen)
+
+    compiled = staged(program)
+    for x, n in (*POINTS, (0.7, 6), (0.7, 7)):
+        assert compiled(x, n) == program(x, n)
