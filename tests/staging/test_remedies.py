@@ -166,7 +166,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         [(lambda x, scale: x * scale, lambda k: (V * k, next(scales)))],
     ),
     "a value that is read": (
-        lambda x: x * math.fsum([x[0], 1.0]),
+        lambda x: x * float(str(x[0] + 1.0)),
         "numpy.stack for numpy.array and numpy.sin for math.sin",
         [(lambda x: np.sin(x) * np.stack([x[0], x[1], x[2]]), lambda k: (V * k,))],
     ),

@@ -307,8 +307,8 @@ def test_a_stack_in_a_round_has_a_way_back():
 
 
 def test_what_has_no_number_is_asked_for():
-    """Items of different kinds, and keys of a dict: there is a record for each index."""
-    for f in (lambda x, k: [x, np.float32(2.0), 3][k] * x, lambda x, k: {0: 1.0, 1: 2.0, 2: 5.0}[k] * x):
+    """Items of different kinds, and keys of a dict that are no integers: there is a record for each index."""
+    for f in (lambda x, k: [x, np.float32(2.0), 3][k] * x, lambda x, k: {0: 1.0, 1: 2.0, 2.0: 5.0}[k] * x):
         compiled = staged(f)
         for k in (0, 1, 2, 1):
             found, expected = compiled(2.0, k), f(2.0, k)

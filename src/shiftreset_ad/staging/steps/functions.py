@@ -72,11 +72,12 @@ _OF_MATH = (
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos", "cosh", "degrees", "erf"),
     *("erfc", "exp", "exp2", "expm1", "fabs", "fmod", "gamma", "hypot", "isfinite", "isinf", "isnan", "lgamma", "log"),
     *("log10", "log1p", "log2", "pow", "radians", "remainder", "sin", "sinh", "sqrt", "tan", "tanh"),
-    *("dist", "frexp", "fsum", "ldexp", "modf", "nextafter", "ulp"),
 )
 OF_MATH = frozenset(getattr(math, name) for name in _OF_MATH)
+# The first ones give two numbers, or take an integer; the others take sequences of numbers.
+OF_SEVERAL = {math.frexp, math.modf, math.ldexp, math.nextafter, math.ulp, math.dist, math.fsum}
 OF_INTEGERS = {math.comb, math.factorial, math.gcd, math.isqrt, math.lcm, math.perm}
-OF_NUMBERS = OF_MATH | OF_INTEGERS | {bool, complex, float, int, np.float32, np.float64}
+OF_NUMBERS = OF_MATH | OF_SEVERAL | OF_INTEGERS | {bool, complex, float, int, np.float32, np.float64}
 # These take floats as integers, for a number of elements.
 COUNTING = {*functions_of("split", "array_split", "hsplit", "vsplit", "dsplit", "roll", "tile", "tril", "triu", "diff")}
 # They give views of an array, each of which is a step, so that nothing need hold the list of them.
