@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from shiftreset_ad import grad, zeros
+from shiftreset_ad import fori_loop, grad, zeros
 
 
 class Oscillators:
@@ -581,6 +581,141 @@ def args_order_aug(x, n):
     return np.sum(o.a) + np.sum(o.b)
 
 
+def carried_obj_with_array_written(x, n):
+    class P:
+        def __init__(self, a):
+            self.a = a
+
+        def next(self):
+            return P(self.a * 0.9)
+
+    p = P(x * 1.0)
+    for _k in range(n):
+        p = p.next()
+        p.a[0] += 1.0
+    return np.sum(p.a**2)
+
+
+def overlap(x, n):
+    o = SimpleNamespace(a=x * 1.0)
+    for _k in range(n):
+        o.a[1:] += o.a[:-1]
+        o.a[:] = o.a[::-1]
+    return np.sum(o.a * x)
+
+
+def matrix(x, n):
+    o = SimpleNamespace(m=np.outer(x, x))
+    for k in range(n):
+        o.m[:, 0] = o.m[1] * 0.5
+        o.m[k % 4, 1:] += 1.0
+        o.m *= 0.9
+    return np.sum(o.m)
+
+
+def slots(x, n):
+    class S:
+        __slots__ = ("u", "w")
+
+        def __init__(self):
+            self.u, self.w = x * 1.0, x * 0.5
+
+        def go(self):
+            self.u -= self.w
+            self.w[:2] = self.u[2:] * 0.1
+
+    s = S()
+    for _k in range(n):
+        s.go()
+    return np.sum(s.u * s.w)
+
+
+def closure_read(x, n):
+    y = x * 1.0
+
+    def total():
+        return np.sum(y)
+
+    s = 0.0
+    for k in range(n):
+        y[k % 4] += total() * 0.1
+        s = s + total()
+    return s
+
+
+def fori(x, n):
+    o = SimpleNamespace(a=x * 1.0)
+
+    def body(i, s):
+        return s + o.a[0]
+
+    for _k in range(n):
+        o.a *= 0.9
+        o.a[1] = fori_loop(0, 3, body, 0.0)
+    return np.sum(o.a)
+
+
+def caught(x, n):
+    o = SimpleNamespace(a=x * 1.0)
+    for k in range(n):
+        try:
+            o.a[0] += 1.0
+            o.a[k] *= 2.0
+        except IndexError:
+            o.a[1] += 3.0
+    return np.sum(o.a)
+
+
+def genexp_read(x, n):
+    o = SimpleNamespace(a=x * 1.0)
+    for k in range(n):
+        o.a[k % 4] += sum(t * 0.1 for t in o.a)
+    return np.sum(o.a)
+
+
+def row_attr(x, n):
+    o = SimpleNamespace(g=zeros((2, 4)) + x)
+    o.row = o.g[1]
+    for _k in range(n):
+        o.row += 0.5
+    return np.sum(o.g * o.g) + np.sum(o.row)
+
+
+def row_and_grid(x, n):
+    o = SimpleNamespace(g=zeros((2, 4)) + x)
+    o.row = o.g[1]
+    for _k in range(n):
+        o.row += 0.5
+        o.g[0] *= 0.9
+    return np.sum(o.g * o.g) + np.sum(o.row)
+
+
+def row_written_grid_read(x, n):
+    o = SimpleNamespace(g=zeros((2, 4)) + x)
+    o.row = o.g[1]
+    s = 0.0
+    for _k in range(n):
+        o.row += 0.5
+        s = s + np.sum(o.g)
+    return s
+
+
+def carried_obj_alias_array(x, n):
+    class P:
+        def __init__(self, a):
+            self.a = a
+
+        def same(self):
+            return P(self.a)
+
+    p = P(x * 1.0)
+    y = p.a
+    for _k in range(n):
+        p = p.same()
+        y[0] += 1.0
+    return np.sum(p.a**2)
+
+
 WRITTEN = [
     verlet_inplace,
     slice_assign,
@@ -620,8 +755,20 @@ WRITTEN = [
     property_target,
     outer_grad_inner,
     write_then_kind,
+    carried_obj_with_array_written,
+    overlap,
+    matrix,
+    slots,
+    closure_read,
+    fori,
+    caught,
+    genexp_read,
+    row_attr,
 ]
 ASKED = {
+    row_and_grid: "reads it by another name",
+    row_written_grid_read: "reads it by another name",
+    carried_obj_alias_array: "an array that is carried by a loop",
     view_inside: "reads it by another name",
     row_view: "reads it by another name",
     swap_buffers: "and then bound to another array",

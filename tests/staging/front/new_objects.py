@@ -3,9 +3,11 @@
 import contextlib
 import copy
 import operator
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -889,6 +891,218 @@ def post_init(x, n):
     return b.v * x
 
 
+def abstract(x, n):
+    class Shape(ABC):
+        def __init__(self, r):
+            self.r = r
+
+        @abstractmethod
+        def area(self): ...
+        @property
+        def half(self):
+            return self.area() / 2
+
+    class Disc(Shape):
+        def area(self):
+            return 3.0 * self.r**2
+
+        def __add__(self, d):
+            return Disc(self.r + d)
+
+    d = Disc(x)
+    for _ in range(n):
+        d = d + 0.1 * d.half
+        d = d + 0.01
+    return d.area()
+
+
+def generic(x, n):
+    T = TypeVar("T")
+
+    class Box(Generic[T]):
+        def __init__(self, v):
+            self.v = v
+
+        def __mul__(self, k):
+            return Box(self.v * k)
+
+    b = Box(x)
+    for _ in range(n):
+        b = b * 1.1
+    return b.v
+
+
+def two_objects_swap(x, n):
+    class P:
+        def __init__(self, v):
+            self.v = v
+
+    a, b = P(x), P(x * 2)
+    for _ in range(n):
+        a, b = P(b.v * 0.5), P(a.v + 0.1)
+    return a.v + 10 * b.v
+
+
+def fib_objects(x, n):
+    class P:
+        def __init__(self, v):
+            self.v = v
+
+        def __add__(self, o):
+            return P(self.v + o.v)
+
+    a, b = P(x), P(1.0)
+    for _ in range(n):
+        a, b = b, a + b
+    return a.v + 10 * b.v
+
+
+def unhashable_eq(x, n):
+    class P:
+        def __init__(self, v):
+            self.v = v
+
+        def __eq__(self, o):
+            return isinstance(o, P) and self.v == o.v
+
+        def next(self):
+            return P(min(self.v * 1.5, 2.0))
+
+    p, old = P(x), P(0.0)
+    k = 0
+    while k < n and p != old:
+        p, old = p.next(), p
+        k += 1
+    return p.v + k
+
+
+def best_object(x, n):
+    class C:
+        def __init__(self, v):
+            self.v = v
+
+        def cost(self):
+            return (self.v - 1.0) ** 2
+
+    best = C(x)
+    for k in range(n):
+        c = C(x + 0.1 * k)
+        if c.cost() < best.cost():
+            best = c
+    return best.v * best.cost()
+
+
+def particles_list_rebuild(x, n):
+    class P:
+        def __init__(self, q, v):
+            self.q, self.v = q, v
+
+        def moved(self, dt):
+            return P(self.q + self.v * dt, self.v - self.q * dt)
+
+    ps = [P(x * i, 1.0) for i in range(3)]
+    for _ in range(n):
+        ps = [p.moved(0.1) for p in ps]
+    return sum(p.q * p.v for p in ps)
+
+
+def while_energy(x, n):
+    class P:
+        def __init__(self, q, v):
+            self.q, self.v = q, v
+
+        @property
+        def energy(self):
+            return 0.5 * (self.q**2 + self.v**2)
+
+        def damp(self):
+            return P(self.q * 0.9, self.v * 0.8)
+
+    p = P(x, 1.0 * n)
+    while p.energy > 0.2:
+        p = p.damp()
+    return p.q + p.v
+
+
+def poly_eval(x, n):
+    class Poly:
+        def __init__(self, *c):
+            self.c = c
+
+        def __call__(self, t):
+            s = 0.0
+            for a in reversed(self.c):
+                s = s * t + a
+            return s
+
+        def __mul__(self, k):
+            return Poly(*[a * k for a in self.c])
+
+        def deriv(self):
+            return Poly(*[a * i for i, a in enumerate(self.c)][1:])
+
+    p = Poly(1.0, -x, 0.5)
+    d = p.deriv()
+    t = 2.0
+    for _ in range(n):
+        t = t - 0.3 * p(t) / (d(t) + 3.0)
+        p = p * 0.99
+    return t
+
+
+def kept_property(x, n):
+    class P:
+        def __init__(self, v):
+            self.v = v
+
+        @cached_property
+        def sq(self):
+            return self.v * self.v
+
+        def next(self):
+            return P(self.sq * 0.5)
+
+    p = P(x)
+    for _ in range(n):
+        p = p.next()
+    return p.v
+
+
+def setter(x, n):
+    class P:
+        def __init__(self, v):
+            self._v = v
+
+        @property
+        def v(self):
+            return self._v
+
+        @v.setter
+        def v(self, new):
+            self._v = new
+
+    p = P(x)
+    for _ in range(n):
+        p.v = p.v * 0.9
+    return p.v
+
+
+def attr_order(x, n):
+    class P:
+        def __init__(self, k):
+            if k:
+                self.a = x
+                self.b = 1.0
+            else:
+                self.b = 2.0
+                self.a = x * 2
+
+    p = P(True)
+    for _k in range(n):
+        p = P(False)
+    return sum(list(vars(p).values())[:1]) + p.a
+
+
 WRITTEN = [
     *(vec_orbit, vec_local, dc_carried, dc_method, dc_replace, frozen_vec, namedtuple, nt_replace, slots),
     *(user_dual, quaternion, bodies, branch_objects, bisection_objects, mutate_in_round, two_names_one_object),
@@ -896,8 +1110,22 @@ WRITTEN = [
     *(aug_attr, reflected, compare_ops, getitem, property_chain, classmethod_static, matmul_users),
     *(interval_newton, returns_self, state_string, object_with_function, kalman_objects, choice_objects),
     *(return_in_branch, dataclass_of_vec, sorted_users, copy_after),
+    *(
+        abstract,
+        generic,
+        two_objects_swap,
+        fib_objects,
+        unhashable_eq,
+        best_object,
+        particles_list_rebuild,
+        while_energy,
+        poly_eval,
+    ),
 ]
 ASKED = {
+    kept_property: "runs 'sq', which is not looked into",
+    setter: "runs 'v', which is not looked into",
+    attr_order: "while_loop has the structure",
     is_after: "may be the same object as another one",
     eq_after: "may be the same object as another one",
     in_after: "may be the same object as another one",

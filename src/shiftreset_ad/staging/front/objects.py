@@ -143,7 +143,7 @@ def constructed(kind: Any, *args: Any, **kwargs: Any) -> Any:
 
 def is_constructed_here(kind: Any) -> bool:
     """Whether Python makes an object of a class by `__init__` alone, and this is the user's."""
-    if type(kind) is not type:
+    if not isinstance(kind, type) or type(kind).__call__ is not type.__call__:
         return False
     make, init = getattr(kind, "__new__", None), getattr(kind, "__init__", None)
     return (

@@ -46,12 +46,22 @@ from shiftreset_ad.staging.front.sequences import counting, sequence_of
 from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_object, may_act
-from shiftreset_ad.staging.front.versions import Item, augmented, has_array, is_array, is_in_block, item_written
+from shiftreset_ad.staging.front.versions import (
+    Item,
+    attribute_of,
+    augmented,
+    has_array,
+    is_array,
+    is_in_block,
+    item_of,
+    item_written,
+)
 from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 
 __all__ = [
     "Item",
     "attribute",
+    "attribute_of",
     "augmented",
     "augmented_object",
     "called",
@@ -67,6 +77,7 @@ __all__ = [
     "is_object",
     "is_staged",
     "item_at",
+    "item_of",
     "item_written",
     "lasting",
     "negated",

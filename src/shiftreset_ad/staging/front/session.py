@@ -104,6 +104,7 @@ class Session:
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
         self._uses: list[Any] = []  # for each active site, the functions that it works with
+        self._renamed: tuple[Any, Any] = (None, None)  # the last array of which there is a new version, and this one
         self.handed_on = HandedOn()
         self._blamed: BaseException | None = None
 
@@ -142,10 +143,16 @@ class Session:
 
     def renamed(self, x: Any, new: Any) -> None:
         """All that holds an array, and that an active site can reach, holds the new version of the array."""
+        self._renamed = x, new
         if new is not x:
             for effects, _ in self.followed:
                 for holder in (*effects.holders(x), *effects.variables_with(x)):
                     holder.put(new)
+
+    def is_older(self, x: Any, new: Any) -> bool:
+        """Whether `x` is the version that the `new` one has replaced just now."""
+        old, last = self._renamed
+        return x is old and new is last and new is not old
 
     def is_active(self, site: Any, uses: Any) -> bool:
         """Whether a site is being written down with these functions, in the innermost of the functions that are.

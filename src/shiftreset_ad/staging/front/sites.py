@@ -183,7 +183,9 @@ class ChoiceSite(Site):
                     values = [answer, *places.values()]
                     objects.require_known(keys, met or values, values)
                     met[:] = met or values
-                    return session.noted(self, places, objects.taken_apart(keys, values))
+                    apart = objects.taken_apart(keys, values)
+                    session.control.versions.require_last(apart)
+                    return session.noted(self, places, apart)
 
                 return carried_out
 

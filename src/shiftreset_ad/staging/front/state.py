@@ -73,7 +73,9 @@ class State:
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, holder.name)
         self.objects.require_known(self._keys(), self._before, values)
-        return self._noted(self.objects.taken_apart(self._keys(), values))
+        apart = self.objects.taken_apart(self._keys(), values)
+        self._session.control.versions.require_last(apart)
+        return self._noted(apart)
 
     def end(self, state: Sequence[Any]) -> None:
         """The blocks have been written down, and this is the state after them."""

@@ -34,6 +34,10 @@ OPERATORS = {
 }
 
 
+# How rewritten code reads an attribute or an item, and what puts a new version there
+READ_BY = {"attribute": "attribute_of", "item": "item_of", "item_at": "item_of"}
+
+
 class WritesAsVersions(ast.NodeTransformer):
     """Statements that write to arrays of these variables make new versions of the arrays, once."""
 
@@ -82,13 +86,23 @@ class WritesAsVersions(ast.NodeTransformer):
         holder, is_array = write.holder, self._call("is_array", write.holder)
         if write.operator is None:
             written = self._call("item_written", write.value, holder, self._index(write.at))
-            return self._decided(node, is_array, ast.Expr(written))
+            return self._decided(node, is_array, self._stored(written, holder))
         rest = [self._operator(write.operator), write.value]
         if write.at is None:
             return self._decided(node, is_array, ast.Assign([write.target], self._call("augmented", holder, *rest)))
         at = holder, self._index(write.at)
         augmented = ast.Call(ast.Attribute(self._call("Item", *at), "augmented", ast.Load()), rest, [])
-        return self._decided(node, self._call("has_array", *at), ast.Expr(augmented))
+        return self._decided(node, self._call("has_array", *at), self._stored(augmented, holder))
+
+    def _stored(self, new: ast.expr, holder: ast.expr) -> ast.stmt:
+        """A new version goes where the statement has found the array: the object may be one that the block has made."""
+        if isinstance(holder, ast.Attribute):
+            return ast.Expr(self._call("attribute_of", new, holder.value, ast.Constant(holder.attr)))
+        if isinstance(holder, ast.Subscript):
+            return ast.Expr(self._call("item_of", new, holder.value, self._index(holder.slice)))
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr in READ_BY:
+            return ast.Expr(self._call(READ_BY[holder.func.attr], new, *holder.args[-2:]))
+        return ast.Expr(new)
 
     def _decided(self, node: ast.stmt, test: ast.expr, new: ast.stmt) -> ast.If:
         """The new statement in a block, and where the test holds; otherwise the statement as it was."""
@@ -142,6 +156,18 @@ def augmented(x: Any, name: str, other: Any) -> Any:
     return _renamed(x, _versions().augment(x, name, other))
 
 
+def attribute_of(new: Any, owner: Any, name: str) -> None:
+    """`owner.name` gets a new version if it holds the array that had been the last one: `v` may have changed it."""
+    if new is not None and _session().is_older(getattr(owner, name), new):
+        setattr(owner, name, new)
+
+
+def item_of(new: Any, owner: Any, key: Any) -> None:
+    """The same for `owner[key]`."""
+    if new is not None and type(owner) in (list, dict) and _session().is_older(owner[key], new):
+        owner[key] = new
+
+
 class Item:
     """`x[index]`, as it is before the other side of `x[index] += other` is computed."""
 
@@ -149,12 +175,11 @@ class Item:
         self._x, self._index, self._part = x, index, x[index]
 
     def augmented(self, name: str, other: Any) -> Any:
-        """The array after `x[index] += other`, or its kin."""
+        """The array after `x[index] += other`, or its kin. None if `x` is not the array, but holds it."""
         if _session().control.is_staged_array(self._x):
             return _renamed(self._x, _versions().augment_item(self._x, self._index, self._part, name, other))
-        new = augmented(self._part, name, other)
-        changing(self._x)[self._index] = new
-        return new
+        changing(self._x)[self._index] = augmented(self._part, name, other)
+        return None
 
 
 def _renamed(x: Any, new: Any) -> Any:
