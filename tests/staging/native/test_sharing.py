@@ -1,11 +1,16 @@
 """Loops that are alike share a function, with the bits of the loops in their places."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from shiftreset_ad import grad
 from shiftreset_ad.rules.indexing import replaced
+from shiftreset_ad.staging.native.fusion import Member, apart
 from shiftreset_ad.staging.native.sharing import as_function
+from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.values import Staged
 from tests.staging.native.natively import check, native, needs_native
 
 pytestmark = needs_native
@@ -24,12 +29,30 @@ def layers(count, function):
     return f
 
 
-def definitions(code):
-    return [line for line in code.text.splitlines() if line.startswith("define internal void @rounds_")]
+def definitions(code, of="rounds"):
+    return [line for line in code.text.splitlines() if line.startswith(f"define internal void @{of}_")]
 
 
-def calls(code):
-    return code.text.count("call void @rounds_")
+def calls(code, of="rounds"):
+    return code.text.count(f"call void @{of}_")
+
+
+def parts(code):
+    return [line for line in code.text.splitlines() if line.startswith("define internal i64 @part")]
+
+
+def tree(count):
+    """A tree with so many leaves. Its nodes of equal height share no value, and so wait for one another."""
+    of_leaves = RNG.normal(size=(count, 50, 50)) / 7.0
+
+    def f(x):
+        nodes = [w @ x for w in of_leaves]
+        while len(nodes) > 1:
+            pairs = zip(nodes[::2], nodes[1::2], strict=True)
+            nodes = [W @ (0.25 * np.tanh(left * right + 0.5) - left) for left, right in pairs]
+        return nodes[0]
+
+    return f
 
 
 @pytest.mark.parametrize("count", [3, 20])
@@ -89,9 +112,100 @@ def test_on_the_way_back():
     assert calls(code) > 3 * len(definitions(code))
 
 
-def test_short_loops_are_written_out():
-    code = native(lambda x: [np.roll(x * 2.0, 1) + 1.0 for _ in range(4)], X[:4])
-    assert not definitions(code)
+def test_short_loops_are_written_out_until_there_are_many():
+    w = W[:4, :4]
+
+    def f(count):
+        def of(x):
+            for _ in range(count):
+                x = w @ (x * x + 0.5)
+            return x
+
+        return of
+
+    for count, place in ((10, "alwaysinline"), (30, "noinline")):
+        code = check(f(count), (X[:4],), (-X[:4],))
+        assert not definitions(code)
+        assert [place in line for line in definitions(code, "few_rounds")] == [True]
+        assert calls(code, "few_rounds") == count
+
+
+def test_nodes_that_wait_for_one_another_have_the_loops_of_one_node():
+    one, many = native(tree(2), X), check(tree(256), (X,), (0.1 * X,))
+    assert len(definitions(many)) == len(definitions(one)) == 2
+    assert calls(many) == 255 * calls(one)
+
+
+def test_in_a_short_program_steps_of_one_shape_share_a_loop():
+    code = check(lambda x, y: (np.exp(x) * 0.5, y * 2.0 + 1.0, x - y), (X, -X), (X * 0.5, X))
+    assert len(definitions(code)) == 1
+
+
+def test_what_takes_a_value_that_a_loop_makes_is_in_the_loop():
+    trace = Trace()
+    given = [Staged(trace, trace.place_for(X)) for _ in range(8)]
+    code = SimpleNamespace(place=lambda x: x._place)
+    made_of = {2: (0, 1), 3: (0, 0), 4: (1, 3), 5: (2, 4), 6: (3, 0), 7: (1, 1)}  # the arguments, by the places
+    members = [Member(i, (given[x], given[y], 0.5), None, X) for i, (x, y) in made_of.items()]
+    assert [[m.place for m in part] for part in apart(members, code)] == [[2, 3, 4, 5, 6], [7]]
+    assert [[m.place for m in part] for part in apart(members[:3], code)] == [[2], [3, 4]]
+
+
+def test_a_loop_of_very_many_steps_is_in_several_functions():
+    def f(x):
+        for _ in range(400):
+            x = x * 0.5 + X
+            x = x - 0.25 * x
+        return x
+
+    code = check(f, (X,), (-X,))
+    assert len(parts(code)) > 2
+
+
+def test_a_long_program_grows_by_calls_alone():
+    """What a step more adds: a call, the addresses in it, and no function and no branch."""
+
+    def f(count):
+        def of(x):
+            for _ in range(count):
+                x = W @ np.tanh(0.1 * x * x - 0.5 * x) + x
+            return x
+
+        return of
+
+    short, long = native(f(150), X), native(f(250), X)
+    assert len(parts(long)) > len(parts(short)) > 3
+    assert all("optnone" in line for line in parts(long))
+    assert "optnone" not in native(f(20), X).text
+    assert len(definitions(long)) == len(definitions(short)) == 3  # one of them for the first round
+    assert long.text.count("phi") == short.text.count("phi")
+    parts_more = len(parts(long)) - len(parts(short))
+    assert long.text.count("br ") - short.text.count("br ") == parts_more  # of `run`, which calls the parts
+    lines = long.text.count("\n") - short.text.count("\n")
+    assert lines < 100 * 10 + parts_more * 10
+    check(f(150), (X,), (-X,))
+
+
+def test_a_long_program_with_a_loop_and_numbers_has_parts_of_both_kinds():
+    def f(x, y):
+        for i in range(300):
+            x = W @ (0.5 * x) + x
+            if 100 < i < 200:
+                y = y * 0.5 + x[0]
+        return x, y
+
+    code = check(f, (X, 0.5), (-X, -1.5))
+    assert {"optnone" in line for line in parts(code)} == {True, False}
+
+
+def test_many_arrays_in_one_are_gone_through_once():
+    """A stack of many arrays is as many copies, each of which is found without a look at all elements."""
+
+    def f(x):
+        many = np.stack([W @ (x * float(i)) for i in range(40)])
+        return many.T @ np.ones(40), np.concatenate([many[:, :3].ravel(), x])
+
+    check(f, (X,), (-X,))
 
 
 def test_a_name_from_outside_that_is_not_known_is_no_parameter():

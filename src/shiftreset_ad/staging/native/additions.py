@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -82,9 +83,10 @@ class Additions:
         if takes is None and any(step.writes for step in steps):  # one may come between a scatter and its sum
             return
         self._any_zero = takes is not None and any(step.function is replaced for step in steps)
+        used = [left.operands(x) if type(x) is Step else left.places_in(own_arguments(x)) for x in steps]
+        self._uses.update(chain.from_iterable(used))
         for step in steps:
             is_plain = type(step) is Step
-            self._uses.update(left.operands(step) if is_plain else left.places_in(own_arguments(step)))
             if is_plain or not isinstance(step, Control):
                 self._makers[step.place] = step
                 continue

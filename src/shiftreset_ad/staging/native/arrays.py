@@ -15,9 +15,9 @@ from numpy import ndarray
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.extremes import SEARCHES, are_equal, search
 from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
-from shiftreset_ad.staging.native.fusion import Fusion, Member
+from shiftreset_ad.staging.native.fusion import CONVERSIONS, FILLED, Fusion, Member
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
-from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, merged, offsets_like
+from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, is_view, layout_of, merged, offsets_like
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DOUBLE,
@@ -30,21 +30,22 @@ from shiftreset_ad.staging.native.llvm import (
     is_table,
     refuse,
 )
-from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.loops import Operand, Round, copy, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
-from shiftreset_ad.staging.native.moves import JOINS, MOVES, is_move
+from shiftreset_ad.staging.native.moves import JOINS, MOVES, SOURCE, Part, by_source, is_move, part_of
 from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.native.positions import Positions, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
+from shiftreset_ad.staging.native.restated import restated
 from shiftreset_ad.staging.native.scattering import write_scatter
+from shiftreset_ad.staging.python.elimination import key_of
 from shiftreset_ad.staging.steps.functions import method, name_in_program
-from shiftreset_ad.staging.steps.trace import Step
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
 MOST_MOVES = 64  # of single elements
 OF_A_STEP = -1  # the place of an array that only one step needs; it is that of no value
-SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
     np.sum: (np.add, 0.0, False),
     np.mean: (np.add, 0.0, True),
@@ -54,6 +55,10 @@ SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its ident
 }
 BY_METHOD: dict[Any, Any] = {method(function.__name__): entry for function, entry in SUMS.items()}
 SUMS |= {np.amax: SUMS[np.max], np.amin: SUMS[np.min]}
+WITH_FORM = {
+    *(*SUMS, *BY_METHOD, *SEARCHES, *FORMULAS, *OPERATIONS, *FILLED, *CONVERSIONS, operator.getitem, operator.pow),
+    *(operator.matmul, np.outer, np.tensordot, np.array_equal, scatter, replaced),
+}
 Store = Callable[[int, ndarray[Any, Any]], str]  # of a place: the address of the block for its array
 
 
@@ -93,6 +98,18 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         code.known[step.place] = Value(code.new(f"trunc i8 {code.new(f'load i8, ptr {out}')} to i1"), TRUTH)
     elif (form := form_of(answer)) != ARRAY:
         code.known[step.place] = Value(code.new(f"load {form}, ptr {out}"), f"{form}")
+
+
+def has_no_form(step: Step, trace: Trace) -> str | None:
+    """Why no step with such a function on arrays has a native form; None if that is not known beforehand."""
+    answer = trace.values[step.place] if type(step) is Step and not step.writes and not step.is_question else None
+    if form_of(answer) != ARRAY or any(is_view(answer, unstaged(x)) for x in step.args):
+        return None
+    function = restated(step).function
+    if isinstance(function, np.ufunc) or function in WITH_FORM or is_move(function):
+        return None
+    name = name_in_program(function)
+    return f"{name} has options" if step.kwargs else f"{name} of arrays has no native form"
 
 
 class _Step:
@@ -193,7 +210,7 @@ class _Step:
         address = self.aside(like)
         if function in OPERATIONS:
             fusion = Fusion()
-            fusion.members.append(Member(OF_A_STEP, args, OPERATIONS[function], like))
+            fusion.add(Member(OF_A_STEP, args, OPERATIONS[function], like))
             fusion.write(self.code, self.address, {OF_A_STEP: address})
         else:
             _Step(self.code, function, args, kwargs, like, address, self.address, self.aside).write()
@@ -293,6 +310,16 @@ class _Step:
         full = [unstaged(x) for x in sources if type(x) is not np.ndarray or x.size]  # an empty array adds nothing
         if is_staged(more) or not all(form_of(x) in (DOUBLE, ARRAY) for x in full):
             refuse(f"{name_in_program(self.function)} of these values has no native form")
+        layouts = tuple([layout_of(np.asarray(unstaged(x))) for x in sources])
+        key = self.function, layouts, layout_of(self.answer), key_of([*more, self.kwargs], self.code.place)
+        copies = self.code.loops.get(key)
+        if copies is None:
+            copies = self.code.loops[key] = self.copies(sources, more)
+        for i, source, target in copies:
+            self.copy(self.like_the_answer(sources[i]), source, target)
+
+    def copies(self, sources: list[Any], more: list[Any]) -> list[tuple[int, Part, Part]]:
+        """Which elements of which source go to which of the answer."""
         offsets: list[Any] = [
             (offsets_like(unstaged(x)) if np.shape(unstaged(x)) else np.int64(0)) + SOURCE * i + SOURCE // 2
             for i, x in enumerate(sources)
@@ -301,31 +328,28 @@ class _Step:
         if found.shape != self.answer.shape:
             refuse(f"{name_in_program(self.function)} of these values has no native form")
         to = offsets_like(self.answer)
-        for i, x in enumerate(sources):
-            if (is_from := found // SOURCE == i).any():
-                self.copy(self.like_the_answer(x), *_box(is_from, found % SOURCE - SOURCE // 2, to))
+        return [(i, part_of(offsets % SOURCE - SOURCE // 2), part_of(at)) for i, offsets, at in by_source(found, to)]
 
     def take_part(self, x: Any, index: Any) -> None:
         """A copy of the elements at an index that is a value."""
         of = self.like_the_answer(x)
         start, offsets = part_at(self.code, of.address, unstaged(x), index)
-        self.copy(Operand(start, Layout((), (), of.layout.itemsize), of.form), offsets, offsets_like(self.answer), True)
+        part = Operand(start, Layout((), (), of.layout.itemsize), of.form)
+        self.copy(part, part_of(offsets), part_of(offsets_like(self.answer)))
 
-    def copy(self, x: Operand, source: Any, target: Any, is_whole: bool) -> None:
-        """Copy elements with these offsets to others."""
-        of_source, of_target = as_layout(source, 8), as_layout(target, 8)
-        if is_whole and of_source is not None and of_target is not None:
-            self.transfer(x, *of_source, *of_target)
-            return
-        if source.size > MOST_MOVES:
-            self.move_many(x, source, target)
-            return
-        for one, another in zip(source.flat, target.flat, strict=True):
-            self.transfer(x, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
+    def copy(self, x: Operand, source: Part, target: Part) -> None:
+        """Copy some elements to some others."""
+        if source.layout is not None and target.layout is not None:
+            self.transfer(x, source.first, source.layout, target.first, target.layout)
+        elif source.offsets.size > MOST_MOVES:
+            self.move_many(x, source.offsets, target.offsets)
+        else:
+            for one, another in zip(source.offsets.flat, target.offsets.flat, strict=True):
+                self.transfer(x, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
 
     def move_many(self, x: Operand, source: Any, target: Any) -> None:
         """Copy elements with these offsets to others, by tables of both."""
-        tables = {key: np.ascontiguousarray(offsets) for key, offsets in (("x", source), ("y", target))}
+        tables = {"x": source, "y": target}
         turn = Round(self.code, source.shape, {key: operand(self.address(of), of) for key, of in tables.items()}, {})
         at = {"x": x.address, "y": self.out}
         for key in at:
@@ -339,16 +363,14 @@ class _Step:
 
     def transfer(self, x: Operand, start: int, layout: Layout, start_of_target: int, target: Layout) -> None:
         """Copy elements from one layout to another."""
-        one = Operand(self.code.new(f"getelementptr i8, ptr {x.address}, i64 {start}"), layout, x.form)
-        another = Operand(self.code.new(f"getelementptr i8, ptr {self.out}, i64 {start_of_target}"), target, x.form)
-        turn = Round(self.code, layout.shape, {"x": one}, {"y": another})
-        turn.store("y", turn.element("x"))
-        turn.write()
+        one = Operand(self.code.moved(x.address, start), layout, x.form)
+        another = Operand(self.code.moved(self.out, start_of_target), target, x.form)
+        copy(self.code, one, another)
 
     def replace(self) -> None:
         """A copy of an array, of which a part gets other elements."""
         (item, array), index = self.args
-        self.copy(self.array(array), offsets_like(unstaged(array)), offsets_like(self.answer), True)
+        self.copy(self.array(array), part_of(offsets_like(unstaged(array))), part_of(offsets_like(self.answer)))
         start, positions = part_at(self.code, self.out, self.answer, index)
         if not positions.size:
             return
@@ -357,11 +379,3 @@ class _Step:
         turn = Round(self.code, layout.shape, {"x": x}, {"y": part})
         turn.store("y", turn.element("x"))
         turn.write()
-
-
-def _box(mask: Any, source: Any, target: Any) -> tuple[Any, Any, bool]:
-    """The offsets in the smallest box around what a mask selects; if it is no whole box, one after another."""
-    if mask.all():
-        return source, target, True
-    box = tuple(slice(int(where.min()), int(where.max()) + 1) for where in np.nonzero(mask))
-    return (source[box], target[box], True) if mask[box].all() else (source[mask], target[mask], False)

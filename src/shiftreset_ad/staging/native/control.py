@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.frames import FIRST_SLOT, NEXT, PREVIOUS
 from shiftreset_ad.staging.native.joins import JoinCode, Variable, form_carried, lie_alike
 from shiftreset_ad.staging.native.layouts import Layout, layout_of
@@ -44,9 +45,7 @@ class ControlCode(JoinCode):
 
     __slots__ = ("_done", "_kept")
 
-    def __init__(
-        self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int
-    ) -> None:
+    def __init__(self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__(uses, tagged, memory, constants, now)
         self._kept: dict[int, Variable] = {}  # variables of values that were made in a branch, and are used elsewhere
         self._done = ""  # the variable that counts the steps since the last look

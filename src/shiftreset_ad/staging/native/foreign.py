@@ -47,6 +47,7 @@ class ForeignCode(ControlCode):
     def __init__(self, shared: Shared, now: int) -> None:
         super().__init__(shared.uses, shared.tagged, shared.memory, shared.constants, now)
         self.shared = shared
+        self.loops = shared.loops
         self._waiting: list[Step] = []  # for their call
         self._numbers: dict[Step, int] = {}  # of the questions among them
 

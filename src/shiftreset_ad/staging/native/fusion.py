@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,12 @@ from shiftreset_ad.staging.native.llvm import (
     double,
     form_of,
     is_table,
+    literal,
     refuse,
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.operations import AS_IT_IS, OPERATIONS, Emit
+from shiftreset_ad.staging.native.sharing import Alone, Param, call_loop
 from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
@@ -31,6 +34,7 @@ from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 # What NumPy does for the power of an array by a number.
 POWERS: dict[float, Any] = {1.0: np.positive, 2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
 FILLED = {np.zeros_like: 0.0, np.ones_like: 1.0}
+FILLS: dict[float, Emit] = {x: partial(lambda x, *_: double(x), x) for x in FILLED.values()}
 CONVERSIONS = (astype, method("astype"))
 
 
@@ -46,10 +50,16 @@ class Member(NamedTuple):
 class Fusion:
     """The elementwise steps that wait for their loop."""
 
-    __slots__ = ("members",)
+    __slots__ = ("_places", "members")
 
     def __init__(self) -> None:
         self.members: list[Member] = []
+        self._places: set[int] = set()
+
+    def add(self, member: Member) -> None:
+        """Let a step wait."""
+        self.members.append(member)
+        self._places.add(member.place)
 
     def fits(self, answer: ndarray[Any, Any]) -> bool:
         """Whether a step with this answer may join the loop."""
@@ -57,31 +67,99 @@ class Fusion:
 
     def has(self, place: int) -> bool:
         """Whether the array at a place is made in the loop."""
-        return any(member.place == place for member in self.members)
+        return place in self._places
 
-    def write(self, code: Code, address: Callable[[Any], str], stored: dict[int, str]) -> None:
-        """Write the loop. `address` gives the address of an array, and `stored` that of each answer needed later."""
-        members, self.members = self.members, []
-        made = {member.place for member in members}
-        operands: dict[Any, Operand] = {}
+    def write(self, code: Code, address: Callable[[Any], str], stored: dict[int, str], is_long: bool = False) -> None:
+        """Write the loop. `address` gives the address of an array, and `stored` that of each answer needed later.
+
+        In code that `is_long`, what may be loops of their own is apart.
+        """
+        members, self.members, self._places = self.members, [], set()
+        for part in apart(members, code) if is_long else [members]:
+            _Loop(part, code, address, stored).write()
+
+
+class _Loop:
+    """Steps that share a loop. What they are is a key, by which loops that are alike find their function."""
+
+    def __init__(
+        self, members: list[Member], code: Code, address: Callable[[Any], str], stored: dict[int, str]
+    ) -> None:
+        self._members = members
+        self._code = code
+        self._numbers: dict[int, Value] = {}  # from outside, by their places
+        self._operands: dict[Any, Operand] = {}
+        self._answers = {m.place: operand(stored[m.place], m.answer) for m in members if m.place in stored}
+        made: dict[int, int] = {}
+        keys = []
         for member in members:
             with _refused_for(member):
-                for arg in member.args:
-                    key, value = (code.place(arg), arg.inside) if type(arg) is Staged else (id(arg), arg)
-                    if isinstance(value, ndarray) and value.shape and key not in made and key not in operands:
-                        if form_of(value) != ARRAY:
-                            refuse(f"it computes with {described(value)}")
-                        operands[key] = operand(address(arg), value)
-        answers = {m.place: operand(stored[m.place], m.answer) for m in members if m.place in stored}
-        turn = Round(code, members[0].answer.shape, operands, answers)
-        for member in members:
+                args = tuple([self._key(arg, made, address) for arg in member.args])
+            made[member.place] = len(made)
+            keys.append((member.emit, args, member.answer.dtype.char, member.place in stored))
+        layouts = [*self._operands.values(), *self._answers.values()]
+        self._is_known = not any(None in args for _, args, _, _ in keys)
+        self._loop = members[0].answer.shape, tuple(keys), tuple([(x.layout, x.form) for x in layouts])
+
+    def _key(self, x: Any, made: dict[int, int], address: Callable[[Any], str]) -> Any:
+        """What an argument is in the loop; None if it is nothing that can be compared."""
+        key, value = (self._code.place(x), x.inside) if type(x) is Staged else (id(x), x)
+        if key in made:
+            return "made", made[key]
+        if isinstance(value, ndarray) and value.shape:
+            if key not in self._operands:
+                if form_of(value) != ARRAY:
+                    refuse(f"it computes with {described(value)}")
+                self._operands[key] = operand(address(x), value)
+            return "array", [*self._operands].index(key)
+        if type(x) is Staged:
+            if key not in self._numbers:
+                self._numbers[key] = self._code.value(x)
+            return "number", [*self._numbers].index(key), self._numbers[key].form, self._code.types(x)
+        return None if form_of(x) is None else (type(x), literal(x).text)
+
+    def write(self) -> None:
+        """Write the call of the loop's function."""
+        params = [Param(ARRAY, x.address) for x in self._operands.values()]
+        params += [Param(ARRAY, x.address, is_new=True) for x in self._answers.values()]
+        params += [Param(number.form, number.text) for number in self._numbers.values()]
+        first = len(self._operands) + len(self._answers)
+        numbers = {key: Value(f"%p{first + i}", x.form) for i, (key, x) in enumerate(self._numbers.items())}
+        call_loop(self._code, self._loop if self._is_known else None, params, numbers, self._write_to)
+
+    def _write_to(self, alone: Alone) -> None:
+        """Write the loop to the function of its own."""
+        operands = {key: x._replace(address=f"%p{i}") for i, (key, x) in enumerate(self._operands.items())}
+        first, stored = len(operands), enumerate(self._answers.items())
+        answers = {place: x._replace(address=f"%p{first + i}") for i, (place, x) in stored}
+        turn = Round(alone, self._members[0].answer.shape, operands, answers)
+        for member in self._members:
             element = member.answer.flat[0]
             with _refused_for(member):
                 text = member.emit(turn, member.args, element)
             turn.known[member.place] = Value(text, f"{form_of(element)}")
-            if member.place in stored:
+            if member.place in answers:
                 turn.store(member.place, turn.known[member.place])
-        turn.write(new=stored.values())
+        turn.write()
+
+
+def apart(members: list[Member], code: Code) -> list[list[Member]]:
+    """The parts of a loop of which none takes what another one makes. Each can be a loop of its own.
+
+    Nodes of a tree that wait for one another share no value. In one loop, each number of nodes would be a loop that no
+    other is like, with as many arrays. What such parts gain by one loop is that they share the reads of their operands.
+    """
+    of: dict[int, list[int]] = {}  # the part that has a place, as the numbers of its members
+    for i, member in enumerate(members):
+        part = [i]
+        for x in member.args:
+            other = of.get(code.place(x), part) if type(x) is Staged else part
+            if other is not part:
+                part, other = (other, part) if len(other) > len(part) else (part, other)
+                part += other
+                of.update((members[number].place, part) for number in other)
+        of[member.place] = part
+    return [[members[number] for number in sorted(part)] for part in {id(part): part for part in of.values()}.values()]
 
 
 @contextmanager
@@ -100,7 +178,7 @@ def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None
     if form_of(answer) != ARRAY or answer.dtype == np.int64:  # integers of an array wrap without a warning
         return None
     if function in FILLED and answer.dtype == np.float64 and not is_staged([args[1:], *step.kwargs.values()]):
-        return Member(step.place, (), lambda code, args, _: double(FILLED[function]), answer)
+        return Member(step.place, (), FILLS[FILLED[function]], answer)
     if step.kwargs:
         return None
     if function in CONVERSIONS and answer.dtype == np.float64 and len(args) == 2:

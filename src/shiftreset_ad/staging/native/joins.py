@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
@@ -44,9 +45,7 @@ class JoinCode(TapeCode):
 
     __slots__ = ("tagged",)
 
-    def __init__(
-        self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int
-    ) -> None:
+    def __init__(self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__(uses, memory, constants, now)
         self.tagged = tagged
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.steps.trace import owners_of
+from shiftreset_ad.staging.steps.trace import owner_of
 
 
 class Layout(NamedTuple):
@@ -112,7 +112,7 @@ def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] |
 
 def is_view(x: Any, of: Any) -> bool:
     """Whether an array lies in the memory of another one."""
-    return isinstance(x, ndarray) and isinstance(of, ndarray) and owners_of(x)[0] is owners_of(of)[0]
+    return isinstance(x, ndarray) and isinstance(of, ndarray) and owner_of(x) is owner_of(of)
 
 
 def distance(x: ndarray[Any, Any], of: ndarray[Any, Any]) -> int:

@@ -94,9 +94,10 @@ class Code(ABC):
 
     The function leaves where Python would raise an error. Values that differ from round to round, or from branch to
     branch, are in variables in memory, which LLVM turns into registers. `variables` are the lines that make them.
+    `loops` has what was written before, by its keys (`sharing`).
     """
 
-    __slots__ = ("exits", "known", "leaves", "lines", "names", "used", "variables")
+    __slots__ = ("exits", "known", "leaves", "lines", "loops", "names", "used", "variables")
 
     def __init__(self, names: Iterator[int] | None = None) -> None:
         self.names = names or count(1)  # the numbers of names that are free
@@ -106,6 +107,7 @@ class Code(ABC):
         self.used: dict[str, None] = {}  # declarations and functions that the lines need, in the order of their use
         self.leaves = ""  # the name of the truth value whether a step so far would raise an error
         self.known: dict[int, Value] = {}
+        self.loops: dict[Any, Any] = {}
 
     def types(self, x: Any) -> frozenset[type]:
         """The types of Python's that an argument may have. All of them have the same form."""
@@ -124,6 +126,10 @@ class Code(ABC):
         name = self.fresh()
         self.lines.append(f"  {name} = {instruction}")
         return name
+
+    def moved(self, address: str, offset: int) -> str:
+        """The address that is so many bytes behind another one."""
+        return self.new(f"getelementptr i8, ptr {address}, i64 {offset}") if offset else address
 
     def fresh(self) -> str:
         """A new name."""

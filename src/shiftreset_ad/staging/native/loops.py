@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import Layout, broadcast, layout_of, merged
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Code, Value, refuse
-from shiftreset_ad.staging.native.sharing import SHORT, as_function
+from shiftreset_ad.staging.native.sharing import SHORT, Alone, Param, as_function, call_loop
 from shiftreset_ad.staging.steps.values import Staged
 
 # LLVM carries out a loop of few rounds in vectors that are longer, and hides what is too much. If one of these numbers
@@ -114,8 +114,11 @@ class Round(Code):
         for text in self.used:
             self._outside.use(text)
         lines = self._loops()
-        is_long = math.prod(self.lengths) > SHORT and not isinstance(self._outside, Round)
-        if is_long and (shared := as_function(lines, self._given, set(new))) is not None:
+        is_short = math.prod(self.lengths) <= SHORT
+        if isinstance(self._outside, Alone):
+            self._outside.is_short = is_short
+        is_inside = isinstance(self._outside, Alone | Round) or not self._indices
+        if not is_inside and (shared := as_function(lines, self._given, set(new), is_short)) is not None:
             definition, call = shared
             self._outside.use(definition)
             lines = [call]
@@ -147,6 +150,22 @@ class Round(Code):
                 f"after_{name}:",
             ]
         return lines
+
+
+def copy(code: Code, one: Operand, another: Operand) -> None:
+    """Copy the elements of an operand to another one of the same shape, which may have another order.
+
+    As LLVM is not told that they share no memory, it calls no function of C, which takes longer for short arrays.
+    """
+
+    def write(alone: Alone) -> None:
+        x, y = one._replace(address="%p0"), another._replace(address="%p1")
+        turn = Round(alone, one.layout.shape, {"x": x}, {"y": y})
+        turn.store("y", turn.element("x"))
+        turn.write()
+
+    params = Param(ARRAY, one.address), Param(ARRAY, another.address)
+    call_loop(code, (copy, one[1:], another[1:]), params, {}, write)
 
 
 def operand(address: str, x: ndarray[Any, Any], layout: Layout | None = None) -> Operand:

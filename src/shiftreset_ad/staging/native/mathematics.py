@@ -24,7 +24,7 @@ ADDRESS = ctypes.sizeof(ctypes.c_void_p)
 PREFIX, OF_SPECIAL, SPECIAL = "loop_", "of_scipy_", "scipy.special"
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]  # which numpy.clip calls
 POINTS = (0.375, 0.8125, 1.25)  # where a loop must agree with its function
-LOOP = re.compile(rf"^@({PREFIX}\w+) = external", re.MULTILINE)
+LOOP = re.compile(rf"@({PREFIX}\w+) = external")
 Loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 

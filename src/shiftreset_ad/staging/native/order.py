@@ -45,9 +45,9 @@ def _stays(step: Step) -> bool:
     return isinstance(step, Control | Gather) or step.is_question or step.open_ended
 
 
-def _shape(trace: Trace, step: Step) -> Any:
+def shape_of_loop(trace: Trace, step: Step) -> Any:
     """The shape of the loop of a step; None if it is in no loop."""
-    answer = trace.values[step.place]
+    answer = None if step.place is None else trace.values[step.place]
     is_elementwise = step.function in OPERATIONS or step.function is operator.pow
     return answer.shape if is_elementwise and isinstance(answer, ndarray) and answer.size > 1 else None
 
@@ -55,7 +55,7 @@ def _shape(trace: Trace, step: Step) -> Any:
 def _together(trace: Trace, left: Eliminated, steps: list[Step]) -> list[Step]:
     """The steps, of which each shape goes on as long as it can. Otherwise the first step that can be next is next."""
     number = {step.place: i for i, step in enumerate(steps)}
-    shapes = [_shape(trace, step) for step in steps]
+    shapes = [shape_of_loop(trace, step) for step in steps]
     missing, users = [0] * len(steps), [list[int]() for _ in steps]
     for i, step in enumerate(steps):
         for place in {place for place in left.operands(step) if place in number}:

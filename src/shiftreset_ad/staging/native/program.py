@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native import lock
+from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.llvm import (
@@ -39,11 +40,11 @@ from shiftreset_ad.staging.native.owners import (
 from shiftreset_ad.staging.native.paying import pays
 from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.sharing import with_places
-from shiftreset_ad.staging.native.slots import parts_of
 from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.blocks import all_steps
 from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
 from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
@@ -80,8 +81,8 @@ class Program:
     steps ask for it, and native code leaves. It `calls` if it has functions that call themselves. `foreign` are the
     functions of Python's that it calls, `by_python` the names of what they carry out.
 
-    What has no native form is met while the code is written. Then the code is written again, and these steps are
-    foreign.
+    What has no native form is met while the code is written, unless its function tells it. Then the code is written
+    again, and these steps are foreign.
     """
 
     __slots__ = (
@@ -93,9 +94,12 @@ class Program:
         if trace.refusal is not None:
             refuse(trace.refusal)
         left = in_order(trace, left)
-        reasons: dict[int, str] = {}
+        reasons = {
+            step.place: reason for step in all_steps(left.steps) if (reason := has_no_form(step, trace)) is not None
+        }
+        loops: dict[Any, Any] = {}
         while True:
-            shared = Shared(trace, left, outputs, {*reasons})
+            shared = Shared(trace, left, outputs, {*reasons}, loops)
             try:
                 self._write(shared, outputs)
             except NoNativeFormError as error:
@@ -121,7 +125,7 @@ class Program:
             slots.take(place)
         parts = []
         now = -1
-        for number, steps in enumerate(parts_of(trace, left)):
+        for number, steps in enumerate(slots.parts):
             part = _Part(number, shared, now)
             for step in steps:
                 part.add(step)
@@ -142,7 +146,7 @@ class Program:
             sources = Sources(trace, left.steps, loops_have_rounds=True)
             if any(not given.isdisjoint(sources.of(x)) for x in outputs):
                 refuse("a branch answers an array that it was given")
-        self.flags, self.questions, self.constants = shared.flags, shared.questions, shared.constants
+        self.flags, self.questions, self.constants = shared.flags, shared.questions, shared.constants.arrays
         self.foreign = shared.foreign
         self.by_python = [*dict.fromkeys(_name_of(step) for step in shared.steps_of_foreign)]
         self.memory = memory.size
@@ -166,8 +170,7 @@ class Program:
             used[FUNCTIONS_OF_FRAMES] = None
         self.text = "\n".join(
             [
-                *with_places(used, functions),
-                *functions,
+                *with_places(used, functions, slots.is_long),
                 function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts))),
             ]
         )

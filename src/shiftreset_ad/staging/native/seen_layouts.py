@@ -7,6 +7,7 @@ in another order may have another sum, and strides that the user can see.
 from __future__ import annotations
 
 import operator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,16 +37,19 @@ BY_MEMORY = {"A", "K"}  # orders of NumPy's that are those of the memory
 class SeenLayouts:
     """The steps that may see the layout of an array, found by going on from the array to all that is made of it."""
 
-    __slots__ = ("_left", "_outputs", "_trace", "_uses")
-
     def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any]) -> None:
         self._trace = trace
         self._left = left
         self._outputs = set(left.places_in(outputs))
-        self._uses: dict[int, list[Step]] = {}
-        for step in all_steps(left.steps):
-            for place in set(left.places_in(own_arguments(step))):
-                self._uses.setdefault(place, []).append(step)
+
+    @cached_property
+    def _uses(self) -> dict[int, list[Step]]:
+        """The steps that use a value, by its place."""
+        found: dict[int, list[Step]] = {}
+        for step in all_steps(self._left.steps):
+            for place in set(self._left.places_in(own_arguments(step))):
+                found.setdefault(place, []).append(step)
+        return found
 
     def is_seen(self, *places: int) -> bool:
         """Whether a step, or the user, may see in which order the arrays at these places lie in memory."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy import ndarray
-
+from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
 from shiftreset_ad.staging.native.seen_layouts import SeenLayouts
@@ -29,12 +28,14 @@ class Shared:
     are known to need such calls; those that are `met` have turned out to. `gain` is the time that native code gains.
     """
 
-    def __init__(self, trace: Trace, left: Eliminated, outputs: list[Any], without_form: set[int]) -> None:
+    def __init__(
+        self, trace: Trace, left: Eliminated, outputs: list[Any], without_form: set[int], loops: dict[Any, Any]
+    ) -> None:
         self.trace = trace
         self.left = left
         self.flags = 0
         self.questions: list[Step] = []
-        self.constants: list[ndarray[Any, Any]] = []
+        self.constants = Constants()
         self.functions: dict[Block, Function] = {}
         self.texts: list[str] = []
         self.foreign: list[Callable[..., Any]] = []
@@ -42,6 +43,7 @@ class Shared:
         self.without_form = without_form
         self.met: dict[int, str] = {}  # the reasons, by the places
         self.gain = 0.0
+        self.loops = loops
         self.layouts = SeenLayouts(trace, left, outputs)
         self.slots = Slots(trace, left, outputs)
         self.memory = ArrayBlocks.of(trace, left, outputs, in_native_code(trace, left, outputs))

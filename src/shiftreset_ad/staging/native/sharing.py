@@ -7,17 +7,27 @@ arrays lie and what the numbers from outside are: the parameters. A loop that is
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
 from hashlib import sha256
+from itertools import chain
+from typing import Any, NamedTuple
 
-FEW = 2  # as many loops that are alike are not worth a function
+from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, refuse
+from shiftreset_ad.staging.steps.values import Staged, unstaged
+
 SHORT = 16  # rounds, up to which LLVM may write them out, with the steps before and after them
-HEAD = "define internal void @rounds_"
+FEW = {"@rounds_": 2, "@few_rounds_": 16}  # as many loops that are alike are not worth a function, long and short ones
+HEAD = "define internal void "
 NAME = re.compile(r"[%@][\w.]+|^[\w.]+(?=:$)", re.MULTILINE)
+CALL = re.compile(r"call void (@(?:few_)?rounds_)(\w+)\(")
+OF_CALLS = re.compile(r"  (%\w+ = (getelementptr|load) |store |call void @(rounds_|few_rounds_|loop\d|llvm\.mem))")
 MADE = re.compile(r"^  (%[\w.]+) = |^([\w.]+):$", re.MULTILINE)
 
 
-def as_function(lines: Iterable[str], forms: Mapping[str, str], new: Container[str]) -> tuple[str, str] | None:
+def as_function(
+    lines: Iterable[str], forms: Mapping[str, str], new: Container[str], is_short: bool = False
+) -> tuple[str, str] | None:
     """The function of these lines, under names of its own, and the call of it.
 
     `forms` has the forms of names from outside, and `new` are addresses of memory that no other name leads to. It is
@@ -43,20 +53,111 @@ def as_function(lines: Iterable[str], forms: Mapping[str, str], new: Container[s
 
     body = NAME.sub(renamed, text)
     given = ", ".join(f"{forms[name]}{' noalias' * (name in new)} {param}" for name, param in params.items())
-    name = f"{HEAD}{sha256(f'{given}{body}'.encode()).hexdigest()[:24]}"
-    call = f"  call void @{name.partition('@')[2]}({', '.join(f'{forms[key]} {key}' for key in params)})"
-    return f"{name}({given}) {{\n{body}\n  ret void\n}}", call
+    name = _name(given, body, is_short)
+    call = f"  call void {name.removeprefix(HEAD)}({', '.join(f'{forms[key]} {key}' for key in params)})"
+    return f"{HEAD}{name}({given}) {{\n{body}\n  ret void\n}}", call
 
 
-def with_places(definitions: Iterable[str], functions: Iterable[str]) -> list[str]:
-    """The definitions of what functions call. A loop that they call a few times is written where they call it."""
-    calls = "\n".join(functions)
+class Alone(Code):
+    """The code of a function that has a loop, and nothing else. What comes from outside are its parameters."""
+
+    __slots__ = ("_outside", "is_short")
+
+    def __init__(self, outside: Code, numbers: Mapping[int, Value]) -> None:
+        super().__init__()
+        self.is_short = False
+        self._outside = outside
+        self.known.update(numbers)
+
+    def place(self, x: Staged) -> int:
+        return self._outside.place(x)
+
+    def types(self, x: Any) -> frozenset[type]:
+        return self._outside.types(x)
+
+    def load(self, x: Staged) -> Value:
+        self._outside.value(x)  # which tells why it has no form
+        return refuse(f"a loop takes {described(unstaged(x))}")
+
+
+class Param(NamedTuple):
+    """A parameter of the function of a loop: its form, what it is there, and whether it is memory of its own."""
+
+    form: str
+    given: str
+    is_new: bool = False
+
+
+class LoopFunction(NamedTuple):
+    """The function of a loop, what it uses, and whether it takes the frame, too."""
+
+    name: str
+    definition: str
+    used: tuple[str, ...]
+    takes_frame: bool
+
+
+def call_loop(code: Code, key: Any, params: Iterable[Param], numbers: Mapping[int, Value], write: Write) -> None:
+    """Write the call of a loop's function. `write` writes the loop if none with this `key` was written before.
+
+    It is given the code of the function, in which the parameters are %p0, %p1, and so on.
+    """
+    params = [*params]
+    found = None if key is None else code.loops.get(key)
+    if found is None:
+        alone = Alone(code, numbers)
+        write(alone)
+        found = _function_of(alone, params)
+        if key is not None:
+            code.loops[key] = found
+    for text in (*found.used, found.definition):
+        code.use(text)
+    given = [f"{param.form} {param.given}" for param in params]
+    code.lines.append(f"  call void {found.name}({', '.join(['ptr %frame'] * found.takes_frame + given)})")
+
+
+Write = Callable[[Alone], None]
+
+
+def _function_of(alone: Alone, params: list[Param]) -> LoopFunction:
+    body = "\n".join(alone.lines)
+    heads = [f"{param.form}{' noalias' * param.is_new} %p{i}" for i, param in enumerate(params)]
+    takes_frame = "%frame" in body
+    given = ", ".join([f"{ARRAY} %frame"] * takes_frame + heads)
+    name = _name(given, body, alone.is_short)
+    return LoopFunction(name, f"{HEAD}{name}({given}) {{\n{body}\n  ret void\n}}", (*alone.used,), takes_frame)
+
+
+def _name(given: str, body: str, is_short: bool) -> str:
+    return f"{'@few_rounds_' if is_short else '@rounds_'}{sha256(f'{given}{body}'.encode()).hexdigest()[:24]}"
+
+
+def with_places(definitions: Iterable[str], functions: list[str], is_long: bool) -> list[str]:
+    """The definitions of what functions call, and the functions.
+
+    A loop that they call a few times is written where they call it. In a program that `is_long`, a function that has
+    nothing but calls is left as it is: LLVM would take long to find that there is nothing to gain.
+    """
+    as_they_are = [is_long and has_only_calls(text) for text in functions]
+    calls = [CALL.findall(text) for text in functions]
+    count = Counter(chain(*calls))
+    apart = {call for of, is_as_it_is in zip(calls, as_they_are, strict=True) if is_as_it_is for call in of}
+    places = {
+        f"{HEAD}{kind}{name}": "noinline" if times > FEW[kind] or (kind, name) in apart else "alwaysinline"
+        for (kind, name), times in count.items()
+    }
     found = []
     for text in definitions:
-        if text.startswith(HEAD):
-            head, _, body = text.partition(" {\n")
-            name = head[head.index("@") : head.index("(") + 1]
-            place = "noinline" if calls.count(f"call void {name}") > FEW else "alwaysinline"
-            text = f"{head} {place} {{\n{body}"
+        head, _, body = text.partition("(")
+        if (place := places.get(head)) is not None:
+            text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
         found.append(text)
+    for text, is_as_it_is in zip(functions, as_they_are, strict=True):
+        found.append(text.replace(" noinline {", " noinline optnone {", 1) if is_as_it_is else text)
     return found
+
+
+def has_only_calls(function: str) -> bool:
+    """Whether a function only calls others that have loops, one after another."""
+    _, *lines, _, _ = function.split("\n")
+    return all(map(OF_CALLS.match, lines))

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from shiftreset_ad.staging.native.foreign import ForeignCode
 from shiftreset_ad.staging.native.llvm import (
@@ -23,7 +22,7 @@ from shiftreset_ad.staging.native.llvm import (
 from shiftreset_ad.staging.native.operations import ask, emit
 from shiftreset_ad.staging.native.paying import gain_of, weight
 from shiftreset_ad.staging.native.restated import restated
-from shiftreset_ad.staging.native.tags import tag_at
+from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.python.expressions import asked, known_of
 from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
@@ -122,6 +121,10 @@ class StepCode(ForeignCode):
     def is_layout_seen(self, *places: int) -> bool:
         return self.shared.layouts.is_seen(*places)
 
+    def is_in_long_code(self, place: int) -> bool:
+        trace = self.shared.trace
+        return self.shared.slots.is_long and trace.homes[place] is trace.root
+
     def types(self, x: Any) -> frozenset[type]:
         return self.shared.types.of(x)
 
@@ -155,9 +158,10 @@ class StepCode(ForeignCode):
 
 def flags_of(step: Step, trace: Trace, types: Types) -> int:
     """The flags by which NumPy would react to the errors of a step."""
-    found = types.at(step.place).union(*map(types.of, own_arguments(step)))
-    if not isinstance(step.function, np.ufunc) and not any(issubclass(kind, np.generic | ndarray) for kind in found):
-        return 0
+    if not isinstance(step.function, np.ufunc) and not any(map(is_numpys, types.at(step.place))):
+        found = frozenset[type]().union(*map(types.of, own_arguments(step)))
+        if not any(map(is_numpys, found)):
+            return 0
     reactions: Any = step.errors or trace.errors
     if "raise" in reactions.values():
         refuse("floating-point errors raise exceptions in it")

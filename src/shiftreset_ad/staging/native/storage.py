@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.additions import Addition
 from shiftreset_ad.staging.native.arrays import emit
+from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout
@@ -34,7 +35,7 @@ class ArrayCode(Code):
 
     __slots__ = ("_constants", "_fusion", "memory", "now")
 
-    def __init__(self, memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int) -> None:
+    def __init__(self, memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__()
         self.memory = memory
         self.now = now
@@ -67,7 +68,7 @@ class ArrayCode(Code):
         member = elementwise(step, args, answer)
         operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
         if member is not None and self._fusion.fits(answer) and not any(map(self._waits_for, operands)):
-            self._fusion.members.append(member)
+            self._fusion.add(member)
             return
         if form_of(answer) == ARRAY and self.memory.root(step.place) != step.place:
             if not is_move(step.function) or len(staged_in(own_arguments(step))) > 1:
@@ -75,7 +76,7 @@ class ArrayCode(Code):
             return
         self.write_waiting()
         if member is not None:
-            self._fusion.members.append(member)
+            self._fusion.add(member)
             return
         emit(self, step, args, answer, self.address, self.new_block)
         self.memory.free_after(self.now)
@@ -141,7 +142,8 @@ class ArrayCode(Code):
         """Write the loop of the steps that wait, up to this step."""
         if self._fusion.members:
             needed = [m for m in self._fusion.members if self.memory.is_needed_after(m.place, number)]
-            self._fusion.write(self, self.address, {m.place: self.new_block(m.place, m.answer) for m in needed})
+            stored = {m.place: self.new_block(m.place, m.answer) for m in needed}
+            self._fusion.write(self, self.address, stored, self.is_in_long_code(self._fusion.members[0].place))
             self.memory.free_after(number)
 
     # Memory
@@ -150,7 +152,7 @@ class ArrayCode(Code):
         """The address of a new block for an array, or of the answer that the array is."""
         if place in self.memory.answers:
             return self.given(place)
-        return self.new(f"getelementptr i8, ptr %memory, i64 {self.memory.block(place, bytes_of(array))}")
+        return self.moved("%memory", self.memory.block(place, bytes_of(array)))
 
     def aside(self, array: ndarray[Any, Any]) -> str:
         """The address of a block that is free again after this step."""
@@ -159,11 +161,9 @@ class ArrayCode(Code):
     def address(self, x: Any) -> str:
         """The address of an array."""
         if type(x) is not Staged:
-            number = next((i for i, known in enumerate(self._constants) if known is x), len(self._constants))
-            if number == len(self._constants):
-                self._constants.append(x)
-            self.use(f"@constant{number} = external global i8")
-            return f"@constant{number}"
+            name = f"@constant{self._constants.number(x)}"
+            self.use(f"{name} = external global i8")
+            return name
         return self.address_at(self.place(x))
 
     def address_at(self, place: int) -> str:
@@ -172,14 +172,18 @@ class ArrayCode(Code):
         if root in self.known:  # in a frame
             start = self.known[root].text
         elif self.memory.has_block(root):
-            return self.new(f"getelementptr i8, ptr %memory, i64 {self.memory.block(root) + offset}")
+            return self.moved("%memory", self.memory.block(root) + offset)
         else:
             start = self.given(root)
-        return self.new(f"getelementptr i8, ptr {start}, i64 {offset}") if offset else start
+        return self.moved(start, offset)
 
     @abstractmethod
     def argument(self, x: Any) -> Any:
         """An argument, with the values of what is the same for all inputs."""
+
+    @abstractmethod
+    def is_in_long_code(self, place: int) -> bool:
+        """Whether a step is one of very many that are carried out once."""
 
     @abstractmethod
     def given(self, place: int) -> str:

@@ -44,6 +44,8 @@ def tagged(left: Eliminated, types: Types, outputs: list[Any], foreign: set[int]
     Operands of `foreign` steps, which Python carries out, need one, too, if they can have one. Python tells the tags of
     the answers.
     """
+    if not types.differ:
+        return set()
     outside = [*left.places_in(outputs)]
     operands = [place for step in all_steps(left.steps) if step.place in foreign for place in left.operands(step)]
     found = _made_of(outside + operands, left, types, foreign) if foreign else set()

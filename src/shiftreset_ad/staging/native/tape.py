@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numpy import ndarray
-
+from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.frames import END, FIRST_SLOT, NEWEST, NEXT, PREVIOUS, TOP
 from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, TRUTH, Value
 from shiftreset_ad.staging.native.memory import ArrayBlocks
@@ -25,7 +24,7 @@ class TapeCode(ArrayCode):
 
     __slots__ = ("uses",)
 
-    def __init__(self, uses: Uses, memory: ArrayBlocks, constants: list[ndarray[Any, Any]], now: int) -> None:
+    def __init__(self, uses: Uses, memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__(memory, constants, now)
         self.uses = uses
 

@@ -44,6 +44,11 @@ class Types:
             self._has_grown = False
             self._walk(left.steps)
 
+    @property
+    def differ(self) -> bool:
+        """Whether a value may have one type or another."""
+        return any(len(kinds) > 1 for kinds in self._found.values())
+
     def of(self, x: Any) -> frozenset[type]:
         """The types that an argument may have."""
         if type(x) is Staged and x._place not in self._left.fixed:

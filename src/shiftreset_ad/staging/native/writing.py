@@ -35,6 +35,8 @@ def require_one_block(trace: Trace, left: Eliminated, memory: ArrayBlocks, outpu
     are copies, too, so a round must not write.
     """
     steps = [*all_steps(left.steps)]
+    if not any(step.writes for step in steps):
+        return
     last = {memory.root(place): i for i, step in enumerate(steps) for place in left.operands(step)}
     last |= {memory.root(place): len(steps) for place in left.places_in(outputs)}
     blocks: dict[int, set[int]] = {}  # the roots of the values so far, by the owners of their memory

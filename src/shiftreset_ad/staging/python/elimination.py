@@ -50,13 +50,14 @@ class Eliminated:
     stay. A value that is carried through a loop for nothing, or handed on unchanged, is left out, too.
     """
 
-    __slots__ = ("_handed_on", "_owners", "_trace", "fixed", "stand_ins", "steps")
+    __slots__ = ("_handed_on", "_operands", "_owners", "_trace", "fixed", "stand_ins", "steps")
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
         self._trace = trace
         self.steps = trace.steps
         self.stand_ins: dict[int, int] = {}
         self.fixed: set[int] = set()
+        self._operands: dict[Step, list[int]] | None = None  # of plain steps, from the end of elimination on
         if not any(step.writes for step in all_steps(trace.steps)):
             self.steps = self._without_what_is_fixed(self.steps)
             self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
@@ -67,6 +68,7 @@ class Eliminated:
         self.steps = self._without_what_is_not_needed(self.steps, set(self.places_in(outputs)))
         if trace.has_control:
             self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
+        self._operands = {}
 
     def place(self, x: Staged) -> int:
         """The place that has the value."""
@@ -78,9 +80,14 @@ class Eliminated:
 
     def operands(self, step: Step) -> list[int]:
         """The places that a step needs, beside those that the steps in its blocks need."""
+        known = self._operands
+        if known is not None and step in known:
+            return known[step]
         fixed, stand_ins = self.fixed, self.stand_ins
         found = [stand_ins.get(x._place, x._place) for x in operands_of(step) if x._place not in fixed]
         if type(step) is Step:
+            if known is not None:
+                known[step] = found
             return found
         if isinstance(step, Visit | Gather):
             found.append(step.rounds.place)
@@ -226,25 +233,29 @@ class Eliminated:
         return _key_of_object(step.function), (*args,), (*options,), step.is_question, _strict(step.errors)
 
     def _key(self, x: Any) -> Any:
-        """A key: if the keys of two arguments are equal, the arguments are the same."""
-        kind = type(x)
-        if kind is Staged:
-            return Staged, self.place(x)
-        if kind is slice:
-            return slice, self._key((x.start, x.stop, x.step))
-        if kind is tuple or kind is list:
-            return kind, tuple([self._key(part) for part in x])
-        if kind is dict:
-            return dict, tuple([(name, self._key(part)) for name, part in x.items()])
-        if kind is float:
-            return float, x.hex()  # 0.0 and -0.0 differ
-        if kind is complex:
-            return complex, x.real.hex(), x.imag.hex()
-        if kind in (int, bool, str, type(None)):
-            return kind, x
-        if isinstance(x, np.generic) and not x.dtype.hasobject:
-            return kind, x.dtype, x.tobytes()
-        return _key_of_object(x)
+        return key_of(x, self.place)
+
+
+def key_of(x: Any, place: Callable[[Staged], int]) -> Any:
+    """A key: if the keys of two arguments are equal, the arguments are the same, by the places of staged values."""
+    kind = type(x)
+    if kind is Staged:
+        return Staged, place(x)
+    if kind is slice:
+        return slice, key_of((x.start, x.stop, x.step), place)
+    if kind is tuple or kind is list:
+        return kind, tuple([key_of(part, place) for part in x])
+    if kind is dict:
+        return dict, tuple([(name, key_of(part, place)) for name, part in x.items()])
+    if kind is float:
+        return float, x.hex()  # 0.0 and -0.0 differ
+    if kind is complex:
+        return complex, x.real.hex(), x.imag.hex()
+    if kind in (int, bool, str, type(None)):
+        return kind, x
+    if isinstance(x, np.generic) and not x.dtype.hasobject:
+        return kind, x.dtype, x.tobytes()
+    return _key_of_object(x)
 
 
 def _key_of_object(x: Any) -> Any:

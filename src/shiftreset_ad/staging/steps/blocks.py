@@ -151,7 +151,7 @@ def all_steps(steps: list[Step]) -> Iterator[Step]:
     """These steps, and the steps in their blocks."""
     for step in steps:
         yield step
-        if isinstance(step, Control):
+        if type(step) is not Step and isinstance(step, Control):
             for block in step.blocks:
                 yield from all_steps(block.steps)
 

@@ -138,7 +138,7 @@ class Trace:
         self._thread = threading.get_ident()
         self._filters = warnings.filters
         self._shown_by = _shown_by()
-        self._copies: dict[int, tuple[Any, Any]] = {}
+        self._copies: dict[Any, tuple[Any, Any]] = {}  # of an array by its id, and of a view by where it lies
         self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
         # The owners of memory, by their ids: of which a block has made a newer version, and that has several names
@@ -242,12 +242,13 @@ class Trace:
             self.refuse("it computes with an array of objects")
         if is_read_only(array):
             return array
-        known = self._copies.get(id(array))
+        key = id(array) if array.base is None else (array.ctypes.data, array.shape, array.strides, array.dtype)
+        known = self._copies.get(key)
         if known is not None and identical(array, known[1]):
             return known[1]  # type: ignore[no-any-return]
         copy = array.copy("K")
         copy.flags.writeable = False
-        self._copies[id(array)] = array, copy  # the array is kept, so that no other array gets its id
+        self._copies[key] = array, copy  # the array is kept, so that no other array gets its id, or its memory
         self.protect(copy, CONSTANT)
         return copy
 
@@ -328,11 +329,17 @@ def owners_of(x: Any) -> list[Any]:
     """The object that owns the memory of an array; for a structure, the owner of each array in it."""
     if isinstance(x, tuple | list):
         return [owner for part in x for owner in owners_of(part)]
-    if not isinstance(x, ndarray):
-        return []
-    while isinstance(x, ndarray) and x.base is not None:
-        x = x.base
-    return [x]
+    return [owner_of(x)] if isinstance(x, ndarray) else []
+
+
+def owner_of(x: ndarray[Any, Any]) -> Any:
+    """The object that owns the memory of an array."""
+    base = x.base
+    while base is not None:
+        if not isinstance(base, ndarray):
+            return base
+        x, base = base, base.base
+    return x
 
 
 def _shown_by() -> tuple[Any, Any]:

@@ -1,0 +1,149 @@
+"""How long staging takes, by its parts, for a step: `python benchmarks/staging_times.py [--only NAME]`.
+
+The first call runs the function as it is, records it, and makes the steps by NumPy. Then the text in LLVM's language is
+written, compiled, and loaded; the next process loads it from disk. All of it is processor time, on one thread. `loops`
+are the functions of loops in the text, which steps that are alike share: their number tells whether the time of the
+compiler grows with the program, or with what is different in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import shiftreset_ad as sr
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "networks"))
+import tree_lstm
+import trees
+
+Program = tuple[Callable[..., Any], tuple[Any, ...]]
+LOADS = 5
+
+
+def scalars(steps: int) -> Program:
+    """A straight line of products and sums, there and back."""
+
+    def f(x: Any) -> Any:
+        for _ in range(steps // 7):
+            x = x * x * 0.5 + 0.1
+        return x
+
+    return sr.value_and_grad(f), (0.3,)
+
+
+def recurrent(rounds: int) -> Program:
+    """A network of 8 neurons, each round of which is a line of its own."""
+    rng = np.random.default_rng(0)
+    xs = rng.normal(size=(rounds, 4))
+
+    def loss(w: Any, u: Any, b: Any) -> Any:
+        state = np.zeros(8)
+        for x in xs:
+            state = np.tanh(w @ state + u @ x + b)
+        return np.sum(state * state)
+
+    return sr.grad(loss, (0, 1, 2)), (0.3 * rng.normal(size=(8, 8)), rng.normal(size=(8, 4)), np.zeros(8))
+
+
+def trained(rounds: int) -> Program:
+    """A perceptron with one hidden layer, and so many steps of descent."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(16, 8)), rng.normal(size=16)
+
+    def loss(w: Any, b: Any, v: Any) -> Any:
+        errors = np.tanh(x @ w + b) @ v - y
+        return np.mean(errors * errors)
+
+    slopes = sr.grad(loss, (0, 1, 2))
+
+    def train(*parameters: Any) -> Any:
+        for _ in range(rounds):
+            parameters = tuple(p - 0.1 * d for p, d in zip(parameters, slopes(*parameters), strict=True))
+        return parameters
+
+    return train, (rng.normal(size=(8, 10)), np.zeros(10), rng.normal(size=10))
+
+
+def forest(count: int) -> Program:
+    """The tree LSTM over so many trees of 39 nodes."""
+    of = trees.synthetic(count)
+    vectors, (parameters, _) = tree_lstm.vectors_of(of), tree_lstm.initial()
+    return sr.value_and_grad(lambda parameters: tree_lstm.loss_of(parameters, vectors, of)), (parameters,)
+
+
+def looping(rounds: int) -> Program:
+    """A loop in a loop, whose body has so many lines."""
+
+    def f(x: Any) -> Any:
+        s = x
+        while s < 1e3:
+            t = x
+            for _ in range(rounds):
+                t = t * s * 0.001 + 0.1
+            s = s * 1.5 + t * 0.01
+        return s
+
+    return sr.value_and_grad(f), (0.7,)
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    **{f"numbers, {n:,} steps": lambda n=n: scalars(n) for n in (1_000, 10_000, 100_000)},
+    **{f"recurrent network, {n} rounds": lambda n=n: recurrent(n) for n in (100, 400)},
+    **{f"perceptron, {n} steps of descent": lambda n=n: trained(n) for n in (50, 200)},
+    **{f"tree LSTM, {n} trees": lambda n=n: forest(n) for n in (1, 3, 20)},
+    "loops, 100 steps in a round": lambda: looping(100),
+}
+
+
+def timed(f: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    found = f()
+    return time.process_time() - start, found
+
+
+def row(name: str) -> list[str]:
+    f, args = PROGRAMS[name]()
+    staged = sr.staged(f)
+    plain, _ = timed(lambda: f(*args))
+    first, _ = timed(lambda: staged(*args))
+    (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+    to_text, text = timed(lambda: way.llvm)
+    native = way.take._native()  # type: ignore[attr-defined]
+    compiled, _ = timed(native.entry)
+    loaded = min(timed(native.entry)[0] for _ in range(LOADS))
+    steps = way.ir.count("\n") if way.has_control else sum(count for _, count in way.lines)
+    numbers = [(first - plain), to_text, compiled, first - plain + to_text + compiled]
+    loops = text.count("define internal void @rounds_") + text.count("define internal void @few_rounds_")
+    return [
+        name,
+        f"{steps:,}",
+        *[f"{seconds / steps * 1e6:.0f}" for seconds in numbers],
+        f"{loaded * 1e3:.1f}",
+        f"{loops}",
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="the programs whose names begin so")
+    only = parser.parse_args().only
+    columns = "record", "to text", "compile", "all, us a step", "load, ms", "loops"
+    table = Table("program", "steps", *columns, title="Staging, by the time of the processor for a step")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SHIFTRESET_AD_CACHE"] = folder
+        for name in PROGRAMS:
+            if name.startswith(only):
+                table.add_row(*row(name))
+    Console(width=120).print(table)
