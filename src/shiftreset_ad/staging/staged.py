@@ -16,6 +16,7 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.derived import name_in_module
 from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
@@ -254,7 +255,8 @@ class StagedFunction(Generic[P, Y]):
         self, call: StagedCall, answer: Y, seen: Surroundings
     ) -> tuple[Way | None, Guards | None, str | None]:
         """The way that the function takes, and guards on what it reads; or why there is none."""
-        return also_row_by_row(partial(recorded_in_a_form, self.__wrapped__, call, answer, seen))
+        record = partial(recorded_in_a_form, self.__wrapped__, call, answer, seen)
+        return with_relaxed_collector(partial(also_row_by_row, record))
 
     def _prepares(self, key: Any, effect: str) -> bool:
         """Whether a call that has an effect may prepare something for later calls, as the first of its kind."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.staging.ir import text_of
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.native.compiled import Native
@@ -50,7 +51,7 @@ class Texts:
 
     def native(self) -> Native:
         """The native code. Raises NoNativeFormError if there is none."""
-        self._write()
+        with_relaxed_collector(self._write)
         if self._native is None:
             raise NoNativeFormError(self.problem)
         return self._native

@@ -52,6 +52,10 @@ class Roots:
         """The places of the values in an argument."""
         return map(self._memory.root, self._left.places_in(x))
 
+    def operands(self, step: Step) -> list[int]:
+        """The places that a step needs, beside those that the steps in its blocks need."""
+        return [*map(self._memory.root, self._left.operands(step))]
+
 
 class Around(NamedTuple):
     """A block around a step, and the arrays from outside of this block that steps in it need."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,13 @@ from shiftreset_ad.staging.native.llvm import (
 from shiftreset_ad.staging.native.operations import ask, emit
 from shiftreset_ad.staging.native.paying import gain_of, weight
 from shiftreset_ad.staging.native.restated import restated
-from shiftreset_ad.staging.native.tags import is_numpys, tag_at
+from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.python.expressions import asked, known_of
-from shiftreset_ad.staging.steps.blocks import Control, Gather, own_arguments
+from shiftreset_ad.staging.steps.blocks import Control, Gather
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
-from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
+from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 INVALID, DIVIDE, OVER, UNDER = 1, 4, 8, 16  # the machine's flags, as x86 has them
 FLAG_OF = {"invalid": INVALID, "divide": DIVIDE, "over": OVER, "under": UNDER}
@@ -74,7 +75,7 @@ class StepCode(ForeignCode):
             shared.questions.append(asked(step, step.expected))
             return
         reads = step.function is operator.getitem and is_table(unstaged(args[0]))
-        if reads or any(form_of(unstaged(x)) == ARRAY for x in (*staged_in(args), *args, answer)):
+        if reads or form_of(answer) == ARRAY or has_array(args):
             self.add_of_arrays(step, args, answer)
         else:
             emit(self, step, args, answer)
@@ -156,12 +157,19 @@ class StepCode(ForeignCode):
         return self.new(f"getelementptr i64, ptr %frame, i64 {number}")
 
 
+def has_array(parts: Iterable[Any]) -> bool:
+    """Whether there is an array among arguments, or in the structures among them."""
+    for x in parts:
+        kind = type(x)
+        if has_array(x) if kind is tuple or kind is list else form_of(x.inside if kind is Staged else x) == ARRAY:
+            return True
+    return False
+
+
 def flags_of(step: Step, trace: Trace, types: Types) -> int:
     """The flags by which NumPy would react to the errors of a step."""
-    if not isinstance(step.function, np.ufunc) and not any(map(is_numpys, types.at(step.place))):
-        found = frozenset[type]().union(*map(types.of, own_arguments(step)))
-        if not any(map(is_numpys, found)):
-            return 0
+    if not isinstance(step.function, np.ufunc) and not types.has_numpys(step):
+        return 0
     reactions: Any = step.errors or trace.errors
     if "raise" in reactions.values():
         refuse("floating-point errors raise exceptions in it")

@@ -55,6 +55,15 @@ class Types:
             return self.at(self._left.place(x))
         return frozenset((type(unstaged(x)),))
 
+    def has_numpys(self, step: Step) -> bool:
+        """Whether the answer of a step, or an argument, may be one of NumPy's."""
+        values = [self._trace.values[step.place], *map(unstaged, step.args), *map(unstaged, step.kwargs.values())]
+        found = any(isinstance(x, np.generic | ndarray) for x in values)
+        if found or not self._found:
+            return found
+        kinds = self.at(step.place).union(*map(self.of, step.args), *map(self.of, step.kwargs.values()))
+        return any(issubclass(kind, np.generic | ndarray) for kind in kinds)
+
     def at(self, place: int) -> frozenset[type]:
         """The types that the value at a place may have."""
         return self._found.get(place) or frozenset((type(self._trace.values[place]),))

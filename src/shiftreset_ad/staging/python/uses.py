@@ -7,10 +7,10 @@ round finds the values of the round in its frame, which has a slot for each of t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit, operands_of
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -22,6 +22,9 @@ class Steps(Protocol):
 
     def places_in(self, x: Any) -> Iterator[int]:
         """The places of the values in an argument."""
+
+    def operands(self, step: Step) -> Sequence[int]:
+        """The places that a step needs, beside those that the steps in its blocks need."""
 
 
 class Uses:
@@ -70,7 +73,8 @@ class Uses:
                     else:  # each round answers the same value
                         self._use_place(place, chain, step)
             elif type(step) is Step:
-                self._use(operands_of(step), chain, step)
+                for place in self._left.operands(step):
+                    self._use_place(place, chain, step)
                 continue
             else:
                 self._use(step.args, chain, step)
