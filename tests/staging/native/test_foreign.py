@@ -15,6 +15,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import fori_loop, grad
 from shiftreset_ad.staging.native.compiled import InTurn, Native
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.errors import FILENAME
 from shiftreset_ad.staging.steps.trace import Trace
@@ -494,3 +495,21 @@ def test_python_is_called_with_the_lock_that_a_long_run_has_released(monkeypatch
     entry = code.entry()
     for n in (2, 50, 500):
         np.testing.assert_array_equal(entry(X, n)[0], steps([X, n])[0])
+
+
+@pytest.mark.parametrize(
+    ("f", "times"),
+    [
+        (lambda x: np.sort(x * 2.0) + x, 1),  # no `sort` of arrays has a native form
+        (lambda x: np.median(x * 2.0) + x, 2),  # a number of `median` might have
+        (lambda x: np.median(np.sort(x * 2.0)) + x, 2),
+        (lambda x: x * 2.0 + np.sum(x), 1),
+    ],
+)
+def test_code_is_written_again_for_what_its_function_does_not_tell(monkeypatch, f, times):
+    written = []
+    write = Program._write
+    monkeypatch.setattr(Program, "_write", lambda self, *args: (written.append(self), write(self, *args)))
+    with calls_pay():
+        check(f, (X,), (X - 1.0,))
+    assert len(written) == times
