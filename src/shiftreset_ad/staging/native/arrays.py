@@ -32,7 +32,7 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, copy, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
-from shiftreset_ad.staging.native.moves import JOINS, MOVES, SOURCE, Part, by_source, is_move, part_of
+from shiftreset_ad.staging.native.moves import JOINS, MOVES, SOURCE, Part, by_source, is_move, is_plain, part_of
 from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.native.positions import Positions, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
@@ -310,13 +310,21 @@ class _Step:
         full = [unstaged(x) for x in sources if type(x) is not np.ndarray or x.size]  # an empty array adds nothing
         if is_staged(more) or not all(form_of(x) in (DOUBLE, ARRAY) for x in full):
             refuse(f"{name_in_program(self.function)} of these values has no native form")
-        layouts = tuple([layout_of(np.asarray(unstaged(x))) for x in sources])
-        key = self.function, layouts, layout_of(self.answer), key_of([*more, self.kwargs], self.code.place)
-        copies = self.code.loops.get(key)
-        if copies is None:
-            copies = self.code.loops[key] = self.copies(sources, more)
-        for i, source, target in copies:
+        for i, source, target in self.known_copies(sources, more):
             self.copy(self.like_the_answer(sources[i]), source, target)
+
+    def known_copies(self, sources: list[Any], more: list[Any]) -> list[tuple[int, Part, Part]]:
+        """The same as `copies`, found once for what rearranges elements in one way."""
+        options = [*more, *self.kwargs.values()]
+        if not is_plain(options):  # another array may have its address later
+            return self.copies(sources, more)
+        layouts = tuple([layout_of(np.asarray(unstaged(x))) for x in sources])
+        names = len(more), *self.kwargs
+        key = self.function, names, layouts, layout_of(self.answer), key_of(options, self.code.place)
+        known = self.code.loops.get(key)
+        if known is None:
+            known = self.code.loops[key] = self.copies(sources, more)
+        return known
 
     def copies(self, sources: list[Any], more: list[Any]) -> list[tuple[int, Part, Part]]:
         """Which elements of which source go to which of the answer."""

@@ -21,6 +21,7 @@ MOVES = {
     *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
     *(np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
 }
+PLAIN = (int, bool, str, type(None), np.int64, np.bool)
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it
 METHODS = {
     "__copy__",
@@ -43,6 +44,13 @@ def is_move(function: Any) -> bool:
     if isinstance(function, Attribute):
         return function.__name__ in (METHODS if type(function) is Method else ("T", "mT"))
     return function in MOVES
+
+
+def is_plain(x: Any) -> bool:
+    """Whether an argument is made of numbers and names alone, so that its parts tell what it is."""
+    if type(x) is slice:
+        return is_plain((x.start, x.stop, x.step))
+    return all(map(is_plain, x)) if type(x) in (tuple, list) else x is ... or type(x) in PLAIN
 
 
 class Part(NamedTuple):
