@@ -73,6 +73,28 @@ def test_constants_and_the_order_of_arguments_tell_loops_apart():
     assert len(definitions(code)) == 4  # three with constants of their own, and that without
 
 
+def test_what_is_stored_tells_loops_apart():
+    def f(x):
+        a, b = x * 0.5, x + 1.0
+        y, z = W @ (a * b), W @ a
+        a, b = y * 0.5, y + 1.0
+        return z, W @ (a * b), W @ b
+
+    code = check(f, (X,), (-X,))
+    assert len(definitions(code)) == 2
+
+
+def test_which_value_of_the_loop_is_meant_tells_loops_apart():
+    def f(x):
+        a, b = x * 0.5, x + 1.0
+        y = W @ (a - b)
+        a, b = y * 0.5, y + 1.0
+        return W @ (b - a)
+
+    code = check(f, (X,), (-X,))
+    assert len(definitions(code)) == 2
+
+
 def test_numbers_and_constant_arrays_from_outside_are_parameters():
     weights = RNG.normal(size=(5, 50))
 
