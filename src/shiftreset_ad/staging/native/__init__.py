@@ -1,7 +1,7 @@
 """The other back end: steps become native code, by LLVM, where they have a form in it.
 
 *   `llvm`: how code is written; `operations`: the code of steps on numbers; `mathematics`: NumPy's own loops.
-*   `fusion`, `loops`: elementwise steps on arrays; `arrays`, `indexing`, `additions`: other steps on arrays;
+*   `fusion`, `loops`, `sharing`: elementwise steps on arrays; `arrays`, `indexing`, `additions`: other steps on arrays;
     `storage`: all of them in the order of the program; `layouts`, `memory`: where their elements lie.
 *   `program`, `slots`: all steps, in functions of a bearable size.
 *   `control`, `tape`, `frames`: loops and branches; `types`, `tags`: whether a number is Python's or NumPy's in each
