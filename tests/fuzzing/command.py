@@ -32,6 +32,7 @@ def look_at_programs(
 
     What begins with a word in `wholes` is printed with its share of the count that the word stands for.
     """
+    os.environ.setdefault("SHIFTRESET_AD_CACHE", "0")  # compiled code of random programs does not stay on the disk
     print(f"seed {arguments.seed}, processes {arguments.processes}", flush=True)
     counts: Counter[str] = Counter()
     found = 0

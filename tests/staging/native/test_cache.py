@@ -87,6 +87,22 @@ def test_the_files_that_were_used_last_are_kept(folder, monkeypatch):
     assert sum(file.stat().st_size for file in folder.iterdir()) <= cache.LARGEST
 
 
+def test_a_small_file_seldom_has_all_files_looked_at(folder, monkeypatch):
+    looks = []
+    monkeypatch.setattr(cache, "LARGEST", 16 * 100 * 1000)
+    monkeypatch.setattr(cache, "_keep_to_size", lambda folder: looks.append(folder))
+    for number in range(300):
+        cache.kept(f"{number}", lambda: bytes(1000))
+    assert 0 < len(looks) < 20  # by one of 100 files, on average
+
+
+def test_the_cache_hardly_grows_beyond_its_size(folder, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST", 160 * 1000)
+    for number in range(400):
+        cache.kept(f"{number}", lambda: bytes(1000))
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1.5 * cache.LARGEST
+
+
 @pytest.mark.parametrize("place", ["0", "a file", "/proc/none"])
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch, place):
     if place == "a file":
