@@ -18,8 +18,8 @@ from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.staging import StagingWarning, staged
 
 OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
-# Tests of how often a function runs, of the frames and the workers around it, of what is kept for the way back, of
-# names and pickles, and of warnings that staging gives: a staged function differs in these.
+# Tests of how often a function or a kernel runs, of the frames and the workers around it, of what is kept for the way
+# back, of names and pickles, and of warnings that staging gives: a staged function differs in these.
 OF_THE_CALL = {
     "test_the_function_runs_once",
     "test_a_traceback_shows_the_users_frames_only",
@@ -34,6 +34,12 @@ OF_THE_CALL = {
     "test_a_jacobian_goes_along_the_fewer_directions",
     "test_writes_to_memory_that_no_operation_reads_keep_nothing",
     "test_it_is_run_as_it_is_where_it_is_staged",
+    "test_one_kernel_gives_all_cotangents_of_a_convolution",
+    "test_one_kernel_gives_the_largest_elements_and_their_positions",
+    "test_relu_of_a_large_array_is_pytorchs_kernel",
+    "test_the_matrix_of_many_cells_gets_one_product_of_matrices",
+    "test_a_step_of_a_recurrent_network_is_one_operation_and_its_matrices_get_one_product",
+    "test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",

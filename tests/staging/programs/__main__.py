@@ -22,5 +22,7 @@ WHOLES = {
 if __name__ == "__main__":
     parser = options(__doc__)
     parser.add_argument("--whole", action="store_true", help="do not make counterexamples small")
+    parser.add_argument("--small", action="store_true", help="small programs, at few points and by one route each")
     arguments = parser.parse_args()
-    look_at_programs(arguments, partial(examine, shrinks=not arguments.whole), SHARE, WHOLES)
+    how = partial(examine, shrinks=not arguments.whole, is_small=arguments.small)
+    look_at_programs(arguments, how, SHARE, WHOLES)
