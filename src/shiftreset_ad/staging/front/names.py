@@ -76,7 +76,24 @@ def written_by(nodes: Iterable[ast.AST]) -> set[str]:
     for node in in_scope(nodes):
         if (statement := write_in_place(node)) is not None:
             found.add(statement.name)
+        found |= items_written_together(node)
     return found
+
+
+def items_written_together(node: ast.AST) -> set[str]:
+    """The names whose items a statement with several targets writes to, such as `x[i], x[j] = x[j], x[i]`."""
+    if not isinstance(node, ast.Assign) or not has_several_targets(node):
+        return set()
+    parts = [part for target in node.targets for part in ast.walk(target)]
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+        return set()
+    stored = [part for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
+    names = {name.id for part in stored if isinstance(name := _container(part), ast.Name)}
+    return names - bound_by(node.targets)
+
+
+def has_several_targets(node: ast.Assign) -> bool:
+    return len(node.targets) > 1 or isinstance(node.targets[0], ast.Tuple | ast.List)
 
 
 class WriteInPlace(NamedTuple):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 from copy import deepcopy
+from itertools import count
 from typing import Any
 
-from shiftreset_ad.staging.front.facts import load, place
+from shiftreset_ad.staging.front.facts import assign, load, place
 from shiftreset_ad.staging.front.indices import outside_brackets
-from shiftreset_ad.staging.front.names import SCOPES, write_in_place, write_to_a_part
+from shiftreset_ad.staging.front.names import SCOPES, items_written_together, write_in_place, write_to_a_part
 from shiftreset_ad.staging.front.session import Session, changing, current
 
 DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
@@ -45,6 +46,7 @@ class WritesAsVersions(ast.NodeTransformer):
         """`running` stands for the module with the functions below."""
         self._names = names
         self._running = running
+        self._numbers = count()
 
     def visit(self, node: ast.AST) -> Any:
         return node if isinstance(node, SCOPES) else super().visit(node)
@@ -59,6 +61,11 @@ class WritesAsVersions(ast.NodeTransformer):
         return self._written(node)
 
     def _written(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
+        if isinstance(node, ast.Assign) and (names := items_written_together(node) & self._names):
+            are_arrays = [self._call("is_array", load(name)) for name in sorted(names)]
+            versions = [self._written(each) for each in self._one_by_one(deepcopy(node))]
+            test = are_arrays[0] if len(are_arrays) == 1 else ast.BoolOp(ast.Or(), are_arrays)
+            return self._decided(node, test, *versions)
         write = write_in_place(node)
         if write is None or write.name not in self._names:
             return self._written_to_a_part(node)
@@ -104,10 +111,28 @@ class WritesAsVersions(ast.NodeTransformer):
             return ast.Expr(self._call(READ_BY[holder.func.attr], new, *holder.args[-2:]))
         return ast.Expr(new)
 
-    def _decided(self, node: ast.stmt, test: ast.expr, new: ast.stmt) -> ast.If:
-        """The new statement in a block, and where the test holds; otherwise the statement as it was."""
+    def _one_by_one(self, node: ast.Assign) -> list[ast.Assign]:
+        """`x[i], x[j] = value` as a statement for the value, and one for each target, in their order."""
+        if len(node.targets) > 1:
+            whole = f"_sr_part{next(self._numbers)}"
+            return [
+                assign(whole, node.value, node),
+                *[place(ast.Assign([target], load(whole)), node) for target in node.targets],
+            ]
+        targets = node.targets[0].elts  # type: ignore[attr-defined]
+        done = []
+        for i, target in enumerate(targets):
+            part = f"_sr_part{next(self._numbers)}"
+            is_rest = isinstance(target, ast.Starred)
+            done.append(place(ast.Assign([target.value if is_rest else target], load(part)), node))
+            name = ast.Name(part, ast.Store())
+            targets[i] = place(ast.Starred(name, ast.Store()) if is_rest else name, node)
+        return [node, *done]
+
+    def _decided(self, node: ast.stmt, test: ast.expr, *new: ast.stmt) -> ast.If:
+        """The new statements in a block, and where the test holds; otherwise the statement as it was."""
         test = ast.BoolOp(ast.And(), [self._call("is_in_block"), test])
-        found: ast.If = place(ast.If(test, [deepcopy(new)], [node]), node)
+        found: ast.If = place(ast.If(test, deepcopy([*new]), [node]), node)
         setattr(found, DECIDES, True)
         return found
 

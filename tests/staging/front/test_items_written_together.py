@@ -1,0 +1,150 @@
+"""A statement that writes to several items, such as `x[i], x[j] = x[j], x[i]`, is written down as Python does it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, hessian, jvp, staged
+
+POINTS = [np.array(x) for x in ([0.5, -1.0, 2.0, 0.25], [2.0, 1.5, -0.5, -1.0], [-1.0, 0.0, 1.0, 2.0])]
+MODES = {
+    "value": lambda f: f,
+    "reverse": grad,
+    "forward": lambda f: lambda x: jvp(f, (x,), (np.array([1.0, -0.5, 0.25, 2.0]),)),
+    "second": hessian,
+}
+WEIGHTS = np.array([1.0, 2.0, 4.0, 8.0])
+
+
+def sorts(x):
+    a, swapped = x.copy(), True
+    while swapped:
+        swapped = False
+        for j in range(3):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+                swapped = True
+    return np.sum(a * a * WEIGHTS)
+
+
+def pivots(x):
+    m, d = np.outer(x, np.cos(x)) + np.diag(x + 2.5), 1.0
+    for k in range(4):
+        p = k + int(np.argmax(np.abs(m[k:, k])))
+        if p != k:
+            m[k], m[p] = m[p].copy(), m[k].copy()
+            d = -d
+        for i in range(k + 1, 4):
+            m[i] = m[i] - m[i, k] / m[k, k] * m[k]
+        d = d * m[k, k]
+    return d
+
+
+def binds_the_index_before_the_item(x):
+    a, i = x.copy(), 0
+    while i < 3 and x[i] < 1.0:
+        i, a[i] = i + 1, a[i] * a[i + 1]
+    return np.sum(a * a * WEIGHTS)
+
+
+def takes_an_inner_tuple_apart(x):
+    a, b, c = x.copy(), x * x, 0.0
+    for k in range(3):
+        if a[k] > b[k + 1]:
+            a[k], (b[k + 1], c) = b[k] * 0.5, (a[k], c + a[k + 1])
+    return np.sum(a * b) + c
+
+
+def keeps_the_rest(x):
+    a, rest = x.copy(), [x[0], x[1]]
+    if a[0] > 0.0:
+        a[1], *rest = a[2], a[1] * 2.0, a[0]
+    return np.sum(a * a) + rest[0] * rest[1]
+
+
+def assigns_twice(x):
+    a, b, s = x.copy(), x + 1.0, 0.0
+    for k in range(3):
+        if a[k] > 0.0:
+            a[k] = a[k + 1] = s = a[k] * 0.5 + s
+            a[k], b[k] = b[k + 1], a[k + 1] = a[k + 1], b[k]
+    return np.sum(a * b * WEIGHTS) + s
+
+
+def writes_beside_others(x):
+    a, found = x.copy(), {"k": 1.0}
+    for k in range(3):
+        if a[k] > found["k"]:
+            found["k"], a[k] = a[k], found["k"] * 0.5
+    return np.sum(a * a) + found["k"]
+
+
+def writes_what_it_reads_by_a_view(x):
+    """The second row is written to the first one before the first one is read."""
+    m = np.outer(x, x) + x
+    if x[0] > 0.0:
+        m[0], m[1] = m[1], m[0]
+    return np.sum(m * m * WEIGHTS)
+
+
+def binds_the_array_too(x):
+    a, b = x.copy(), x * 2.0
+    for k in range(3):
+        if a[k] > 0.1:
+            a, a[k] = b, a[k + 1]
+            b = b * 1.0
+    return np.sum(a * b * WEIGHTS)
+
+
+def takes_too_many_apart(x):
+    a = x.copy()
+    if a[0] > 0.0:
+        a[0], a[1] = a
+    return np.sum(a * a)
+
+
+WRITTEN_DOWN = [
+    sorts,
+    pivots,
+    binds_the_index_before_the_item,
+    takes_an_inner_tuple_apart,
+    keeps_the_rest,
+    assigns_twice,
+    writes_beside_others,
+]
+OTHERS = [writes_what_it_reads_by_a_view, binds_the_array_too, takes_too_many_apart]
+
+
+def outcome(f, x):
+    try:
+        return f(x.copy())
+    except ValueError as error:
+        return repr(error)
+
+
+def require_agreement(f, g):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in [*POINTS, POINTS[0], POINTS[0], *POINTS]:
+            found, expected = outcome(g, x), outcome(f, x)
+            if isinstance(expected, str):
+                assert found == expected
+            else:
+                np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", WRITTEN_DOWN)
+def test_one_record_serves_all_points(program, mode):
+    f = MODES[mode](program)
+    g = staged(f)
+    require_agreement(f, g)
+    assert len(g.sources) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", OTHERS)
+def test_what_cannot_be_written_down_is_right(program, mode):
+    f = MODES[mode](program)
+    require_agreement(f, staged(f))
