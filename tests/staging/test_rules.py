@@ -308,3 +308,12 @@ def test_the_derivative_of_the_gradient_in_a_float_is_no_array(spread):
     for found in jvp(grad(lambda t: np.sum(spread(t) ** 2)), (0.5,), (2.0,)):
         assert not isinstance(found, np.ndarray)
     assert jvp(grad(lambda t: np.sum(spread(t) ** 2)), (0.5,), (2.0,)) == (1.0, 4.0)
+
+
+@pytest.mark.parametrize("ufunc", [np.hypot, np.logaddexp, np.multiply, np.maximum])
+def test_a_reduction_where_a_test_holds(ufunc):
+    f = grad(lambda x: ufunc.reduce(np.sqrt(x), where=x > 0.5, initial=0.25))
+    g = staged(f)
+    for x in ([1.0, 0.25, 2.0], [4.0, 1.0, 0.25], [1.0, 0.25, 2.0], [0.25, 0.125, 0.25]):
+        np.testing.assert_allclose(g(np.array(x)), f(np.array(x)), 1e-12)
+    assert g.sources

@@ -61,7 +61,9 @@ def reduce(
             options["dtype"] = dtype
         return REDUCTIONS[ufunc](array, axis=axis, keepdims=keepdims, **options)
     # This also raises NumPy's error for axes where the order matters, and gives the answer of an empty reduction.
-    whole = constant_of(array, lambda array: ufunc.reduce(array, axis=axis, keepdims=keepdims, **options))
+    whole = constant_of(
+        array, lambda a, where: ufunc.reduce(a, axis, keepdims=keepdims, where=where, **given(initial=initial)), where
+    )
     shape = shape_of(array)
     axes = reduced_axes(axis, shape)
     line = in_line(array, axes)
