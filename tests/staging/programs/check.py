@@ -188,8 +188,12 @@ def difference(x: Any, y: Any, has_control: bool) -> str | None:
 
 
 def is_refused(x: Any) -> bool:
-    """Whether the program writes to the memory of another derivative. A record has no memory, so it may answer."""
-    return is_error(x) and x[0] is TypeError and "belongs to an outer derivative" in x[1]
+    """Whether the program writes to the memory of another derivative, or a number into a plain array.
+
+    A record has no memory: a block makes a new version of the array, with its derivative. So it may answer.
+    """
+    reasons = "belongs to an outer derivative", "a number that is written into a plain array"
+    return is_error(x) and x[0] is TypeError and any(reason in x[1] for reason in reasons)
 
 
 def is_error(x: Any) -> bool:
