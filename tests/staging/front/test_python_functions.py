@@ -6,36 +6,27 @@ import warnings
 import pytest
 
 from shiftreset_ad import grad, staged
-from shiftreset_ad.staging.native import machine
 from tests.staging.front import python_functions as programs
-from tests.staging.front.test_new_objects import POINTS, agree, along, ids
+from tests.staging.front.agreement import (
+    POINTS,
+    agree,
+    by_numpy,
+    ids,
+    require_bits_of_the_steps,
+    require_one_record,
+)
 from tests.staging.native.natively import needs_native
-
-
-def by_numpy(monkeypatch):
-    monkeypatch.setattr(machine, "unfit", lambda: "not here")
 
 
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_one_record_serves_all_counts(f, monkeypatch):
-    by_numpy(monkeypatch)
-    compiled = staged(f)
-    for x, n in POINTS:
-        assert compiled(x, n) == f(x, n)  # to the bit
-    assert len(compiled.sources) == 1
-    for mode in (grad, along, lambda f: grad(grad(f))):
-        assert len(agree(mode(f), POINTS[:4]).sources) == 1
+    require_one_record(f, monkeypatch)
 
 
 @needs_native
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
-    compiled = agree(grad(f))
-    assert len(compiled.sources) == 1
-    natively = [compiled(x, n) for x, n in POINTS]
-    by_numpy(monkeypatch)
-    in_steps = agree(grad(f))
-    assert [in_steps(x, n) for x, n in POINTS] == natively
+    require_bits_of_the_steps(f, monkeypatch)
 
 
 @pytest.mark.parametrize("f", programs.ASKED, **ids)
