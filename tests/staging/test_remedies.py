@@ -294,7 +294,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
 RAISED = "Return the value, to use it"
 OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are sequences to `match`
 OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
-OF_LLVM = "define {} {} {", "define internal void @rounds_"  # its native functions begin so
+OF_LLVM = "define {} {} {", "define internal void "  # its native functions begin so
 OF_PIECES = ("return ({})", "return without_values(error)")  # functions of Python's that native code calls
 OF_SPARSE = (  # `test_sparse.py` does these
     "it returns a csr_array twice. Return the array once",

@@ -145,13 +145,6 @@ def ended_by_its_elements(x, n):
     return np.sum(b) * i
 
 
-WRITTEN_DOWN = [
-    *(an_element, in_branches_of_a_for, in_a_branch, by_other_names_before_and_after, through_a_view),
-    *(a_loop_in_a_loop, seen_by_an_inner_function, until_a_break, rows_and_columns, its_own_elements),
-    *(an_array_of_each_round, bound_before_it_is_written, ended_by_its_elements),
-]
-
-
 def read_by_another_name(x, n):
     b, i = x * np.ones(3), 0
     same = b
@@ -159,16 +152,6 @@ def read_by_another_name(x, n):
         b[i % 3] = x * i + same[0]
         i = i + 1
     return np.sum(b) + same[1] * 10
-
-
-def read_through_a_view(x, n):
-    b, i, s = x * np.ones(3), 0, 0.0
-    while i < n:
-        view = b[1:]
-        b[1] = x * i
-        s = s + view[0]
-        i = i + 1
-    return s
 
 
 def read_in_a_list(x, n):
@@ -189,6 +172,24 @@ def written_by_two_names(x, n):
         same[1] = b[0] + 1.0
         i = i + 1
     return np.sum(b * b) + same[0]
+
+
+WRITTEN_DOWN = [
+    *(an_element, in_branches_of_a_for, in_a_branch, by_other_names_before_and_after, through_a_view),
+    *(a_loop_in_a_loop, seen_by_an_inner_function, until_a_break, rows_and_columns, its_own_elements),
+    *(an_array_of_each_round, bound_before_it_is_written, ended_by_its_elements),
+    *(read_by_another_name, read_in_a_list, written_by_two_names),
+]
+
+
+def read_through_a_view(x, n):
+    b, i, s = x * np.ones(3), 0, 0.0
+    while i < n:
+        view = b[1:]
+        b[1] = x * i
+        s = s + view[0]
+        i = i + 1
+    return s
 
 
 def written_through_a_view_too(x, n):
@@ -252,7 +253,7 @@ def bound_in_the_other_branch(x, n):
 
 REFUSED = [
     written_through_a_view_too,
-    *(read_by_another_name, read_through_a_view, read_in_a_list, written_by_two_names, with_two_names_after_a_round),
+    *(read_through_a_view, with_two_names_after_a_round),
     *(with_another_name_in_one_branch, handed_on_by_one_branch, bound_after_it_is_written, bound_in_the_other_branch),
 ]
 MODES = {

@@ -41,8 +41,15 @@ def may_act(f: Any) -> bool:
         if is_of_the_user(module, code and code.co_filename):
             return False
     if module.partition(".")[0] not in COMPUTING:
-        return not (sys.modules.get(module) is not None and is_of_the_user(module))
+        is_known = sys.modules.get(module) is not None or (isinstance(f, type) and _has_code_of_the_user(f))
+        return not (is_known and is_of_the_user(module))
     return f.__name__ in ACTING_METHODS if is_method else isinstance(f, Hashable) and f in ACTING
+
+
+def _has_code_of_the_user(kind: type) -> bool:
+    """Whether a class, of a module that is not there, has a method of the user's: `exec` has made the class."""
+    methods = [x for x in vars(kind).values() if isinstance(x, FunctionType)]
+    return any(is_of_the_user(x.__module__, x.__code__.co_filename) for x in methods)
 
 
 def is_of_the_user(module: Any, filename: str | None = None) -> bool:
