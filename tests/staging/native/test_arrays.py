@@ -378,6 +378,21 @@ def test_divisions_in_loops_of_few_rounds_raise_no_flag(length):
     assert native(f, *rows).entry()(*rows) is not None
 
 
+@pytest.mark.parametrize("first", range(2, 50, 8))
+def test_reversed_arrays_in_loops_of_all_lengths(first):
+    """LLVM 22 ends the process if it makes vectors of some of these loops."""
+
+    def f(x):
+        y = x[::-1]
+        return y * x + np.sqrt(1.0 + x * x), np.abs(y) + x, x - y * 2.0, np.maximum(x, y) * y, 1.0 / (y * y + x)
+
+    for length in range(first, first + 8):
+        x = RNG.uniform(1.0, 2.0, size=length)
+        check(f, x)
+        slope = grad(lambda x: np.sum(f(x)[0] * f(x)[3]))
+        np.testing.assert_allclose(native(slope, x).entry()(x)[0], slope(x), rtol=1e-13)
+
+
 def test_a_part_of_an_array_of_truth_values_at_an_index_that_is_a_value():
     def f(x, i):
         return np.where((x > 0.0)[:, i], x[:, i], 0.5), (x.T > 0.0)[i], (x > 0.0)[1:, i][::-1]

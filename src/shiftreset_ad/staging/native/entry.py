@@ -27,7 +27,7 @@ from shiftreset_ad.staging.native.llvm import (
     function,
     refuse,
 )
-from shiftreset_ad.staging.native.loops import AS_IT_IS, OF_LOOPS
+from shiftreset_ad.staging.native.loops import OF_LOOPS, ONE_BY_ONE
 from shiftreset_ad.staging.native.machine import (
     DATA,
     DTYPE,
@@ -159,7 +159,7 @@ def text_of(program: Program) -> str:
     if program.foreign:
         first = OF_A_TUPLE + 8 * len(_constants_of(program))
         shared += [exchange.GIVEN, exchange.TAKEN, exchange.functions(first, program.flags)]
-    of_loops = [OF_LOOPS] if AS_IT_IS in program.text else []
+    of_loops = [OF_LOOPS] if ONE_BY_ONE in program.text else []
     return "\n".join([*names, *shared, program.text, entry, *of_loops, ""])
 
 

@@ -7,6 +7,7 @@ only what is needed later is stored.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -17,10 +18,12 @@ from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Cod
 from shiftreset_ad.staging.native.sharing import SHORT, Alone, Param, as_function, call_loop
 from shiftreset_ad.staging.steps.values import Staged
 
-# LLVM carries out a loop of few rounds in vectors that are longer, and hides what is too much. If one of these numbers
-# divides, the machine notes a division by zero that is none of the program's. So such a loop is left as it is.
+# Some loops are not to be carried out in vectors. LLVM 22 may end the process where elements are read from the last to
+# the first one. And it carries out a loop of few rounds in vectors that are longer, and hides what is too much: if one
+# of these numbers divides, the machine notes a division by zero that is none of the program's.
 FEW = 16
-AS_IT_IS = ", !llvm.loop !0"
+BACKWARDS = re.compile(r" = mul nsw i64 %[\w.]+, -")
+ONE_BY_ONE = ", !llvm.loop !0"
 OF_LOOPS = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}'
 
 
@@ -126,6 +129,7 @@ class Round(Code):
 
     def _loops(self) -> list[str]:
         lines, ends = [], []
+        is_backwards = any(map(BACKWARDS.search, self.lines))
         divides = any(" = fdiv " in line for line in self.lines)
         for index, length in zip(self._indices, self.lengths, strict=True):
             name, following = index[1:], self._outside.fresh()
@@ -140,13 +144,13 @@ class Round(Code):
         lines += self.lines
         for name, index, following, length in reversed(ends):
             more = self._outside.fresh()
-            is_kept = divides and length < FEW
+            is_one_by_one = is_backwards or (divides and length < FEW)
             lines += [
                 f"  br label %end_{name}",
                 f"end_{name}:",
                 f"  {following} = add nuw nsw i64 {index}, 1",
                 f"  {more} = icmp ult i64 {following}, {length}",
-                f"  br i1 {more}, label %{name}_loop, label %after_{name}{AS_IT_IS * is_kept}",
+                f"  br i1 {more}, label %{name}_loop, label %after_{name}{ONE_BY_ONE * is_one_by_one}",
                 f"after_{name}:",
             ]
         return lines
