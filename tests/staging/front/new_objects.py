@@ -319,7 +319,7 @@ def list_of_objects(x, n):
     ps = [Vec(x, 0.0), Vec(0.0, x), Vec(1.0, 1.0)]
     for _ in range(n):
         ps = [p + Vec(0.1, 0.2) * p.x for p in ps]
-    return sum(p.dot(p) for p in ps)
+    return ps[0].dot(ps[0]) + ps[1].dot(ps[1]) + ps[2].dot(ps[2])  # from 3.12 on, `sum` of floats rounds otherwise
 
 
 def list_items_objects(x, n):
