@@ -218,7 +218,7 @@ def _drive(program: Runner, source: greenlet, arrival: Outcome) -> Any:
         try:
             del arrival, message  # they may hold an error or a continuation, and the error's traceback holds this frame
             pending.append(program)
-            while True:
+            while True:  # not `while pending`: see `programs`
                 if not pending:
                     break
                 _end(pending.pop())

@@ -54,7 +54,6 @@ SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its ident
     np.min: (np.minimum, None, False),
 }
 BY_METHOD: dict[Any, Any] = {method(function.__name__): entry for function, entry in SUMS.items()}
-SUMS |= {np.amax: SUMS[np.max], np.amin: SUMS[np.min]}
 WITH_FORM = {
     *(*SUMS, *BY_METHOD, *SEARCHES, *FORMULAS, *OPERATIONS, *FILLED, *CONVERSIONS, operator.getitem, operator.pow),
     *(operator.matmul, np.outer, np.tensordot, np.array_equal, scatter, replaced),

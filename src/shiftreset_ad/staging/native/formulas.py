@@ -245,7 +245,6 @@ BY_NAME: dict[Any, Formula] = {
     np.all: _decided(is_all=True),
     np.round: _rounded,
     np.clip: _clip,
-    np.around: _rounded,
     np.ptp: _range,
     np.trace: _trace,
     np.dot: _dot,

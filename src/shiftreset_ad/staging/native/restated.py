@@ -1,8 +1,9 @@
-"""Steps whose function is another one under a name of ours, with the same bits."""
+"""Steps whose function is another one under a name of ours, or under a second name of NumPy's, with the same bits."""
 
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.same import SAME_FOR_ARRAYS
 from shiftreset_ad.staging.native.formulas import FORMULAS
 from shiftreset_ad.staging.steps.trace import Step
+
+SECOND_NAMES: dict[Any, Any] = {np.amax: np.max, np.amin: np.min, np.around: np.round}
 
 
 def restated(step: Step) -> Step:
@@ -20,6 +23,7 @@ def restated(step: Step) -> Step:
         args = x, *more
     if function in SAME_FOR_ARRAYS:
         function = SAME_FOR_ARRAYS[function]()
+    function = SECOND_NAMES.get(function, function)
     if function is step.function:
         return step
     new = copy(step)
