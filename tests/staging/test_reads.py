@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import types
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -617,6 +618,22 @@ def test_what_a_namedtuple_holds_and_nobody_reads_costs_nothing(f):
     (signature,) = compiled._signatures.values()
     assert not signature.guards._arrays
     follows(lambda x: f(x, model), lambda: model.left.__setitem__(0, 5.0))
+
+
+def test_a_tuple_with_an_iterator_of_its_own_is_no_plain_tuple():
+    class Turned(tuple):
+        __slots__ = ()
+
+        def __iter__(self):
+            return iter([tuple.__getitem__(self, 1), tuple.__getitem__(self, 0)])
+
+    model = Turned(([3.0], [5.0]))
+    compiled = staged(lambda x: unpacked(x, model))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it may run as it is
+        for factor in (5.0, 5.0, 5.0, 9.0, 9.0):
+            tuple.__getitem__(model, 1)[0] = factor
+            assert compiled(2.0) == 2.0 * factor
 
 
 @pytest.mark.usefixtures("_as_it_was")

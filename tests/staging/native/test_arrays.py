@@ -403,6 +403,7 @@ def test_a_part_of_an_array_of_truth_values_at_an_index_that_is_a_value():
     def f(x, i):
         return np.where((x > 0.0)[:, i], x[:, i], 0.5), (x.T > 0.0)[i], (x > 0.0)[1:, i][::-1]
 
+    assert not native(f, A, 1).by_python
     for i in (1, 2, 0, -1):
         check(f, A, i)
 

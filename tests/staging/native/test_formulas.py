@@ -116,6 +116,17 @@ def test_functions_of_matrices(name, m, n):
                 check(MATRICES[name], points, (-points[0], points[1] * 3.0))
 
 
+@pytest.mark.parametrize("name", ["other names", "ptp", "diff", "reduce"])
+def test_python_is_not_called(name):
+    """It would have the right bits, too."""
+    assert not native(FUNCTIONS[name], A).by_python
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_python_is_not_called_for_matrices(name):
+    assert not native(MATRICES[name], A, RNG.normal(size=(37, 5))).by_python
+
+
 def test_dot_of_matrices_with_gaps_is_numpys_own():
     """NumPy copies them before the product, and so rounds in another way."""
     f = staged(

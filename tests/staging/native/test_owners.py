@@ -127,6 +127,19 @@ def test_views_of_what_loops_answer():
     assert "as native code" in compiled.report()
 
 
+def test_what_loops_answer_shares_memory_as_in_python():
+    """Nobody knows before the run which array a loop answers, so such a program runs by NumPy steps."""
+
+    def f(x, n):
+        y = fori_loop(0, n, lambda i, y: np.sin(y) + x, x * 1.0)
+        return y, y.T[1:]
+
+    compiled = staged(f)
+    for n in (3, 5, 1, 7, 2):
+        assert_alike(compiled(X, n), f(X, n))
+    assert "it returns arrays that share memory" in compiled.report()
+
+
 VIEWS = [
     *(np.transpose, np.ravel, lambda y: y[::-1], lambda y: y[1:], lambda y: y[..., ::2], lambda y: y[..., 0]),
     *(lambda y: y[None], lambda y: np.broadcast_to(y, (2, *y.shape)), lambda y: y.reshape(-1, 1)),
