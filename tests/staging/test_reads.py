@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
+from shiftreset_ad.staging.seen.parts import is_read_as_a_tuple
 from tests.staging.in_turns import (
     beside_a_test,
     in_turns,
@@ -627,6 +628,8 @@ def test_a_tuple_with_an_iterator_of_its_own_is_no_plain_tuple():
         def __iter__(self):
             return iter([tuple.__getitem__(self, 1), tuple.__getitem__(self, 0)])
 
+    assert is_read_as_a_tuple(Pair)
+    assert not is_read_as_a_tuple(Turned)
     model = Turned(([3.0], [5.0]))
     compiled = staged(lambda x: unpacked(x, model))
     with warnings.catch_warnings():
