@@ -1,6 +1,7 @@
 """Without llvmlite, on other machines, and where it is switched off, nothing is native, and the reason is told."""
 
 import platform
+import subprocess
 import sys
 import sysconfig
 
@@ -56,3 +57,44 @@ def test_this_machine_is_told_apart_from_others():
     assert machine.unfit() is None or machine.unfit()
     if machine.unfit() is None:
         assert sys.version in machine.described()
+
+
+FULL = """
+import ctypes
+from shiftreset_ad.staging.native import machine
+
+PAGE, LARGE = 4096, 2**33
+HIDDEN, RESERVED = 0, 0x4022  # no access; private, anonymous, without memory behind it
+
+system = ctypes.CDLL(None)
+system.mmap.restype = ctypes.c_void_p
+system.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long
+system.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+
+def taken(size):
+    address = system.mmap(None, size, HIDDEN, RESERVED, -1, 0)
+    assert address != ctypes.c_void_p(-1).value
+    return address
+
+def without_gaps_above(lowest, sizes):
+    for size in sizes:
+        while taken(size) > lowest:
+            pass
+
+code = machine.compiled("define double @f(double %x) {\\n %y = fmul double %x, 1.1\\n ret double %y\\n}")
+machine._linker()
+without_gaps_above(taken(2**26), [2**20, 2**16, 2**14, PAGE])
+large = taken(LARGE)
+without_gaps_above(large, [PAGE])
+system.munmap(large + LARGE - 3 * PAGE, PAGE)
+linked = machine.Linked(code, {}, "f")
+print(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(linked.address("f"))(2.0))
+"""
+
+
+@needs_native
+@pytest.mark.skipif(sys.platform != "linux", reason="fills memory by Linux's numbers")
+def test_code_and_its_constants_lie_together_where_memory_is_full_of_arrays():
+    # The only gap is of one page. When the constants went 8 GB away from the code, LLVM ended the process.
+    found = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=False)
+    assert (found.stdout, found.returncode) == ("2.2\n", 0), found.stderr
