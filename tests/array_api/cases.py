@@ -62,7 +62,7 @@ LINEAR_ALGEBRA = {
     "linalg.inv": (lambda xp, a: xp.linalg.inv(spd(xp, a)), [(2, 2, 2)]),
     "linalg.matmul": (lambda xp, a, b: xp.linalg.matmul(a, b), [(2, 3), (3, 2)]),
     **{
-        f"linalg.matrix_norm {order}": (lambda xp, a, order=order: xp.linalg.matrix_norm(a, ord=order), [(2, 3, 2)])
+        f"linalg.matrix_norm {order}": (lambda xp, a, order=order: xp.linalg.matrix_norm(a, ord=order), [(2, 4, 3)])
         for order in ("fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf"))
     },
     "linalg.matrix_power": (lambda xp, a: xp.linalg.matrix_power(spd(xp, a), -2), [(2, 2)]),
@@ -128,6 +128,7 @@ CHOICES = {
     "sort": (lambda xp, x: xp.sort(x, axis=0), [(3, 2)]),
     "sort, descending": (lambda xp, x: xp.flip(xp.sort(x)), [(2, 3)]),
     "x[i]": (lambda xp, x: x[1] + x[-1, ...] * x[0, :], [(2, 3)]),
+    "x[i:j:-k]": (lambda xp, x: x[::-1, None, 2::-2] * x[-99:99, 1:0:-1, None] + x[2, 99:-99:-1, None], [(4, 3)]),
     "x[i:j:k]": (lambda xp, x: x[::2, 1:] * x[::-2, :-1] + x[-99:99:2, None, 1][..., 0, None], [(4, 3)]),
     "x[array]": (lambda xp, x: x[xp.asarray([0, 2, 0, -1])], [(3, 2)]),
     "x[:, array]": (lambda xp, x: x[:, xp.asarray([[0, 1], [1, 1]])], [(2, 2, 2)]),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import shiftreset_ad as sr
+from shiftreset_ad.array_api import indexing
 from tests.array_api.cases import CASES
 from tests.array_api.test_derivatives import OPERATORS, rosenbrock, rosenbrock_in_a_loop
 from tests.array_api.test_functions import case, derivatives
@@ -126,6 +127,23 @@ def test_memory_is_freed_as_the_way_back_goes(device):
     assert sum(tensor() is not None for tensor in tensors) == 0
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[::-1] * x,
+        lambda x: x[1:, ::-2, None] * x[:2, 2::-2, None],
+        lambda x: x[np.array([2, 0, 1, 1]), np.arange(4)] + x[np.array([1, 1, 1, -1]), 0],
+    ],
+    ids=["x[::-1]", "x[:, ::-2, None]", "x[rows, columns]"],
+)
+def test_indices_need_no_position_of_each_element(f, monkeypatch):
+    """The way back of a slice, or of rows, does not enumerate all elements of the array on the host."""
+    expected = sr.grad(lambda x: np.sum(np.sin(f(x))))(np.arange(12.0).reshape(3, 4))
+    monkeypatch.setattr(indexing, "sums_at", None)
+    found = sr.grad(lambda x: np.sum(np.sin(f(x))))(torch.arange(12.0, dtype=torch.float64).reshape(3, 4))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+
+
 @pytest.mark.gpu
 def test_memory_of_the_card_is_freed_as_the_way_back_goes():
     if not torch.cuda.is_available():
@@ -172,6 +190,7 @@ def test_operations_go_to_the_current_stream():
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype:UserWarning")
 def test_no_operation_waits_for_the_card():
     if not torch.cuda.is_available():
         pytest.skip("there is no graphics card that PyTorch can use")

@@ -71,8 +71,12 @@ def test_constants_of_the_library_in_lists(library):
 def test_numbers_over_floats_and_over_numpy_beside_arrays_of_the_library(library):
     """Each derivative is of the kind of its argument."""
 
+    def product(x, row):
+        """CuPy's own `matmul`, which answers where its array is the first, takes no number."""
+        return np.matmul(row, x.T) if library.name == "cupy" else np.matmul(x, row)
+
     def f(scale, row, x):
-        return np.sum(np.sin(scale * x) * row + row[1] * np.matmul(x, row)[0])
+        return np.sum(np.sin(scale * x) * row + row[1] * product(x, row)[0])
 
     expected = sr.grad(f, argnums=(0, 1, 2))(0.5, ROW, X)
     scale_bar, row_bar, x_bar = sr.grad(f, argnums=(0, 1, 2))(0.5, ROW, library.array(X))
@@ -124,7 +128,7 @@ def test_dtypes(f, dtype, library):
     assert library.plain(value).dtype == library.plain(slope).dtype == dtype
     gradient = library.plain(sr.grad(lambda x: np.sum(np.real(f(x))))(library.array(x)))
     assert gradient.dtype == np.float32
-    np.testing.assert_allclose(gradient, sr.grad(lambda x: np.sum(np.real(f(x))))(x), rtol=1e-5)
+    np.testing.assert_allclose(gradient, sr.grad(lambda x: np.sum(np.real(f(x))))(x), rtol=1e-5, atol=1e-6)
 
 
 def test_ties_lose_no_precision(library):

@@ -141,7 +141,10 @@ CONSTANT = {
     "round to digits": lambda x: (np.round(x * 10, 1), np.round(x * 100, -1)),
     "argmax, axis": lambda x: (np.argmax(x, axis=1, keepdims=True), np.argmin(x, axis=-1)),
     "argsort, axis": lambda x: np.argsort(-x, axis=0),
-    "searchsorted": lambda x: (np.searchsorted(x[0], x), np.searchsorted(np.array([0.0, 1.0]), x, side="right")),
+    "searchsorted": lambda x: (
+        np.searchsorted(np.sort(x[0]), x),
+        np.searchsorted(np.array([0.0, 1.0]), x, side="right"),
+    ),
     "any, axis": lambda x: (np.any(x > 1, axis=1), np.all(x, axis=(0, 1), keepdims=True), np.count_nonzero(x, axis=0)),
     "allclose": lambda x: (
         np.allclose(x, x + 1e-12),

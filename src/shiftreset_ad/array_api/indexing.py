@@ -1,8 +1,9 @@
 """Parts of arrays by any index that NumPy takes, and the transpose: sums of contributions to parts.
 
-The standard has slices with positive steps, and arrays of integers along one axis. Several arrays of integers become
-one, and any other index is converted to positions: NumPy says which elements of the flat array the index means, and
-`take` gets them. Integers that lie on a device stay there; masks go to the host, as shapes depend on them.
+The standard has slices with positive steps, and arrays of integers along one axis. A slice with a negative step is one
+with a positive step, flipped. Several arrays of integers become one, and any other index is converted to positions:
+NumPy says which elements of the flat array the index means, and `take` gets them. Integers that lie on a device stay
+there; masks go to the host, as shapes depend on them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def part(x: Standard, index: Any) -> Standard:
     parts = _parts_of(index)
     basic = basic_index(parts, shape)
     if basic is not None:
-        return x.like(x.array[basic])
+        return _seen(x, *basic)
     together = axes_of_arrays(parts, shape)
     if together is not None:
         first, end = together
@@ -57,10 +58,29 @@ def on_host(index: Any) -> Any:
     return index
 
 
-def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | None:
-    """An index of integers, forward slices, `None` and `...`, with every axis named and within its bounds.
+def _seen(x: Standard, index: tuple[Any, ...], backwards: tuple[int, ...]) -> Standard:
+    """The part of `x` at a basic index."""
+    if not backwards:
+        return x.like(x.array[index])
+    found = x.like(x.array[_of_old_axes(index)]).apply("flip", axis=backwards)
+    return x.like(found.array[tuple([place if place is None else slice(None) for place in index if _is_axis(place)])])
 
-    None if the index has other parts.
+
+def _is_axis(place: Any) -> bool:
+    """Whether the part has an axis for a part of a basic index."""
+    return not isinstance(place, int)
+
+
+def _of_old_axes(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A basic index without new axes."""
+    return tuple([place for place in index if place is not None])
+
+
+def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
+    """An index of integers, forward slices and `None`, with every axis named and within its bounds.
+
+    Also the axes of the part along which slices go backwards, counted without new axes: the slice in the index has the
+    same elements from the other end. None if the index has other parts than integers, slices, `None` and `...`.
     """
     for place in parts:
         if isinstance(place, bool | np.bool_) or not (
@@ -74,6 +94,7 @@ def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | N
     if not ellipses:
         parts = [*parts, Ellipsis]
     found: list[Any] = []
+    backwards: list[int] = []
     axis = 0
     for place in parts:
         if place is None:
@@ -82,10 +103,11 @@ def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | N
             found += [slice(None)] * (len(shape) - named)
             axis += len(shape) - named
         elif isinstance(place, slice):
-            start, stop, step = place.indices(shape[axis])
-            if step < 0:
-                return None
-            found.append(slice(start, max(start, stop), step))
+            places = range(*place.indices(shape[axis]))
+            if places.step < 0:
+                backwards.append(sum(isinstance(place, slice) for place in found))
+                places = places[::-1]
+            found.append(slice(places[0], places[-1] + 1, places.step) if places else slice(0, 0))
             axis += 1
         else:
             size = shape[axis]
@@ -93,7 +115,7 @@ def basic_index(parts: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | N
                 raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
             found.append(int(place) % size)
             axis += 1
-    return tuple(found)
+    return tuple(found), tuple(backwards)
 
 
 def axes_of_arrays(parts: list[Any], shape: tuple[int, ...]) -> tuple[int, int] | None:
@@ -159,6 +181,9 @@ def sums_at_parts(values: list[Any], indices: list[Any], shape: tuple[int, ...],
         total = _added_in_place(contributions, basic, shape, dtype)
         if total is not None:
             return total
+    axes = {axes_of_arrays(places, shape) for places in parts}
+    if len(axes) == 1 and (together := axes.pop()) is not None and together[0] == 0 and _is_by_torch(contributions[0]):
+        return _rows_by_torch(contributions, parts, together[1], shape)
     size = math.prod(shape)
     every = np.arange(size).reshape(shape)
     found, rows = [], []
@@ -177,11 +202,13 @@ def _added_in_place(contributions: list[Standard], indices: list[Any], shape: An
     """Zeros with the contributions added to parts without repetition; None if arrays of the library refuse writes."""
     total = contributions[0].full(shape, 0, dtype)
     try:
-        for index, value in zip(indices, contributions, strict=True):
-            index = tuple(place for place in index if place is not None)  # which the standard does not write to
+        for (index, backwards), value in zip(indices, contributions, strict=True):
+            index = _of_old_axes(index)  # the standard does not write to new ones
             whole = total.array[index]
-            added = value.array if value.ndim <= len(whole.shape) else value.reshape(tuple(whole.shape)).array
-            total.array[index] = whole + added
+            added = value if value.ndim <= len(whole.shape) else value.reshape(tuple(whole.shape))
+            if backwards:
+                added = added.apply("broadcast_to", tuple(whole.shape)).apply("flip", axis=backwards)
+            total.array[index] = whole + added.array
     except TypeError:
         return None
     return total
@@ -195,10 +222,10 @@ def sums_at(values: Standard, places: Any, size: int) -> Standard:
     """
     if not values.shape[0]:
         return values.full((size,), 0, values.dtype)
+    if _is_by_torch(values):
+        return _rows_by_torch([values], [[places]], 1, (size,))
     known = None if isinstance(places, Standard) else int(np.max(np.unique(places, return_counts=True)[1]))
     places = places if isinstance(places, Standard) else values.converted(np.asarray(places, np.int64))
-    if hasattr(values.array, "index_put") and values.array.device.type != "mps":  # which has no double precision
-        return _sums_by_torch(values, places, size)
     order = np.argsort(places, kind="stable")
     places, values = taken(places, order, 0), taken(values, order, 0)
     most = values.shape[0] if known is None else known
@@ -215,11 +242,25 @@ def sums_at(values: Standard, places: Any, size: int) -> Standard:
     return taken(joined([values, values.full((1,), 0, values.dtype)]), source, 0)
 
 
-def _sums_by_torch(values: Standard, places: Standard, size: int) -> Standard:
-    """PyTorch has it in one call, which adds one after another, so in double precision."""
-    wide = values.astype(np.result_type(values.dtype, np.float64))
-    zeros = wide.full((size,), 0, wide.dtype).array
-    return values.like(zeros.index_put((places.array,), wide.array, accumulate=True)).astype(values.dtype)
+def _is_by_torch(values: Standard) -> bool:
+    """Whether PyTorch sums such values in double precision, which one kind of device does not have."""
+    return hasattr(values.array, "index_put") and values.array.device.type != "mps"
+
+
+def _rows_by_torch(values: list[Standard], parts: list[Any], end: int, shape: tuple[int, ...]) -> Standard:
+    """The sums of values that belong to positions along the axes before `end`: a call of PyTorch for each value.
+
+    It adds one after another, so in double precision.
+    """
+    first, sizes, row = values[0], shape[:end], shape[end:]
+    wide = np.result_type(first.dtype, np.float64)
+    total = first.full((math.prod(sizes), *row), 0, wide).array
+    for value, of_value in zip(values, parts, strict=True):
+        places = places_among(of_value, sizes)
+        places = places if isinstance(places, Standard) else value.converted(places)
+        rows = value.astype(wide).apply("broadcast_to", (*places.shape, *row)).array
+        total = total.index_put((places.array,), rows, accumulate=True)
+    return first.like(total).apply("reshape", tuple(shape)).astype(first.dtype)
 
 
 def joined(rows: list[Standard]) -> Standard:

@@ -134,6 +134,8 @@ def from_numpy(x: Any, xp: Any, device: Any) -> Any:
     """A copy of a plain array as an array of a library, on a device."""
     plain = np.array(x, order="C")
     foreign_dtype(plain.dtype, xp)
+    if getattr(device, "type", None) == "cuda":  # from pinned memory, so that the program need not wait for the card
+        return xp.asarray(plain).pin_memory().to(device, non_blocking=True)
     return xp.asarray(plain, device=device)
 
 

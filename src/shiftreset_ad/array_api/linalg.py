@@ -45,9 +45,14 @@ def _named(function: Callable[..., Any], parts: tuple[Any, ...]) -> Any:
 @entered(np.linalg.solve)
 def _solve(a: Any, b: Any) -> Any:
     a, b = together(a, b, floating=True)
-    if b.ndim == 1:  # one vector for all matrices, in the standard as in NumPy
-        return _called("solve", a, np.reshape(b, (-1, 1)))[..., 0]
-    return _called("solve", a, b)
+    is_vector = b.ndim == 1  # one for all matrices, in the standard as in NumPy
+    if is_vector:
+        b = np.reshape(b, (-1, 1))
+    if a.shape[:-2] != b.shape[:-2]:  # which CuPy does not broadcast
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    x = _called("solve", a, b)
+    return x[..., 0] if is_vector else x
 
 
 @entered(np.linalg.slogdet)

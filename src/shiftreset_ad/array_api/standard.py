@@ -258,7 +258,9 @@ class Standard(Wrapped, np.lib.mixins.NDArrayOperatorsMixin):
         return complex(self.array)
 
     def __index__(self) -> int:
-        return int(self.array.__index__())
+        if self.shape or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return int(self.array)  # CuPy's arrays have no __index__
 
     def __hash__(self) -> int:
         if self.shape:
