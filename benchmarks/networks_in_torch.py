@@ -93,11 +93,12 @@ def tree_loss(p: Parameters, vectors: dict[str, Tensor], forest: Any, nodes: Any
         found.append(hidden)
         return hidden, cell
 
-    total = torch.zeros(())
+    device = p["score"].device
+    total = torch.zeros((), device=device)
     for tree in forest:
         found: list[Tensor] = []
         state(tree, found)
         scores = F.linear(torch.stack(found), p["score"], p["score.bias"])
-        target = torch.tensor([node.score for node in nodes(tree)])
+        target = torch.tensor([node.score for node in nodes(tree)], device=device)
         total = total + F.cross_entropy(scores, target, reduction="sum")
     return total

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftreset_ad.array_api.libraries import name_of_library
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.nn.calling import fused
+from shiftreset_ad.nn.torch_recursions import Alignments
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.table import LinearMap, structured
 
@@ -180,23 +183,56 @@ class _Plain:
         return np.exp(paths, out=paths)
 
 
+class _OfTensors:
+    """The recursions of tensors of PyTorch."""
+
+    def __init__(self, at_places: Any, labelling: Labelling) -> None:
+        self.like, self.labelling, self.none = at_places.like, labelling, never(dtype_of(at_places))
+        times = np.arange(shape_of(at_places)[0])
+        self.has_time = times[:, None] < labelling.input_lengths
+        self.recursions = Alignments(
+            *(at_places.array, labelling.skips, self.has_time[:, :, None]),
+            *(labelling.first(), labelling.last(), self.none),
+        )
+        self.alphas = self.like(self.recursions.beginnings())
+        self.losses = _at_the_end(self.alphas[-1], labelling, dtype_of(at_places))
+
+    def posteriors(self) -> Any:
+        """As `_posteriors`."""
+        there = np.logical_and(self.has_time, self.losses <= -self.none / 2)
+        paths = self.alphas + self.like(self.recursions.ends()) + np.where(there[0], self.losses, 0.0)[:, None]
+        return np.exp(np.where(there[:, :, None], paths, -np.inf))
+
+
+def _directly(at_places: Any, labelling: Labelling) -> _Plain | _OfTensors | None:
+    """The recursions of an array or of a tensor; None for everything else."""
+    if not shape_of(at_places)[0]:
+        return None
+    if type(at_places) is np.ndarray:
+        return _Plain(at_places, labelling)
+    if type(at_places) is Standard and name_of_library(at_places.xp) == "torch":
+        return _OfTensors(at_places, labelling)
+    return None
+
+
 @fused(1, _by_recursion)
 def _losses(at_places: Any, *labelling: Any) -> Any:
-    return _Plain(at_places, Labelling(*labelling)).losses if len(at_places) else _by_recursion(at_places, *labelling)
+    direct = _directly(at_places, Labelling(*labelling))
+    return _by_recursion(at_places, *labelling) if direct is None else direct.losses
 
 
 @structured(_losses, kept=("at_places",))
 def _differentiate(at_places: Any, skips: Any, input_lengths: Any, target_lengths: Any) -> Any:
     labelling = Labelling(skips, input_lengths, target_lengths)
-    plain = _Plain(at_places, labelling) if type(at_places) is np.ndarray and len(at_places) else None
+    direct = _directly(at_places, labelling)
     found: list[Any] = []
 
     def posteriors() -> Any:
         if not found:
-            found.append(_posteriors(at_places, *labelling) if plain is None else plain.posteriors())
+            found.append(_posteriors(at_places, *labelling) if direct is None else direct.posteriors())
         return found[0]
 
-    return _losses(at_places, *labelling) if plain is None else plain.losses, (
+    return _losses(at_places, *labelling) if direct is None else direct.losses, (
         LinearMap(
             lambda dot: -np.sum(posteriors() * dot, axis=(0, 2)),
             lambda y_bar: -np.reshape(y_bar, (1, -1, 1)) * posteriors(),

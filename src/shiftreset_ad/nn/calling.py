@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign
 from shiftreset_ad.array_api.standard import Standard, adopted
+from shiftreset_ad.nn.torch_kernels import by_torch_on_tensors
 from shiftreset_ad.numbers.dispatch import call_with
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.table import COMPOSITE, STRUCTURED, answered
@@ -31,12 +32,14 @@ def operation(operands: int) -> Callable[[Function], Function]:
     return taking_numbers
 
 
-def fused(operands: int, composition: Callable[..., Any]) -> Callable[[Function], Function]:
+def fused(
+    operands: int, composition: Callable[..., Any], of_tensors: Callable[..., Any] | None = None
+) -> Callable[[Function], Function]:
     """A function that computes plain arrays in fewer steps than `composition`, which is the same by other functions.
 
     The function computes if its first `operands` are plain arrays, or None. Numbers go by the rule of the function, or
-    by the composition if the function has no rule. Everything else, such as a recorded value or an array of another
-    library, goes by the composition.
+    by the composition if the function has no rule. Floating-point tensors of PyTorch go by `of_tensors`, if it is
+    given. Everything else, such as a recorded value or an array of another library, goes by the composition.
     """
 
     def taking_numbers(function: Function) -> Function:
@@ -48,7 +51,13 @@ def fused(operands: int, composition: Callable[..., Any]) -> Callable[[Function]
                     if issubclass(type(x), Number) and ours in STRUCTURED:
                         return call_with(ours, args, {})
                     is_plain = False
-            return function(*args) if is_plain else composition(*args)
+            if is_plain:
+                return function(*args)
+            if of_tensors is not None and any(type(x) is Standard for x in args[:operands]):
+                answer = by_torch_on_tensors(of_tensors, args[:operands], *args[operands:])
+                if answer is not None:
+                    return answer
+            return composition(*args)
 
         COMPOSITE[ours] = composition
         return cast(Function, ours)

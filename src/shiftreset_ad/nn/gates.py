@@ -31,7 +31,7 @@ def _by_exponentials(x: Any) -> Any:
     return np.exp(np.minimum(x, 0.0)) / (small + 1.0)  # the numerator is the same where x is negative, and 1 elsewhere
 
 
-@fused(1, _by_exponentials)
+@fused(1, _by_exponentials, torch_kernels.opened)
 def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)) of an array."""
     if x.dtype.kind != "f":
@@ -58,7 +58,7 @@ def _chosen(x: Any, library: str = "numpy") -> Any:
     return np.where(x <= 0, 0.0, x)
 
 
-@fused(1, _chosen)
+@fused(1, _chosen, torch_kernels.rectified)
 def relu_of(x: Any, library: str = "numpy") -> Any:
     """max(x, 0) of an array. `library` has the kernel for a large one: PyTorch's takes a third of NumPy's time."""
     if library == "torch" and x.size > LARGE and x.flags.c_contiguous:

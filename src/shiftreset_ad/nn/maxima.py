@@ -1,16 +1,19 @@
 """The largest element of each window.
 
 It is found once, by its position, and then it is an element of `x` like any other: so its derivative goes to the first
-of equal elements, as in PyTorch. For arrays of NumPy's this is one operation, with one kernel of PyTorch's.
+of equal elements, as in PyTorch. For arrays of NumPy's, and for tensors, this is one operation, with one kernel of
+PyTorch's.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.nn import torch_kernels
 from shiftreset_ad.nn.calling import fused, operation
 from shiftreset_ad.nn.geometry import Geometry, Sizes
@@ -27,7 +30,8 @@ def largest(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
 
     `tables` and `g` are those of `winners`.
     """
-    is_ours = type(x) is np.ndarray or (issubclass(type(x), Number) and type(innermost(x)) is np.ndarray)
+    inside = innermost(x) if issubclass(type(x), Number) else x
+    is_ours = type(inside) is np.ndarray or (type(inside) is Standard and g is not None)
     return (_largest if is_ours else _at_winners)(x, tables, g, out)
 
 
@@ -35,7 +39,12 @@ def _at_winners(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
     return _elements(x, winners(x, tables, g), out)
 
 
-@fused(1, _at_winners)
+def _of_tensors(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
+    assert g is not None
+    return torch_kernels.largest(x, Geometry(*g))[0]
+
+
+@fused(1, _at_winners, _of_tensors)
 def _largest(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
     return _with_positions(x, tables, g, out)[0]
 
@@ -47,11 +56,11 @@ def _lie_apart(g: Geometry) -> bool:
 
 def _with_positions(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> tuple[Any, Any]:
     """The largest elements and their positions, as `winners` gives them."""
-    if g is not None and type(x) is np.ndarray:
+    if g is not None and type(x) in (np.ndarray, Standard):
         found = by_torch(torch_kernels.largest, Geometry(*g), x)
         if found is not None:
             y, positions = found
-            return y, np.reshape(positions, (*x.shape[:2], math.prod(y.shape[2:])))
+            return y, np.reshape(positions, (*x.shape[:2], math.prod(out)))
     positions = winners(x, tables, g)
     return _elements(x, positions, out), positions
 
@@ -64,9 +73,13 @@ def _differentiate(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
     is_once = g is not None and _lie_apart(Geometry(*g))
 
     def to_x(y_bar: Any) -> Any:
-        places = np.ravel(np.reshape(np.arange(channels) * size, (*shape[:2], 1)) + positions)
+        if g is not None and type(y_bar) is type(x) is type(positions) is Standard:
+            x_bar = by_torch(partial(torch_kernels.to_winners, positions=positions.array), Geometry(*g), y_bar, x)
+            if x_bar is not None:
+                return x_bar
         if type(y_bar) is not np.ndarray:
-            return At(np.unravel_index(np.reshape(places, (*shape[:2], *out)), shape), y_bar)
+            return At(_index_of(np.reshape(positions, (*shape[:2], *out)), shape), y_bar)
+        places = np.ravel(np.reshape(np.arange(channels) * size, (*shape[:2], 1)) + positions)
         x_bar, mask = np.zeros(channels * size, y_bar.dtype), np.zeros(channels * size, bool)
         mask[places] = True
         if is_once:
@@ -76,6 +89,16 @@ def _differentiate(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
         return Masked(x_bar.reshape(shape), mask.reshape(shape))
 
     return y, (LinearMap(lambda x_dot: _elements(x_dot, positions, out), to_x),)
+
+
+def _index_of(positions: Any, shape: Sizes) -> tuple[Any, ...]:
+    """The index of elements at flat positions in each channel: an array for each axis of `shape`."""
+    places: list[Any] = []
+    for length in reversed(shape[2:]):
+        places.insert(0, positions % length)
+        positions = positions // length
+    ndim = len(shape)
+    return (*[np.reshape(np.arange(shape[axis]), (-1,) + (1,) * (ndim - 1 - axis)) for axis in range(2)], *places)
 
 
 @operation(1)

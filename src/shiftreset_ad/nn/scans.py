@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.nn import torch_recursions
 from shiftreset_ad.nn.calling import Shared, fused
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import constant_of
@@ -27,7 +28,7 @@ def _by_steps(from_x: Any, w: Any, h: Any, goes_on: Any, is_tanh: bool) -> Any:
     return np.stack(states)
 
 
-@fused(3, _by_steps)
+@fused(3, _by_steps, torch_recursions.states)
 def states_of(from_x: Any, w: Any, h: Any, goes_on: Any, is_tanh: bool) -> Any:
     """All states of h_t = f(x_t + w h_(t - 1)), with the first state `h: (batch, hidden)`: (time, batch, hidden).
 
@@ -58,7 +59,7 @@ def _solved_by_steps(slopes: Any, sources: Any, m: Any, z: Any, backwards: bool)
     return np.stack(found[::-1] if backwards else found)
 
 
-@fused(4, _solved_by_steps)
+@fused(4, _solved_by_steps, torch_recursions.solved)
 def _solved(slopes: Any, sources: Any, m: Any, z: Any, backwards: bool) -> Any:
     """The solution of z_t = slopes_t (sources_t + z_(t - 1) m), or, `backwards`, with z_(t + 1) for z_(t - 1)."""
     found = np.empty(sources.shape, np.result_type(slopes, sources, m, z))

@@ -40,17 +40,24 @@ def _by_passes(x: Any, weight: Any, bias: Any, eps: float, library: str) -> tupl
     return centred * _along(weight / np.sqrt(var + eps), x) + _along(bias, x), mean, var
 
 
-@fused(3, _by_passes)
+def _of_tensors(x: Any, weight: Any, bias: Any, eps: float, library: str) -> tuple[Any, Any, Any]:
+    """`standardized` of tensors."""
+    y, mean, var = torch_kernels.standardized(x, weight, bias, eps)
+    count = _count(x)
+    return y, mean, var * ((count - 1) / count)
+
+
+@fused(3, _by_passes, _of_tensors)
 def standardized(x: Any, weight: Any, bias: Any, eps: float, library: str) -> tuple[Any, Any, Any]:
     """`x: (batch, channels, ...)` minus its means, over its standard deviations, times `weight`, plus `bias`.
 
     Also the means and the variances, of (channels,), as `weight` and `bias` are. `library` has the kernels.
     """
     if library == "torch":
-        found = by_torch_on_memory(torch_kernels.standardized, x, weight, bias, eps)
+        found = by_torch_on_memory(_of_tensors, x, weight, bias, eps, library)
         if found is not None:
             y, mean, var = found
-            return y, mean, var * ((_count(x) - 1) / _count(x))
+            return y, mean, var
     mean = np.mean(x, axis=_over(x))
     y = x - _along(mean, x)
     var = _sum_of_products(y, y) / _count(x)
@@ -78,14 +85,22 @@ def _back_by_passes(
     return rest * _along(weight * scale, x), of_weight, of_bias
 
 
-@fused(5, _back_by_passes)
+def _back_of_tensors(
+    y_bar: Any, x: Any, weight: Any, mean: Any, var: Any, eps: float, library: str
+) -> tuple[Any, Any, Any]:
+    """`_back` of tensors."""
+    x_bar, of_weight, of_bias = torch_kernels.standardized_back(y_bar, x, weight, mean, (var + eps).rsqrt(), eps)
+    return x_bar, of_weight, of_bias
+
+
+@fused(5, _back_by_passes, _back_of_tensors)
 def _back(y_bar: Any, x: Any, weight: Any, mean: Any, var: Any, eps: float, library: str) -> tuple[Any, Any, Any]:
-    scale = 1.0 / np.sqrt(var + eps)
     if library == "torch":
-        found = by_torch_on_memory(torch_kernels.standardized_back, y_bar, x, weight, mean, scale, eps)
+        found = by_torch_on_memory(_back_of_tensors, y_bar, x, weight, mean, var, eps, library)
         if found is not None:
             x_bar, of_weight, of_bias = found
             return x_bar, of_weight, of_bias
+    scale = 1.0 / np.sqrt(var + eps)
     centred = x - _along(mean, x)
     of_bias, of_weight = np.sum(y_bar, axis=_over(x)), _sum_of_products(y_bar, centred) * scale
     centred *= _along(scale * (of_weight / -_count(x)), x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,14 @@ def standardized_back(y_bar: Any, x: Any, weight: Any, mean: Any, scale: Any, ep
     )
 
 
-def rectified(x: Any) -> Any:
+def rectified(x: Any, *_: Any) -> Any:
     """max(x, 0)."""
     return _operators().relu(x)
+
+
+def opened(x: Any) -> Any:
+    """The sigmoid."""
+    return _operators().sigmoid(x)
 
 
 def largest(x: Any, g: Geometry) -> Any:
@@ -79,6 +84,18 @@ def winners(x: Any, g: Geometry) -> Any:
     return largest(x, g)[1]
 
 
+def to_winners(y_bar: Any, x: Any, g: Geometry, positions: Any) -> Any:
+    """The cotangent of `x` for one of the largest elements, whose flat positions these are."""
+    tensors, given = (y_bar, x, positions.reshape(y_bar.shape)), list(g[1:5])
+    has_one_axis = len(g.size) == 1  # for which there is no kernel: it is the second of two
+    if has_one_axis:
+        tensors = tuple([tensor.unsqueeze(2) for tensor in tensors])
+        given = [(neutral, *sizes) for neutral, sizes in zip((1, 1, 0, 1), given, strict=True)]
+    back = getattr(_operators(), f"max_pool{max(len(g.size), 2)}d_with_indices_backward")
+    x_bar = back(*tensors[:2], *given, False, tensors[2])
+    return x_bar.squeeze(2) if has_one_axis else x_bar
+
+
 def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
     """The answer of a kernel where the operands are tensors or the program has asked for it; otherwise None."""
     if any(isinstance(x, Standard) for x in operands):
@@ -87,6 +104,20 @@ def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
             return None
         return _each(tensors[0].like, kernel(*[x.array for x in tensors], g))
     return by_torch_on_memory(kernel, *operands, g) if g.kernels == "torch" else None
+
+
+def by_torch_on_tensors(kernel: Callable[..., Any], operands: Sequence[Any], *others: Any) -> Any:
+    """The answer, or the answers, of a kernel whose operands are floating-point tensors, and plain arrays beside them.
+
+    None if they are something else. The kernel gets the `others` as they are.
+    """
+    if not {type(x) for x in operands} <= {Standard, np.ndarray}:
+        return None
+    tensors = together(*operands)
+    first = tensors[0]
+    if first.dtype.kind != "f" or name_of_library(first.xp) != "torch":
+        return None
+    return _each(first.like, kernel(*[x.array for x in tensors], *others))
 
 
 def by_torch_on_memory(kernel: Callable[..., Any], *args: Any) -> Any:
