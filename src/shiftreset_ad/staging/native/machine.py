@@ -116,8 +116,8 @@ def _target() -> Any:
 @cache
 def _linker() -> Any:
     # JITLink has the sections of an object side by side. The other linker lets the system place each of them, and ends
-    # the process if they are too far apart for the addresses in the code. JITLink is not complete for Windows.
-    return _llvm().create_lljit_compiler(_target(), use_jit_link=sys.platform != "win32")
+    # the process if they are too far apart for the addresses in the code; on Windows, too.
+    return _llvm().create_lljit_compiler(_target(), use_jit_link=True)
 
 
 def compiled(text: str) -> bytes:
