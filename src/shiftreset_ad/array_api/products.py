@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.promotion import together
 from shiftreset_ad.array_api.standard import entered
-from shiftreset_ad.rules.numpy.products import contract, outer
+from shiftreset_ad.rules.numpy.products import contract, outer, taken_apart
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
 
 entered(np.outer)(outer)
@@ -43,12 +43,12 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 @entered(contract)
-def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
+def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
     """Give every operand all labels as axes, multiply them, and sum over the labels that the answer does not have."""
     parts = together(*operands)
     if hasattr(parts[0].xp, "einsum"):
-        subscripts = f"{','.join(inputs)}->{output}"
         return parts[0].like(parts[0].xp.einsum(subscripts, *(x.array for x in parts)))
+    inputs, output = taken_apart(subscripts)
     labels = list(dict.fromkeys(output + "".join(inputs)))
     product: Any = 1
     for x, own in zip(parts, inputs, strict=True):

@@ -13,7 +13,7 @@ from shiftreset_ad.batching.table import entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
 from shiftreset_ad.modes.stacks.number import lined_up_rows
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.numpy.products import contract, explicit, spelled_out
+from shiftreset_ad.rules.numpy.products import contract, explicit, joined, spelled_out
 from shiftreset_ad.rules.table import functions_of
 
 
@@ -66,7 +66,7 @@ def _einsum(batch: Rows, *args: Any, **options: Any) -> Any:
         return None
     subscripts, operands = spelled_out(args)
     inputs, output = explicit(subscripts, tuple([len(shape_of(x)) for x in operands]))
-    return LINEAR[contract](batch, operands, inputs, output, options.get("optimize", False))
+    return LINEAR[contract](batch, operands, joined(inputs, output), options.get("optimize", False))
 
 
 @entered(np.linalg.solve)

@@ -37,7 +37,10 @@ def lies_alike(tangent: Tangent, value: Primal, is_fixed: bool = False) -> bool:
     """
     if type(tangent) is not ndarray or not (is_fixed or tangent.flags.writeable):
         return False
-    return bool(tangent.strides[tangent.ndim - value.ndim :] == value.strides)
+    strides = tangent.strides
+    if tangent.ndim != value.ndim:
+        strides = strides[tangent.ndim - value.ndim :]
+    return bool(strides == value.strides)
 
 
 def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:

@@ -39,12 +39,15 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
         for place in arrays:
             if args[place].dtype is OBJECT:
                 return None
-        for place in sequences:
-            if not SCALARS.issuperset(map(type, args[place])):
-                return None
+        if sequences:
+            for place in sequences:
+                if not SCALARS.issuperset(map(type, args[place])):
+                    return None
         if first is None:
             return newest_in_list(args[0])
         number = args[first]
+        if not others:
+            return number
         for place in others:
             if args[place].tag.serial > number.tag.serial:
                 number = args[place]

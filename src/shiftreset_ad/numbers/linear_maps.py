@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,13 +75,13 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
         if issubclass(type(maps), JointMap):
             return number.jointly_linearized(tag, answer, [number], maps, [operand])
-        return number.linearized(tag, answer, [(number, maps(operand) if callable(maps) else maps[operand])])
+        return number.carried(answer, maps(operand) if callable(maps) else maps[operand])
     levels, bottom = levels_down(number)
     values[place] = bottom
-    if len(levels) > 2 or levels[-1].frozen is not Number.frozen:  # the usual number below keeps a constant as it is
+    if needs_other_constants(levels):
         for kept in form.kept:
             values[kept] = frozen_below(values[kept], levels)
-    answer, maps = rule.differentiate(*values, **kwargs)
+    answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
     return at_levels(levels, bottom, rule.function, answer, maps(operand) if callable(maps) else maps[operand])
 
 
@@ -120,11 +120,13 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     if len(places) == 1 and type(number.primal) is not ndarray and 0 in rule.linear_places:
         levels, bottom = levels_down(number)
         values[places[0]] = bottom
-        if is_kept:
+        if is_kept and needs_other_constants(levels):
             values = [x if x is bottom else frozen_below(x, levels) for x in values]
         answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
         return at_levels(levels, bottom, rule.function, answer, map_of(maps, places[0]))
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+    if len(places) == 1 and callable(maps):
+        return number.carried(answer, maps(places[0]))
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
     return number.linearized(tag, answer, active)
@@ -133,9 +135,13 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 # A number with several levels, and a function that is linear in it
 
 
-def levels_down(number: Number) -> tuple[list[Number], Any]:
+def levels_down(number: Number) -> tuple[Sequence[Number], Any]:
     """The levels of a number that take a linear map as it is, from the newest on, and what is below them all."""
     value = number.primal
+    if (
+        issubclass(type(value), Number) and value.takes_maps and type(bottom := value.primal) is ndarray
+    ):  # the usual case, for speed
+        return (number, value), bottom
     levels = [number]
     while issubclass(type(value), Number) and value.takes_maps:
         levels.append(value)
@@ -143,18 +149,29 @@ def levels_down(number: Number) -> tuple[list[Number], Any]:
     return levels, value
 
 
-def at_levels(levels: list[Number], bottom: Any, function: Callable[..., Any], answer: Primal, linear_map: Any) -> Any:
+def at_levels(
+    levels: Sequence[Number], bottom: Any, function: Callable[..., Any], answer: Primal, linear_map: Any
+) -> Any:
     """The number with these levels for an answer and its linear map, which belong to what is at the bottom."""
     linear_map.is_constant = not issubclass(type(bottom), Number)
+    if len(levels) == 2:  # the usual case, for speed
+        newest, x = levels
+        x.tag.site = function
+        return newest.carried(x.carried(answer, linear_map), linear_map)
     newest = levels[0]
     for x in reversed(levels):
         if x is not newest:  # which has named the call
             x.tag.site = function
-        answer = x.linearized(x.tag, answer, [(x, linear_map)])
+        answer = x.carried(answer, linear_map)
     return answer
 
 
-def frozen_below(constant: Any, levels: list[Number]) -> Any:
+def needs_other_constants(levels: Sequence[Number]) -> bool:
+    """Whether a level below the newest may not keep a constant as it is; the usual number below does."""
+    return len(levels) > 2 or levels[-1].frozen is not Number.frozen
+
+
+def frozen_below(constant: Any, levels: Sequence[Number]) -> Any:
     """A constant operand as each level below the newest can use it later."""
     for x in levels[1:]:
         if x.frozen is not Number.frozen:  # which keeps it as it is

@@ -49,6 +49,10 @@ class Number:
         """The number for the `answer` of an operation, given each `active` operand with its linear map."""
         raise NotImplementedError
 
+    def carried(self, answer: Primal, linear_map: LinearMap) -> Any:
+        """`linearized`, where this number is the only active operand."""
+        return self.linearized(self.tag, answer, [(self, linear_map)])
+
     @classmethod
     def jointly_linearized(
         cls, tag: Tag, answer: Primal, active: Sequence[Any], joint: JointMap, operands: Sequence[int]

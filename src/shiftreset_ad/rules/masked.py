@@ -60,6 +60,13 @@ class Masked:
         return Masked(-self.values, self.mask)
 
 
+def masked_values(values: Any, mask: Any) -> Masked:
+    """`Masked(values, mask)`, without the call of a class, which takes twice as long."""
+    x_bar = new(Masked)
+    x_bar.values, x_bar.mask = values, mask
+    return x_bar
+
+
 def is_finite(factor: Any, product: Any) -> bool:
     """Whether it is known that a factor is finite, so that its products with zeros are zeros.
 
@@ -122,9 +129,7 @@ def where_chosen(condition: Any, y_bar: Cotangent) -> Cotangent:
         return y_bar
     values = selected(condition, y_bar)
     shape = values.shape if type(values) is ndarray else shape_of(values)
-    chosen = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
-    chosen.values, chosen.mask = values, mask if mask.shape == shape else np.broadcast_to(mask, shape)
-    return chosen
+    return masked_values(values, mask if mask.shape == shape else np.broadcast_to(mask, shape))
 
 
 def is_of_numpy(x: Any) -> bool:
@@ -198,15 +203,11 @@ class Choice:
             if is_whole:
                 return y_bar  # as for its value, which may be an array with a tangent
             return halves(self.alone, values) if is_plain and shares is None else self.shares * values
-        x_bar = new(Masked)  # and not Masked(values, mask), to spare the call of __init__
-        x_bar.mask = mask
         if not is_plain or (shares is not None and not is_whole):
-            x_bar.values = selected(mask, values if is_whole else self.shares * values)
-            return x_bar
+            return masked_values(selected(mask, values if is_whole else self.shares * values), mask)
         if not is_known:
             values = selected(mask, values)
-        x_bar.values = values if is_whole else halves(self.alone, values)
-        return x_bar
+        return masked_values(values if is_whole else halves(self.alone, values), mask)
 
 
 def halved_unless(alone: Any, mask: Any) -> Choice:
@@ -272,7 +273,7 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
 
 def masked(values: Any, mask: Any) -> Any:
     """`Masked(values, mask)`; only the values if the mask is no plain array."""
-    return Masked(values, mask) if is_of_numpy(mask) else values
+    return masked_values(values, mask) if type(mask) is ndarray or is_of_numpy(mask) else values
 
 
 def marked(whole: Any, index: Any, mask: Any) -> Any:

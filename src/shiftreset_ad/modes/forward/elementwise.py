@@ -13,6 +13,9 @@ from shiftreset_ad.numbers.operands import as_operand, with_parts_gathered
 from shiftreset_ad.numbers.partials import factor, times
 from shiftreset_ad.numbers.tags import attended, nothing_to_capture
 from shiftreset_ad.rules import Elementwise
+from shiftreset_ad.rules.broadcasting import FLOAT64
+from shiftreset_ad.rules.building import OBJECT
+from shiftreset_ad.rules.numpy.elementwise import other_of_a, other_of_b
 
 new = object.__new__
 
@@ -43,6 +46,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     times_a, times_b = (partial and times(partial) for partial in partials)
     sums_a, sums_b, subtracts_b = partials[0] == 1.0, partials[1] == 1.0, partials[1] == -1.0
     has_factor_b = callable(partials[1])
+    takes_b, takes_a = partials[0] is other_of_a, partials[1] is other_of_b  # of a product, without a call
 
     def operate(a: Any, b: Any) -> Any:
         newest = a
@@ -53,35 +57,38 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
         a_dot = b_dot = None
         if type(a) is NumF and a.tag is tag:
             p, a_dot = a.primal, a.tangent if times_a else None
-        elif type(a) is not float and type(a) is not int:
+        elif type(a) is not float and type(a) is not int and (type(a) is not ndarray or a.dtype is OBJECT):
             p = as_operand(a, newest, function)
             if p is NotImplemented:
                 return with_parts_gathered(function, a, b)
         if type(b) is NumF and b.tag is tag:
             q, b_dot = b.primal, b.tangent if times_b else None
-        elif type(b) is not float and type(b) is not int:
+        elif type(b) is not float and type(b) is not int and (type(b) is not ndarray or b.dtype is OBJECT):
             q = as_operand(b, newest, function)
             if q is NotImplemented:
                 return with_parts_gathered(function, a, b)
         y = function(p, q)
         if a_dot is not None:
-            y_dot = a_dot if sums_a else times_a(a_dot, y, p, q)
+            y_dot = a_dot if sums_a else q * a_dot if takes_b else times_a(a_dot, y, p, q)
             if b_dot is not None:
                 if sums_a:
                     y_dot = y_dot - b_dot if subtracts_b else y_dot + (b_dot if sums_b else times_b(b_dot, y, p, q))
                 elif type(y_dot) in STACKS and has_factor_b:  # a product is new memory
                     y_dot = y_dot.plus_product(factor(partials[1], y, p, q), b_dot)
                 else:
-                    y_dot = y_dot + times_b(b_dot, y, p, q)
+                    y_dot = y_dot + (p * b_dot if takes_a else times_b(b_dot, y, p, q))
         elif b_dot is not None:
-            y_dot = b_dot if sums_b else times_b(b_dot, y, p, q)
+            y_dot = b_dot if sums_b else p * b_dot if takes_a else times_b(b_dot, y, p, q)
         else:
             return attended(y, tag)
         kind = type(y)
         x_dot = b_dot if a_dot is None else a_dot
-        if kind in DOUBLES and (
-            type(y_dot) in TANGENTS_OF_SCALARS or (y_dot is not x_dot and is_stack_of_doubles(y_dot))
-        ):
+        if (
+            y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape and y_dot.base is None and y_dot is not x_dot
+            if kind is ndarray and type(y_dot) is ndarray
+            else kind in DOUBLES
+            and (type(y_dot) in TANGENTS_OF_SCALARS or (y_dot is not x_dot and is_stack_of_doubles(y_dot)))
+        ):  # the steps of `number` for the usual cases, for speed
             answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
             answer.primal, answer.tangent, answer.tag = y, y_dot, tag
         elif kind is not ndarray and is_double(y) and is_double(y_dot):

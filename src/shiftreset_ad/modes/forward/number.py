@@ -68,28 +68,32 @@ class NumF(ArrayNumber):
         y = rule.function(values, *rest, **kwargs)
         return attended(number(y, rule.function(x_dots, *rest, **kwargs), tag), tag)
 
+    def carried(self, answer: Primal, linear_map: LinearMap) -> Any:
+        kind, tag = type(answer), self.tag
+        if kind is not ndarray and issubclass(kind, SEQUENCES):
+            return self.linearized(tag, answer, [(self, linear_map)])
+        is_new = kind is float64 or (kind is ndarray and answer.base is None)
+        if not is_new and is_view(answer, self.primal):
+            y = view(self, answer, linear_map.pushforward)
+        else:
+            y_dot = linear_map.pushforward(x_dot := self.tangent)
+            if (
+                kind is type(y_dot) is ndarray
+                and answer.dtype is y_dot.dtype is FLOAT64
+                and answer.shape == y_dot.shape
+                and y_dot.base is None
+            ):  # the steps of `number` for the usual case, for speed
+                y = new(NumF)
+                y.primal, y.tangent, y.tag = answer, y_dot if y_dot is not x_dot else y_dot.copy("K"), tag
+            else:
+                y = number(answer, y_dot, tag, x_dot)
+        return y if tag.capture is nothing_to_capture else attended(y, tag)
+
     @staticmethod
     def linearized(tag: Tag, answer: Primal, active: list[tuple[Any, LinearMap]]) -> Any:
         if len(active) == 1 and (type(answer) is ndarray or not issubclass(type(answer), SEQUENCES)):
             ((x, linear_map),) = active
-            kind = type(answer)
-            is_new = kind is float64 or (kind is ndarray and answer.base is None)
-            if not is_new and is_view(answer, x.primal):
-                y = view(x, answer, linear_map.pushforward)
-            else:
-                y_dot = linear_map.pushforward(x_dot := x.tangent)
-                if (
-                    kind is type(y_dot) is ndarray
-                    and answer.dtype is y_dot.dtype is FLOAT64
-                    and answer.shape == y_dot.shape
-                    and y_dot.base is None
-                    and y_dot is not x_dot
-                ):  # the steps of `number` for the usual case, for speed
-                    y = new(NumF)
-                    y.primal, y.tangent, y.tag = answer, y_dot, tag
-                else:
-                    y = number(answer, y_dot, tag, x_dot)
-            return y if tag.capture is nothing_to_capture else attended(y, tag)
+            return x.carried(answer, linear_map)
         y_dots = [linear_map.pushforward(x.tangent) for x, linear_map in active]
         if issubclass(type(answer), SEQUENCES):
             numbers = [number(y, reduce(add, terms), tag) for y, *terms in zip(answer, *y_dots, strict=True)]
@@ -108,9 +112,9 @@ class NumF(ArrayNumber):
             answer = number(y, function(self.tangent), self.tag, self.tangent)
             return answer if self.tag.capture is nothing_to_capture else attended(answer, self.tag)
         if kind is not Masked:
-            return self.linearized(self.tag, y, [(self, LinearMap(function, function))])
+            return self.carried(y, LinearMap(function, function))
         values = LinearMap(lambda x_dot: function(x_dot).values, function)
-        return Masked(self.linearized(self.tag, y.values, [(self, values)]), y.mask)
+        return Masked(self.carried(y.values, values), y.mask)
 
     def lifted(self, constant: Primal) -> NumF:
         tangent = with_levels_of(zeros_alike(constant), self.tangent, constant)
@@ -130,13 +134,14 @@ class NumF(ArrayNumber):
     def __getitem__(self, index: Any) -> Any:
         if type(self.primal) is not ndarray and not shape_of(self.primal):
             return super().__getitem__(index)
-        self.tag.require_open()
-        primal = self.primal
+        tag, primal = self.tag, self.primal
+        if tag.capture is tag.closed:
+            tag.require_open()
         may_be_rows = type(index) is ndarray and type(primal) is ndarray and primal.ndim > 1
         part = read(primal, index) if may_be_rows else primal[index]
         if type(part) is float64:
-            return NumF(part, self.tangent[index], self.tag)
-        if is_view(part, self.primal):
+            return NumF(part, self.tangent[index], tag)
+        if (type(part) is ndarray and part.base is primal) or is_view(part, primal):
             return view(self, part, itemgetter(index))
         return NumF(part, read(self.tangent, index), self.tag)
 
@@ -156,9 +161,9 @@ def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
         if not is_usual and not is_settled(x) and not (type(x.tangent) in STACKS and _is_fixed(x)):
             x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
         x.has_views = True
-    answer = NumF(y, function(x.tangent), x.tag)
-    answer.has_views = True
-    if not is_view(answer.tangent, x.tangent):
+    answer, x_dot = new(NumF), x.tangent
+    answer.primal, answer.tangent, answer.tag, answer.has_views = y, (y_dot := function(x_dot)), x.tag, True
+    if (type(y_dot) is not ndarray or y_dot.base is not x_dot) and not is_view(y_dot, x_dot):
         protect(x.tag, x, "has a view whose tangent is none")
     return answer
 

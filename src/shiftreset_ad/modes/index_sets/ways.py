@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.linalg.matrices import as_hermitian, hermitian_from
-from shiftreset_ad.rules.numpy.products import LABELS, contract
+from shiftreset_ad.rules.numpy.products import LABELS, contract, taken_apart
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import normalize_axes, normalize_axis, repeated
@@ -191,7 +191,11 @@ def _over(sets: IndexSets, which: Any, axes: Iterable[int]) -> Any:
 
 
 @by(contract)
-def _contract(sets: IndexSets, operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
+def _contract(sets: IndexSets, operands: list[Any], subscripts: str, optimize: Any) -> Any:
+    return _contracted(sets, operands, *taken_apart(subscripts))
+
+
+def _contracted(sets: IndexSets, operands: list[Any], inputs: Sequence[str], output: str) -> Any:
     sizes: dict[str, int] = {}
     for x, labels in zip(operands, inputs, strict=True):
         for label, size in zip(labels, shape_of(x), strict=True):
@@ -218,7 +222,7 @@ def _matmul(sets: IndexSets, a: Any, b: Any) -> Any:
     left = "b" if ndims[0] == 1 else batch[len(batch) - ndims[0] + 2 :] + "ab"
     right = "b" if ndims[1] == 1 else batch[len(batch) - ndims[1] + 2 :] + "bc"
     output = batch + "a" * (ndims[0] > 1) + "c" * (ndims[1] > 1)
-    return _contract(sets, [a, b], (left, right), output, False)
+    return _contracted(sets, [a, b], (left, right), output)
 
 
 @by(np.dot)
@@ -246,7 +250,7 @@ def _tensordot(sets: IndexSets, a: Any, b: Any, axes: Any = 2) -> Any:
     for i, j in zip(*pairs, strict=True):
         labels_b[j] = labels_a[i]
     output = [label for label in (*labels_a, *labels_b) if (label in labels_a) != (label in labels_b)]
-    return _contract(sets, [a, b], ("".join(labels_a), "".join(labels_b)), "".join(output), False)
+    return _contracted(sets, [a, b], ("".join(labels_a), "".join(labels_b)), "".join(output))
 
 
 @by(times)

@@ -31,7 +31,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
-from shiftreset_ad.modes.reverse.memory import PLACES, Memory, add_at, has_been_written
+from shiftreset_ad.modes.reverse.memory import PLACES, Memory, Viewed, add_at, has_been_written
 from shiftreset_ad.modes.reverse.unsettled import Accumulator, Held, add_at_masked, hold, hold_outer
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
@@ -40,7 +40,7 @@ from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, are_doubles, dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
-from shiftreset_ad.rules.masked import Masked, marked, through, unbroadcast_mask
+from shiftreset_ad.rules.masked import Masked, marked, masked_values, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
 from shiftreset_ad.rules.stand_ins import StagedValue, is_staged, may_hold
 
@@ -81,16 +81,22 @@ def contribute(active: Sequence[tuple[Accumulator, LinearMap]], y_bar: Cotangent
             x_bar = linear_map.pullback(y_bar)
         if type(x_bar) is ndarray:
             accumulate(x, x_bar, (x_bar.base is None and x_bar is not y_bar) or linear_map.makes_new)
-        elif type(x_bar) is At:
-            contribution = x_bar.y_bar
-            if type(contribution) is Masked:
-                accumulate_at(x, x_bar.index, contribution.values, contribution.mask)
-            else:
-                accumulate_at(x, x_bar.index, contribution)
-        elif type(x_bar) is Masked:
-            accumulate_masked(x, x_bar)
         else:
-            accumulate(x, x_bar)
+            add(x, x_bar)
+
+
+def add(x: Accumulator, x_bar: Cotangent) -> None:
+    """Add to the adjoint of `x` what a pullback has returned: a contribution, `Masked`, or `At` a part of `x`."""
+    if type(x_bar) is At:
+        contribution = x_bar.y_bar
+        if type(contribution) is Masked:
+            accumulate_at(x, x_bar.index, contribution.values, contribution.mask)
+        else:
+            accumulate_at(x, x_bar.index, contribution)
+    elif type(x_bar) is Masked:
+        accumulate_masked(x, x_bar)
+    else:
+        accumulate(x, x_bar)
 
 
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
@@ -120,7 +126,13 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
                 return
             is_broadcast = type(given) is ndarray and given.ndim and given.dtype is FLOAT64 and is_of_doubles(plain)
             if is_broadcast or not conforms(given, plain):
-                conformed = unbroadcast(x_bar, shape_of(plain)) if is_broadcast else conform(x_bar, x.primal)
+                if not is_broadcast:
+                    conformed = conform(x_bar, x.primal)
+                elif given is x_bar:
+                    conformed = unbroadcast(x_bar, shape_of(plain))
+                else:  # at each level of the number by itself
+                    shape = shape_of(plain)
+                    conformed = x_bar.mapped(lambda x_bar: unbroadcast(x_bar, shape))
                 owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
                 x_bar = conformed
     if adjoint is ZERO:
@@ -279,9 +291,11 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
                 values[index] += y_bar
             adjoint.mask[index] = True
             return
-    plain = single_value(x.primal) if issubclass(type(x.primal), Number) else x.primal
+    plain = x.primal
+    if type(plain) is not ndarray and issubclass(type(plain), Number):
+        plain = inside if type(inside := plain.inside) is ndarray and plain.has_one_value else single_value(plain)
     if type(adjoint) in PLACES:
-        if has_been_written(x):
+        if type(adjoint) is not Viewed and has_been_written(x):
             add_at(x, index, y_bar, mask)
             return
         x.adjoint = adjoint = ZERO
@@ -310,7 +324,7 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
             counted[index] = True
         else:
             counted = marked(counted, index, mask)
-        x.adjoint, x.owns = Masked(values, counted), True
+        x.adjoint, x.owns = masked_values(values, counted), True
     else:
         add_part(x, index, y_bar, mask)
 

@@ -15,7 +15,7 @@ from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import read, replaced, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
-from shiftreset_ad.rules.numpy.products import LABELS, contract
+from shiftreset_ad.rules.numpy.products import LABELS, contract, joined, taken_apart
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, normalize_axes, normalize_axis, real_part, repeated
@@ -253,12 +253,15 @@ def _tensordot(stack: Stack, a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @at_once(contract)
-def _contract(stack: Stack, operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
-    spare = next(label for label in LABELS if label not in "".join((*inputs, output)))
+def _contract(stack: Stack, operands: list[Any], subscripts: str, optimize: Any) -> Any:
+    inputs, output = taken_apart(subscripts)
+    spare = next(label for label in LABELS if label not in subscripts)
     stacked = [stack.has(x) for x in operands]
     return contract(
         [x.rows if has_rows else x for x, has_rows in zip(operands, stacked, strict=True)],
-        tuple([spare + labels if has_rows else labels for labels, has_rows in zip(inputs, stacked, strict=True)]),
-        spare + output,
+        joined(
+            [spare + labels if has_rows else labels for labels, has_rows in zip(inputs, stacked, strict=True)],
+            spare + output,
+        ),
         optimize,
     )

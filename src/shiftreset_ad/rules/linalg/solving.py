@@ -11,17 +11,17 @@ from numpy import ndarray
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
 from shiftreset_ad.rules.linalg.matrices import array_of, transposed
+from shiftreset_ad.rules.linalg.systems import inverse, solved
 from shiftreset_ad.rules.table import LinearMap, composite, structured
-
-# What `np.linalg.solve` of plain arrays calls, without NumPy's protocol
-SOLVE: Any = getattr(np.linalg.solve, "_implementation", np.linalg.solve)
 
 
 @structured(np.linalg.solve, "a", "b", kept=("a",), linear_in=("b",))
 def _solve(a: Any, b: Any) -> Any:
-    a, b = array_of(a), array_of(b)
-    shape_a, shape_b = shape_of(a), shape_of(b)
-    x = SOLVE(a, b) if type(a) is type(b) is ndarray else np.linalg.solve(a, b)
+    if type(a) is type(b) is ndarray:
+        shape_a, shape_b, x = a.shape, b.shape, solved(a, b)
+    else:
+        a, b = array_of(a), array_of(b)
+        shape_a, shape_b, x = shape_of(a), shape_of(b), np.linalg.solve(a, b)
     has_vector = len(shape_b) == 1  # only then, also if `a` is a stack of matrices
     has_vectors = has_vector and len(shape_a) > 2  # as answers, one for each matrix
 
@@ -30,7 +30,7 @@ def _solve(a: Any, b: Any) -> Any:
 
     def solution(a: Any, b: Any) -> Any:
         """The solution where `b` is like the answer: NumPy takes a stack of vectors for a matrix."""
-        solve = SOLVE if type(a) is type(b) is ndarray else np.linalg.solve
+        solve = solved if type(a) is type(b) is ndarray else np.linalg.solve
         return solve(a, b[..., None])[..., 0] if has_vectors else solve(a, b)
 
     def pushforward_a(a_dot: Tangent) -> Tangent:
@@ -52,7 +52,7 @@ def _solve(a: Any, b: Any) -> Any:
         nonlocal shared
         known, shared = shared, None
         b_bar = known[1] if known is not None and known[0] is y_bar else solution(transposed(a), y_bar)
-        return unbroadcast(b_bar, shape_b)
+        return b_bar if type(b_bar) is ndarray and b_bar.shape == shape_b else unbroadcast(b_bar, shape_b)
 
     def map_of(operand: int) -> LinearMap:
         nonlocal has_number_a, is_shared
@@ -61,7 +61,7 @@ def _solve(a: Any, b: Any) -> Any:
             return LinearMap(pushforward_a, pullback_a)
         is_shared = has_number_a
         return LinearMap(
-            lambda b_dot: (SOLVE if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot), pullback_b
+            lambda b_dot: (solved if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot), pullback_b
         )
 
     return x, map_of
@@ -69,7 +69,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 @structured(np.linalg.inv)
 def _inv(a: Any) -> Any:
-    y = np.linalg.inv(a)
+    y = inverse(a)
 
     def pullback(y_bar: Cotangent) -> Cotangent:
         return -np.matmul(np.matmul(transposed(y), y_bar), transposed(y))

@@ -35,19 +35,18 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
         y = np.concatenate(arrays, axis, dtype=dtype, casting=casting)
     else:
         y = CONCATENATE(arrays, axis) if is_plain else np.concatenate(arrays, axis)
-    shape, place = shape_of(y), 0
-    if axis is not None:
-        place = normalize_axis(axis, len(shape))
-    edges = [0]
+    shape, dtype = (y.shape, y.dtype) if is_plain else (shape_of(y), dtype_of(y))
+    before: tuple[slice, ...] = (slice(None),) * normalize_axis(axis, len(shape)) if axis else ()
+    place, edge, edges = len(before), 0, [0]
     for a in arrays:
         shape_of_part = a.shape if is_plain else shape_of(a)
-        edges.append(edges[-1] + (math.prod(shape_of_part) if axis is None else shape_of_part[place]))
-    before, dtype = (slice(None),) * place, dtype_of(y)
+        edge += math.prod(shape_of_part) if axis is None else shape_of_part[place]
+        edges.append(edge)
 
     def part(i: int) -> LinearMap:
         index = (*before, slice(edges[i], edges[i + 1]))
         if axis is not None:
-            return LinearMap(lambda x_dot: placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index], moves=True)
+            return LinearMap(lambda x_dot: placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index], False, True)
         original = shape_of(arrays[i])
         return LinearMap(
             lambda x_dot: placed(np.ravel(x_dot), shape, dtype, index),
@@ -73,8 +72,8 @@ def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slic
 @structured(np.stack, linear=True)
 def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     y = stacked(arrays, axis) if dtype is None else np.stack(arrays, axis, dtype=dtype, casting=casting)
-    shape, dtype = shape_of(y), dtype_of(y)
-    before = (slice(None),) * normalize_axis(axis, len(shape))
+    shape, dtype = (y.shape, y.dtype) if type(y) is np.ndarray else (shape_of(y), dtype_of(y))
+    before: tuple[slice, ...] = (slice(None),) * normalize_axis(axis, len(shape)) if axis else ()
 
     def layer(i: int) -> LinearMap:
         index: Any = (*before, i)
@@ -86,7 +85,7 @@ def _stack(arrays: list[Any], axis: int = 0, *, dtype: Any = None, casting: Any 
             y_dot[index] = x_dot
             return y_dot
 
-        return LinearMap(pushforward, lambda y_bar: y_bar[index], moves=True)
+        return LinearMap(pushforward, lambda y_bar: y_bar[index], False, True)
 
     return y, (layer,)
 

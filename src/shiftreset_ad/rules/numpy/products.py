@@ -5,20 +5,19 @@ from __future__ import annotations
 import operator
 import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
+from shiftreset_ad.rules.annotations import Cotangent, Pullback
 from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.numpy.shapes import inverse_of
 from shiftreset_ad.rules.stand_ins import are_arrays
 from shiftreset_ad.rules.table import LinearMap, composite, dispatched, functions_of, linear, restated, structured
 
-OF_NUMPY = frozenset((np.ndarray,))
 # What `np.einsum` calls for plain arrays. It is private, so a NumPy without it has `np.einsum` itself.
 EINSUM: Any = getattr(sys.modules.get("numpy._core.multiarray"), "c_einsum", np.einsum)
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
@@ -26,50 +25,56 @@ LARGE = 4096  # elements of a matrix, from which on its outer products are summe
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
-Pullbacks: TypeAlias = tuple[Pullback, Pullback]
-Answer: TypeAlias = tuple[Any, tuple[LinearMap, LinearMap]]
+# The pullback of the operand at this place
+PullbackOf: TypeAlias = Callable[[int], Pullback]
+Answer: TypeAlias = tuple[Any, Callable[[int], LinearMap] | tuple[LinearMap, LinearMap]]
 
 
-def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullbacks: Pullbacks) -> Answer:
+def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullback_of: PullbackOf) -> Answer:
     """The rule of a product that is linear in each of its operands, with a pullback for each."""
-    maps = (
-        LinearMap(lambda a_dot: product(a_dot, b), pullbacks[0]),
-        LinearMap(lambda b_dot: product(a, b_dot), pullbacks[1]),
-    )
-    if (type(a) is type(b) is ndarray or are_arrays(a, b)) and a.size + b.size >= LARGE:
-        if a.ndim == 2 and b.ndim == 1:
-            maps[0].factors = lambda y_bar: (y_bar, b)
-        elif a.ndim == 1 and b.ndim == 2:
-            maps[1].factors = lambda y_bar: (a, y_bar)
-    return product(a, b), maps
+
+    def map_of(operand: int) -> LinearMap:
+        if operand == 0:
+            linear_map = LinearMap(lambda a_dot: product(a_dot, b), pullback_of(0))
+        else:
+            linear_map = LinearMap(lambda b_dot: product(a, b_dot), pullback_of(1))
+        if (type(a) is type(b) is ndarray or are_arrays(a, b)) and a.size + b.size >= LARGE:
+            if operand == 0 and a.ndim == 2 and b.ndim == 1:
+                linear_map.factors = lambda y_bar: (y_bar, b)
+            elif operand == 1 and a.ndim == 1 and b.ndim == 2:
+                linear_map.factors = lambda y_bar: (a, y_bar)
+        return linear_map
+
+    return product(a, b), map_of
 
 
 @structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)
 def _matmul(a: Any, b: Any) -> Answer:
-    shape_a, shape_b = shape_of(a), shape_of(b)
-    if len(shape_a) <= 2 and len(shape_b) <= 2:
-        pullbacks = _matmul_pullbacks(a, b, len(shape_a), len(shape_b))
+    if type(a) is type(b) is ndarray:
+        ndim_a, ndim_b = a.ndim, b.ndim
     else:
-        pullbacks = _stacked_matmul_pullbacks(a, b, shape_a, shape_b)
-    return bilinear(np.matmul, a, b, pullbacks)
+        ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if ndim_a <= 2 and ndim_b <= 2:
+        return bilinear(np.matmul, a, b, lambda operand: _matmul_pullback(operand, a, b, ndim_a, ndim_b))
+    return bilinear(np.matmul, a, b, _stacked_matmul_pullbacks(a, b, shape_of(a), shape_of(b)).__getitem__)
 
 
-def _matmul_pullbacks(a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullbacks:
-    """The pullbacks of `matmul` for vectors and single matrices."""
-    if ndim_b == 1:
-        pullback_a = (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
-    else:
-        pullback_a = (
-            (lambda y_bar: np.matmul(y_bar, transposed(b))) if ndim_a == 2 else (lambda y_bar: np.matmul(b, y_bar))
-        )
+def _matmul_pullback(operand: int, a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullback:
+    """The pullback of `matmul` for vectors and single matrices."""
+    if operand == 0:
+        if ndim_b == 1:
+            return (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
+        if ndim_a == 2:
+            return lambda y_bar: np.matmul(y_bar, transposed(b))
+        return lambda y_bar: np.matmul(b, y_bar)
     if ndim_a == 1:
-        pullback_b = (lambda y_bar: a[:, None] * y_bar) if ndim_b == 2 else (lambda y_bar: a * y_bar)
-    else:
-        pullback_b = lambda y_bar: np.matmul(transposed(a), y_bar)  # noqa: E731
-    return pullback_a, pullback_b
+        return (lambda y_bar: a[:, None] * y_bar) if ndim_b == 2 else (lambda y_bar: a * y_bar)
+    return lambda y_bar: np.matmul(transposed(a), y_bar)
 
 
-def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b: tuple[int, ...]) -> Pullbacks:
+def _stacked_matmul_pullbacks(
+    a: Any, b: Any, shape_a: tuple[int, ...], shape_b: tuple[int, ...]
+) -> tuple[Pullback, Pullback]:
     """The pullbacks of `matmul` for stacks of matrices, which broadcast."""
     row, column = len(shape_a) == 1, len(shape_b) == 1
 
@@ -94,7 +99,7 @@ def _stacked_matmul_pullbacks(a: Any, b: Any, shape_a: tuple[int, ...], shape_b:
 
 def as_array(x: Any) -> Any:
     """A list, or a table of pandas, as an array; any other operand as it is."""
-    return x if hasattr(x, "__array_function__") else np.array(x)
+    return x if type(x) is ndarray or hasattr(x, "__array_function__") else np.array(x)
 
 
 def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: Any, summed_b: Any) -> Answer:
@@ -113,7 +118,7 @@ def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: An
         order = [*(summed_b[summed_a.index(i)] for i in sorted(summed_a)), *free_b]
         return put_in_order(np.tensordot(a, y_bar, axes=(free_a, from_a)), order)
 
-    return bilinear(product, a, b, (pullback_a, pullback_b))
+    return bilinear(product, a, b, (pullback_a, pullback_b).__getitem__)
 
 
 def put_in_order(x: Any, places: list[int]) -> Any:
@@ -123,12 +128,15 @@ def put_in_order(x: Any, places: list[int]) -> Any:
 
 @structured(np.dot, "a", "b", kept=("a", "b"), multilinear=True)
 def _dot(a: Any, b: Any) -> Answer:
-    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    if type(a) is type(b) is ndarray:
+        ndim_a, ndim_b = a.ndim, b.ndim
+    else:
+        ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a == 0 or ndim_b == 0:
         return contraction(np.dot, a, b, [], [])
     if ndim_a <= 2 and ndim_b <= 2:
         a, b = as_array(a), as_array(b)
-        return bilinear(np.dot, a, b, _matmul_pullbacks(a, b, ndim_a, ndim_b))
+        return bilinear(np.dot, a, b, lambda operand: _matmul_pullback(operand, a, b, ndim_a, ndim_b))
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
 
 
@@ -215,7 +223,7 @@ def _einsum(*args: Any, optimize: Any = False) -> Any:
         operands, inputs = _diagonals(operands, inputs)
     if _is_view(inputs, output):
         return np.transpose(operands[0], [inputs[0].index(label) for label in output])
-    return contract(operands, inputs, output, optimize)
+    return contract(operands, joined(inputs, output), optimize)
 
 
 def _are_distinct(inputs: tuple[str, ...]) -> bool:
@@ -246,15 +254,20 @@ def _diagonals(operands: list[Any], inputs: tuple[str, ...]) -> tuple[list[Any],
 
 
 @dispatched
-def contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
+def contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
     """`np.einsum` with explicit subscripts, where no label is twice in one operand."""
-    return np.einsum(_joined(inputs, output), *operands, optimize=optimize)
+    return np.einsum(subscripts, *operands, optimize=optimize)
 
 
-@lru_cache(256)
-def _joined(inputs: tuple[str, ...], output: str) -> str:
+def joined(inputs: Sequence[str], output: str) -> str:
     """Explicit subscripts as one string."""
     return f"{','.join(inputs)}->{output}"
+
+
+def taken_apart(subscripts: str) -> tuple[list[str], str]:
+    """The labels of each operand and of the answer, of explicit subscripts."""
+    left, _, output = subscripts.partition("->")
+    return left.split(","), output
 
 
 @restated(np.einsum, contract)
@@ -262,34 +275,32 @@ def _as_contraction(subscripts: Any, *operands: Any, optimize: Any = False) -> t
     """The arguments of `contract` for a call of `np.einsum` that it can take as it is."""
     if type(subscripts) is not str:
         return None
-    try:
-        ndims = tuple([len(x.shape) for x in operands])
-    except AttributeError:
-        return None
+    for x in operands:
+        if type(x) is not ndarray and not hasattr(type(x), "shape"):  # a number is not asked
+            return None
+    # Without an ellipsis, the shapes do not matter here.
+    ndims = tuple([len(x.shape) for x in operands]) if "." in subscripts else len(operands)
     explicit = _explicit_of_contraction(subscripts, ndims)
-    return None if explicit is None else ([*operands], *explicit, optimize)
+    return None if explicit is None else ([*operands], explicit, optimize)
 
 
 @lru_cache(256)
-def _explicit_of_contraction(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str] | None:
-    """The labels of each operand and of the answer, if `contract` can take them as they are."""
-    inputs, output = explicit(subscripts.replace(" ", ""), ndims)
-    return (inputs, output) if _are_distinct(inputs) and not _is_view(inputs, output) else None
+def _explicit_of_contraction(subscripts: str, ndims: tuple[int, ...] | int) -> str | None:
+    """Explicit subscripts, if `contract` can take the operands as they are: so many, or with so many axes each."""
+    inputs, output = explicit(subscripts.replace(" ", ""), (0,) * ndims if isinstance(ndims, int) else ndims)
+    return joined(inputs, output) if _are_distinct(inputs) and not _is_view(inputs, output) else None
 
 
 @structured(contract, kept=("operands",), multilinear=True)
-def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimize: Any) -> Any:
-    subscripts = _joined(inputs, output)
-
+def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
     def part(place: int) -> LinearMap:
+        before, after = operands[:place], operands[place + 1 :]
+        shape = x.shape if type(x := operands[place]) is ndarray else shape_of(x)
+
         def pullback(y_bar: Cotangent) -> Cotangent:
-            back, found = _way_back(inputs, output, place)
-            x_bar = _einsum_of(back, [y_bar, *operands[:place], *operands[place + 1 :]], optimize)
-            x, labels = operands[place], inputs[place]
-            if type(x) is type(x_bar) is ndarray and x.shape == x_bar.shape:
-                return x_bar
-            shape = shape_of(x)
-            if shape_of(x_bar) == shape:
+            back, labels, found = _way_back(subscripts, place)
+            x_bar = einsum(back, (y_bar, *before, *after), optimize)
+            if (x_bar.shape if type(x_bar) is ndarray else shape_of(x_bar)) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
             sizes = iter(shape_of(x_bar))
@@ -297,27 +308,29 @@ def _contract(operands: list[Any], inputs: tuple[str, ...], output: str, optimiz
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
-        def pushforward(x_dot: Tangent) -> Tangent:
-            return _einsum_of(subscripts, [*operands[:place], x_dot, *operands[place + 1 :]], optimize)
+        return LinearMap(lambda x_dot: einsum(subscripts, (*before, x_dot, *after), optimize), pullback)
 
-        return LinearMap(pushforward, pullback)
-
-    return _einsum_of(subscripts, operands, optimize), (part,)
+    return einsum(subscripts, operands, optimize), (part,)
 
 
-def _einsum_of(subscripts: str, operands: list[Any], optimize: Any) -> Any:
+def einsum(subscripts: str, operands: Sequence[Any], optimize: Any) -> Any:
     """`np.einsum`. For plain arrays, call the function in C inside it."""
-    if optimize is False and OF_NUMPY.issuperset(map(type, operands)):
-        return EINSUM(subscripts, *operands)
+    if optimize is False:
+        for x in operands:  # without `map`, which takes twice as long for two
+            if type(x) is not ndarray:
+                break
+        else:
+            return EINSUM(subscripts, *operands)
     return np.einsum(subscripts, *operands, optimize=optimize)
 
 
 @lru_cache(256)
-def _way_back(inputs: tuple[str, ...], output: str, place: int) -> tuple[str, str]:
-    """The subscripts of the way back to the operand at this place, and its labels that are on some other side, too."""
+def _way_back(subscripts: str, place: int) -> tuple[str, str, str]:
+    """The subscripts of the way back to the operand at this place, its labels, and those that are on another side."""
+    inputs, output = taken_apart(subscripts)
     sides = (output, *inputs[:place], *inputs[place + 1 :])
     found = "".join(label for label in inputs[place] if any(label in side for side in sides))
-    return _joined(sides, found), found
+    return joined(sides, found), inputs[place], found
 
 
 def spelled_out(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
