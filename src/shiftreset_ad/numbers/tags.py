@@ -98,7 +98,7 @@ class Tag(Prompt):
         self.site: Any = None
         self.visible: Collection[Tag] | None = None
         self._lift: Callable[[Any, Tag], Any] | None = None
-        self.copies: dict[int, tuple[Any, Any]] = {}
+        self.copies: dict[int, Any] = {}
         self.protected: dict[int, tuple[Any, str]] = {}
         self.written: dict[int, weakref.ref[Any]] = {}
         self.shown: dict[int, Any] = {}

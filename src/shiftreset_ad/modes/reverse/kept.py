@@ -4,13 +4,15 @@
         buffer[:] = row
         loss = loss + np.sum(x * buffer)        # d loss / dx needs every row, and `buffer` has only the last row
 
-So an operation keeps a copy. For a large array, it shares the copy of an earlier operation if the array has not changed
-since. An array that nobody can write to is kept as it is.
+So an operation keeps a copy. Unless the array is tiny, it shares the copy of an earlier operation if the array has not
+changed since: each copy takes new memory, and to get new memory takes longer than to compare. An array that nobody can
+write to is kept as it is.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
+from weakref import ref
 
 import numpy as np
 from numpy import ndarray
@@ -27,13 +29,14 @@ from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
 TINY = 512  # elements; a copy takes less time than it takes to find out whether the array may be written to
-SMALL = 4096  # elements; a copy takes about as long as an operation on the array, and a comparison takes no less
+SMALL = 4096  # elements; so few are compared with the bits of the copy, which are kept, too
+BITS = frozenset("fiub")  # the kinds of elements that are the same if their bits are
 
 
 def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
-    if type(constant) is ndarray and (size := constant.size) <= SMALL and not constant.dtype.hasobject:
-        return constant if size > TINY and is_read_only(constant) else constant.copy("K")
+    if type(constant) is ndarray and not constant.dtype.hasobject:
+        return constant.copy("K") if constant.size <= TINY else shared_copy(constant, tag)
     if type(constant) is list:
         return [frozen(element, tag) for element in constant]
     if isinstance(constant, Number):
@@ -44,17 +47,40 @@ def frozen(constant: Any, tag: Tag) -> Any:
         return frozen_of_other_library(constant, tag) if constant.shared else constant
     if is_staged(constant):
         return constant.frozen()
-    if type(constant) is not ndarray or constant.dtype.hasobject:
-        if isinstance(constant, ndarray):  # of a subclass, or of objects
-            return constant.copy("K")
-        return frozen_sparse(constant, tag) if is_sparse(constant) else constant
-    if is_read_only(constant):
-        return constant
+    if isinstance(constant, ndarray):  # of a subclass, or of objects
+        return constant.copy("K")
+    return frozen_sparse(constant, tag) if is_sparse(constant) else constant
+
+
+class Copied:
+    """An array and its copy, by references that keep neither alive: the operations hold the copy.
+
+    `bits` of the copy are kept if it is compared with the array often: None before the first comparison, and False if
+    the array is large, or is not the same as soon as its bits are.
+    """
+
+    __slots__ = ("array", "bits", "copy")
+
+    def __init__(self, array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> None:
+        self.array, self.copy = ref(array), ref(copy)
+        self.bits: bytes | bool | None = None if array.size <= SMALL and array.dtype.kind in BITS else False
+
+
+def shared_copy(constant: ndarray[Any, Any], tag: Tag) -> ndarray[Any, Any]:
+    """A copy of an array, that of an earlier operation if nothing has changed; the array itself if nothing can."""
     known = tag.copies.get(id(constant))
-    if known is not None and same(constant, known[1]):
-        return known[1]
+    # An array that is gone may have had the same id.
+    if type(known) is Copied and known.array() is constant and (copy := known.copy()) is not None:
+        bits = known.bits
+        if bits is None:
+            known.bits = bits = copy.tobytes()
+        if constant.shape == copy.shape and constant.dtype is copy.dtype:
+            if constant.tobytes() == bits if bits else same(constant, copy):
+                return copy
+    elif is_read_only(constant):
+        return constant
     copy = constant.copy("K")
-    tag.copies[id(constant)] = constant, copy  # the array is kept too, so that no other array gets its id
+    tag.copies[id(constant)] = Copied(constant, copy)
     return copy
 
 
@@ -63,7 +89,7 @@ def frozen_of_other_library(constant: Standard, tag: Tag) -> Standard:
     if constant.size <= SMALL:
         return constant.unshared()
     known = tag.copies.get(id(constant.array))
-    if known is not None and np.array_equal(constant, known[1]):
+    if type(known) is tuple and np.array_equal(constant, known[1]):
         return known[1]  # type: ignore[no-any-return]
     copy = constant.unshared()
     tag.copies[id(constant.array)] = constant.array, copy
@@ -74,7 +100,7 @@ def frozen_sparse(constant: Any, tag: Tag) -> Any:
     """A copy of a sparse matrix, which the program may change."""
     now = arrays_of(constant)
     known = tag.copies.get(id(constant))
-    if known is not None and all(map(same, now, arrays_of(known[1]))):
+    if type(known) is tuple and all(map(same, now, arrays_of(known[1]))):
         return known[1]
     copy = constant.copy()
     tag.copies[id(constant)] = constant, copy
