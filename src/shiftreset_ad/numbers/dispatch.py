@@ -66,8 +66,9 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     rule = STRUCTURED.get(function)
     if rule is None:
         restated = None
-        if function in RESTATED and len(args) <= position_of_out(function):  # a call as a call of a function of ours
-            ours, restate = RESTATED[function]
+        known = RESTATED.get(function)
+        if known is not None and len(args) <= position_of_out(function):  # a call as a call of a function of ours
+            ours, restate = known
             try:
                 restated = restate(*args, **kwargs) if kwargs else restate(*args)
             except TypeError:
@@ -77,7 +78,9 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
             return _compose_usual(function, args, kwargs)
         rule, args, kwargs = STRUCTURED[ours], restated, {}
     count = len(args)
-    if count == 2:  # without `map`, which takes twice as long
+    if count == 1:  # without `map`, which takes twice as long
+        form = FORMS.get((rule, type(args[0])), NEW)
+    elif count == 2:
         form = FORMS.get((rule, type(args[0]), type(args[1])), NEW)
     elif count == 3:
         form = FORMS.get((rule, type(args[0]), type(args[1]), type(args[2])), NEW)

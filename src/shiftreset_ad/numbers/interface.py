@@ -256,6 +256,8 @@ class ArrayNumber(Number):
     def shape(self) -> tuple[int, ...]:
         """As of the value."""
         primal = self.primal
+        if type(primal) is not np.ndarray and issubclass(type(primal), Number) and primal.has_one_value:
+            primal = primal.inside  # the usual number below, without a call
         return primal.shape if type(primal) is np.ndarray else shape_of(primal)
 
     @shape.setter

@@ -78,7 +78,7 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         return number.carried(answer, maps(operand) if callable(maps) else maps[operand])
     levels, bottom = levels_down(number)
     values[place] = bottom
-    if needs_other_constants(levels):
+    if form.kept and needs_other_constants(levels):
         for kept in form.kept:
             values[kept] = frozen_below(values[kept], levels)
     answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
@@ -123,7 +123,8 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
         if is_kept and needs_other_constants(levels):
             values = [x if x is bottom else frozen_below(x, levels) for x in values]
         answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
-        return at_levels(levels, bottom, rule.function, answer, map_of(maps, places[0]))
+        place = places[0]
+        return at_levels(levels, bottom, rule.function, answer, maps(place) if callable(maps) else maps[place])
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     if len(places) == 1 and callable(maps):
         return number.carried(answer, maps(places[0]))

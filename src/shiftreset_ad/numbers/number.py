@@ -183,13 +183,17 @@ def in_memory(x: Any) -> Any:
 
 def is_view(y: Any, x: Any) -> bool:
     """Whether the array of `y` lies in the memory of the array of `x`, as a view does. Both may be plain arrays."""
-    if type(y) is not ndarray and type(y := in_memory(y)) is not ndarray:
-        return False
+    if type(y) is not ndarray:
+        y = y.inside if issubclass(type(y), Number) else y  # the usual case, without a call
+        if type(y) is not ndarray and type(y := in_memory(y)) is not ndarray:
+            return False
     base = y.base
     if base is None:
         return False
-    if type(x) is not ndarray and type(x := in_memory(x)) is not ndarray:
-        return base is x
+    if type(x) is not ndarray:
+        x = x.inside if issubclass(type(x), Number) else x
+        if type(x) is not ndarray and type(x := in_memory(x)) is not ndarray:
+            return base is x
     return base is x or base is x.base
 
 

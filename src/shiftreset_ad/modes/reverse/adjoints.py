@@ -31,7 +31,7 @@ from numpy import float64, ndarray
 
 from shiftreset_ad.array_api import MET, Standard, Wrapped
 from shiftreset_ad.boundary.libraries import as_the_users, in_library_of
-from shiftreset_ad.modes.reverse.memory import PLACES, Memory, Viewed, add_at, has_been_written
+from shiftreset_ad.modes.reverse.memory import PLACES, Memory, Viewed, Window, add_at, has_been_written
 from shiftreset_ad.modes.reverse.unsettled import Accumulator, Held, add_at_masked, hold, hold_outer
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, single_value
@@ -102,7 +102,9 @@ def add(x: Accumulator, x_bar: Cotangent) -> None:
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint, plain = x.adjoint, x.primal
-    if type(x_bar) is type(plain) is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape:
+    kind = type(plain)
+    array = plain if kind is ndarray else plain.inside if issubclass(kind, Number) and kind.has_one_value else None
+    if type(x_bar) is type(array) is ndarray and x_bar.dtype is array.dtype and x_bar.shape == array.shape:
         if adjoint is ZERO:  # the usual cases, for speed
             x.adjoint = x_bar
             x.owns = owned
@@ -112,9 +114,8 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             return
     else:
         given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
-        if issubclass(type(plain), Number):
-            inside = plain.primal if plain.has_one_value else None
-            plain = inside if type(inside) is ndarray else single_value(plain)
+        if issubclass(kind, Number):
+            plain = array if type(array) is ndarray else single_value(plain)
         if (
             type(given) is not ndarray
             or type(plain) is not ndarray
@@ -135,7 +136,7 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
                     conformed = x_bar.mapped(lambda x_bar: unbroadcast(x_bar, shape))
                 owned = owned if conformed is x_bar else type(conformed) is ndarray and conformed.base is None
                 x_bar = conformed
-    if adjoint is ZERO:
+    if adjoint is ZERO or (type(adjoint) is Window and type(adjoint.root.adjoint) is Viewed):
         x.adjoint, x.owns = x_bar, owned
     elif type(adjoint) is ndarray and type(x_bar) is ndarray:
         if x.owns:
@@ -165,7 +166,9 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
         x.adjoint, x.owns = x_bar, False
         return
     given = values if type(values) is ndarray else single_value(values)
-    plain = primal if type(primal) is ndarray else single_value(primal)
+    plain = primal
+    if type(primal) is not ndarray and issubclass(type(primal), Number):
+        plain = inside if type(inside := primal.inside) is ndarray and primal.has_one_value else single_value(primal)
     is_plain = type(given) is type(plain) is ndarray and given.dtype is plain.dtype
     if not is_plain or not given.shape == plain.shape == x_bar.mask.shape != ():
         shape, mask = shape_of(primal), x_bar.mask

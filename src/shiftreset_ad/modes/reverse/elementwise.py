@@ -175,6 +175,8 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
         ):
             operation = (pulls[1], y, a, b)
+        elif issubclass(kind, Number) and inside is ndarray and 0 < primal.inside.size <= SMALL:
+            operation = (pulls[2], y, a, b, primal, p, q)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
@@ -236,6 +238,8 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
             (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
         ):
             operation = (pull_nested, y, x)
+        elif issubclass(kind, Number) and inside is ndarray and 0 < primal.inside.size <= SMALL:
+            operation = (pull_array, y, x, primal, x.primal)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
@@ -290,9 +294,11 @@ def make_operation(rule: Elementwise, function: Callable[..., Any]) -> Callable[
 
 def getitem(x: NumR, index: Any) -> Any:
     """y = x[index]. It is fast, as a program may do it for each element."""
-    primal = x.primal
-    if type(primal) is not ndarray and not shape_of(primal):
-        return ArrayNumber.__getitem__(x, index)
+    primal, tag = x.primal, x.tag
+    if type(primal) is not ndarray:
+        array = primal.inside if issubclass(type(primal), Number) and primal.has_one_value else None
+        if not (array.ndim if type(array) is ndarray else shape_of(primal)):
+            return ArrayNumber.__getitem__(x, index)
     kind = type(index)
     if kind is ndarray and type(primal) is ndarray and primal.ndim > 1:  # may be rows
         part = read(primal, index)
@@ -303,14 +309,19 @@ def getitem(x: NumR, index: Any) -> Any:
             index = frozen_index(index)
     elif kind is not int:
         index = frozen_index(index)
-    if type(part) is float64:  # an element
-        y = held = NumR(part, ZERO, x.tag)
-    else:
-        is_copy = type(part) is ndarray and part.base is None
-        y = NumR(part, ZERO if is_copy else window(part, x, index) or ZERO, x.tag)
-        held = with_shell(y) if is_copy and part.size > SMALL else y
+    y = held = new(NumR)
+    y.primal, y.adjoint, y.tag = part, ZERO, tag
+    if type(part) is not float64:  # not an element
+        if type(part) is not ndarray or part.base is not None:
+            y.adjoint = window(part, x, index) or ZERO
+        elif part.size > SMALL:
+            held = with_shell(y)
     place = x.adjoint
-    capture(x.tag, (pull_item, held, place if type(place) is Shell else x, index))
+    try:
+        if tag.capture(here(), (pull_item, held, place if type(place) is Shell else x, index)):
+            raise tag.misplaced()
+    except GreenletError:
+        raise tag.misplaced() from None
     return y
 
 

@@ -14,7 +14,7 @@ from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, shape_of
 from shiftreset_ad.rules.building import SEQUENCES
 from shiftreset_ad.rules.conversion import astype, constant_of
 from shiftreset_ad.rules.layouts import array_of, in_order, in_order_like
-from shiftreset_ad.rules.masked import BITS, BOOL, FEW, PUT, Choice, halved_unless, selected, where_chosen
+from shiftreset_ad.rules.masked import BITS, BOOL, FEW, PUT, Choice, chosen_where, halved_unless, selected, where_chosen
 from shiftreset_ad.rules.numpy.joining import as_array
 from shiftreset_ad.rules.numpy.selection import as_positions, brought_into_range, elements_along, flattened_for, in_line
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
@@ -30,7 +30,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     def choosing(operand: int) -> Any:
         chosen = np.logical_not(condition) if operand else condition
         if is_mask:
-            return Choice(chosen, chosen)
+            return chosen_where(chosen)
         return LinearMap(
             lambda x_dot: chosen_beside(chosen, x_dot, shape), lambda z_bar: where_chosen(chosen, z_bar), chooses=True
         )
@@ -152,7 +152,7 @@ def choice_of_clipped(y: Any, a: Any, lowest: Any, highest: Any, are_crossed: An
         above, below = a != lowest, a != highest
         is_low, is_high = COUNT(above) < above.size, COUNT(below) < below.size
         if not is_low and not is_high:
-            return Choice(inside, inside)
+            return chosen_where(inside)
         if are_crossed is None:
             are_crossed = COUNT(lowest >= highest)
         alone = (above & below if is_low else below) if is_high else above

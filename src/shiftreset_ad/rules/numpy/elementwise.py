@@ -19,7 +19,7 @@ import numpy as np
 
 from shiftreset_ad.rules.annotations import Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_complex, shape_of
-from shiftreset_ad.rules.masked import Choice, halved_unless
+from shiftreset_ad.rules.masked import Choice, chosen_where, halved_unless
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
 from shiftreset_ad.rules.table import (
@@ -78,7 +78,7 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
             tie = a == b
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
         alone = a != b
-        return Choice(mask, mask) if COUNT(alone) == alone.size else halved_unless(alone, mask)
+        return chosen_where(mask) if COUNT(alone) == alone.size else halved_unless(alone, mask)
 
     return first, lambda y, a, b: first(y, b, a)
 

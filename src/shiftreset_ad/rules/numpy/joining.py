@@ -30,7 +30,8 @@ def as_array(part: Any) -> Any:
 def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     is_plain = True
     for a in arrays:
-        is_plain = is_plain and type(a) is np.ndarray
+        if type(a) is not np.ndarray:
+            is_plain = False
     if dtype is not None:
         y = np.concatenate(arrays, axis, dtype=dtype, casting=casting)
     else:

@@ -299,7 +299,7 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
 
         def pullback(y_bar: Cotangent) -> Cotangent:
             back, labels, found = _way_back(subscripts, place)
-            x_bar = einsum(back, (y_bar, *before, *after), optimize)
+            x_bar = einstein_sum(back, (y_bar, *before, *after), optimize)
             if (x_bar.shape if type(x_bar) is ndarray else shape_of(x_bar)) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
@@ -308,12 +308,12 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
-        return LinearMap(lambda x_dot: einsum(subscripts, (*before, x_dot, *after), optimize), pullback)
+        return LinearMap(lambda x_dot: einstein_sum(subscripts, (*before, x_dot, *after), optimize), pullback)
 
-    return einsum(subscripts, operands, optimize), (part,)
+    return einstein_sum(subscripts, operands, optimize), (part,)
 
 
-def einsum(subscripts: str, operands: Sequence[Any], optimize: Any) -> Any:
+def einstein_sum(subscripts: str, operands: Sequence[Any], optimize: Any) -> Any:
     """`np.einsum`. For plain arrays, call the function in C inside it."""
     if optimize is False:
         for x in operands:  # without `map`, which takes twice as long for two
