@@ -182,12 +182,12 @@ class Choice:
     def pullback(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, from that of the answer; without a mask if all elements were chosen."""
         shares, mask = self._shares, self.mask
-        if type(y_bar) is type(mask) is ndarray and y_bar.dtype is FLOAT64 and y_bar.shape == mask.shape:
-            if shares is None or shares is mask:  # the usual case, for speed
-                if COUNT(mask) == mask.size:
-                    return y_bar if shares is mask else halves(self.alone, y_bar)
-                values = selected(mask, y_bar)
-                return masked_values(values if shares is mask else halves(self.alone, values), mask)
+        is_plain = type(y_bar) is type(mask) is ndarray and y_bar.dtype is FLOAT64 and y_bar.shape == mask.shape
+        if is_plain and (shares is None or shares is mask):  # the usual case, for speed
+            if COUNT(mask) == mask.size:
+                return y_bar if shares is mask else halves(self.alone, y_bar)
+            values = selected(mask, y_bar)
+            return masked_values(values if shares is mask else halves(self.alone, values), mask)
         is_whole = shares is mask  # nothing is shared
         if type(mask) is not ndarray:
             if not shape_of(shares):

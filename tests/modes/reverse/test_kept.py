@@ -3,6 +3,8 @@
 import array
 import tempfile
 import tracemalloc
+import warnings
+import weakref
 from collections import deque
 
 import numpy as np
@@ -228,3 +230,81 @@ def test_what_numpy_takes_for_an_array_can_be_refilled(make, name):
 
     expected = grad(lambda x: f(x, refills=False))(np.ones(3))
     np.testing.assert_array_equal(grad(lambda x: f(x, refills=True))(np.ones(3)), expected)
+
+
+# Copies that operations share
+
+
+def products(c, x, writes=None):
+    for k in range(3):
+        x = x * c
+        if writes is not None:
+            writes(k)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL, SMALL + 1])
+def test_operations_on_an_array_that_does_not_change_share_one_copy(n):
+    tag, c = ReverseTag(), np.arange(n) / n
+    first = frozen(c, tag)
+    assert first is not c
+    assert frozen(c, tag) is frozen(c, tag) is first
+    c[n // 2] = -0.0 if c[n // 2] == 0.0 else -c[n // 2]
+    second = frozen(c, tag)
+    assert second is not first
+    assert frozen(c, tag) is second
+    np.testing.assert_array_equal(second, c)
+    assert first[n // 2] != second[n // 2]
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_a_zero_that_changes_its_sign_is_a_change(n):
+    tag, c = ReverseTag(), np.zeros(n)
+    first, c[3] = frozen(c, tag), -0.0
+    second = frozen(c, tag)
+    assert second is not first
+    assert np.signbit(second[3])
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_an_array_that_is_gone_is_not_mixed_up_with_one_that_has_its_id(n):
+    """The copies keep no array alive, so another array may have the id."""
+    tag, c, d = ReverseTag(), np.ones(n), np.full(n, 2.0)
+    first = frozen(c, tag)
+    tag.copies[id(d)] = tag.copies.pop(id(c))
+    np.testing.assert_array_equal(frozen(d, tag), 2.0)
+    np.testing.assert_array_equal(first, 1.0)
+    matrix = np.ones((n, 1))
+    tag.copies[id(matrix)] = tag.copies[id(d)]
+    assert frozen(matrix, tag).shape == (n, 1)
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_neither_an_array_nor_its_copy_is_kept_alive(n):
+    tag, c = ReverseTag(), np.ones(n)
+    array, copy = weakref.ref(c), weakref.ref(frozen(c, tag))
+    assert copy() is None
+    np.testing.assert_array_equal(frozen(c, tag), 1.0)
+    del c
+    assert array() is None
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_an_array_of_other_bits_in_the_same_memory_is_another(n):
+    tag, c = ReverseTag(), np.arange(n) / n
+    first = frozen(c, tag)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer versions of NumPy advise against this
+        c.dtype = np.int64
+    assert frozen(c, tag).dtype == np.int64
+    assert first.dtype == np.float64
+
+
+@pytest.mark.parametrize("n", [TINY + 1, SMALL + 1])
+def test_a_constant_that_changes_and_changes_back(n):
+    c, x = np.full(n, 2.0), np.ones(n)
+
+    def f(x):
+        return products(c, x, lambda k: c.fill((3.0, 2.0, 2.0)[k]))
+
+    np.testing.assert_array_equal(grad(f)(x), np.full(n, 12.0))

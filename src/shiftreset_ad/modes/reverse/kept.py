@@ -53,34 +53,34 @@ def frozen(constant: Any, tag: Tag) -> Any:
 
 
 class Copied:
-    """An array and its copy, by references that keep neither alive: the operations hold the copy.
+    """A copy of an array, by a reference that does not keep it alive: the operations hold the copy.
 
     `bits` of the copy are kept if it is compared with the array often: None before the first comparison, and False if
     the array is large, or is not the same as soon as its bits are.
     """
 
-    __slots__ = ("array", "bits", "copy")
+    __slots__ = ("bits", "copy")
 
-    def __init__(self, array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> None:
-        self.array, self.copy = ref(array), ref(copy)
-        self.bits: bytes | bool | None = None if array.size <= SMALL and array.dtype.kind in BITS else False
+    def __init__(self, copy: ndarray[Any, Any]) -> None:
+        self.copy = ref(copy)
+        self.bits: bytes | bool | None = None if copy.size <= SMALL and copy.dtype.kind in BITS else False
 
 
 def shared_copy(constant: ndarray[Any, Any], tag: Tag) -> ndarray[Any, Any]:
     """A copy of an array, that of an earlier operation if nothing has changed; the array itself if nothing can."""
     known = tag.copies.get(id(constant))
-    # An array that is gone may have had the same id.
-    if type(known) is Copied and known.array() is constant and (copy := known.copy()) is not None:
+    # If it is the copy of another array, which is gone and had this id, it has the same elements all the same.
+    if type(known) is Copied and (copy := known.copy()) is not None:
         bits = known.bits
         if bits is None:
             known.bits = bits = copy.tobytes()
-        if constant.shape == copy.shape and constant.dtype is copy.dtype:
-            if constant.tobytes() == bits if bits else same(constant, copy):
-                return copy
+        is_alike = constant.shape == copy.shape and constant.dtype is copy.dtype
+        if is_alike and (constant.tobytes() == bits if bits else same(constant, copy)):
+            return copy
     elif is_read_only(constant):
         return constant
     copy = constant.copy("K")
-    tag.copies[id(constant)] = Copied(constant, copy)
+    tag.copies[id(constant)] = Copied(copy)
     return copy
 
 
