@@ -102,9 +102,7 @@ def add(x: Accumulator, x_bar: Cotangent) -> None:
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint, plain = x.adjoint, x.primal
-    kind = type(plain)
-    array = plain if kind is ndarray else plain.inside if issubclass(kind, Number) and kind.has_one_value else None
-    if type(x_bar) is type(array) is ndarray and x_bar.dtype is array.dtype and x_bar.shape == array.shape:
+    if type(x_bar) is type(plain) is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape:
         if adjoint is ZERO:  # the usual cases, for speed
             x.adjoint = x_bar
             x.owns = owned
@@ -114,8 +112,9 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             return
     else:
         given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
-        if issubclass(kind, Number):
-            plain = array if type(array) is ndarray else single_value(plain)
+        if issubclass(type(plain), Number):
+            inside = plain.inside if plain.has_one_value else None
+            plain = inside if type(inside) is ndarray else single_value(plain)
         if (
             type(given) is not ndarray
             or type(plain) is not ndarray
