@@ -77,12 +77,15 @@ class NumF(ArrayNumber):
             y = view(self, answer, linear_map.pushforward)
         else:
             y_dot = linear_map.pushforward(x_dot := self.tangent)
-            if (
+            if kind is type(y_dot) is float64:  # the steps of `number` for the usual cases, for speed
+                y = new(NumF)
+                y.primal, y.tangent, y.tag = answer, y_dot, tag
+            elif (
                 kind is type(y_dot) is ndarray
                 and answer.dtype is y_dot.dtype is FLOAT64
                 and answer.shape == y_dot.shape
                 and y_dot.base is None
-            ):  # the steps of `number` for the usual case, for speed
+            ):
                 y = new(NumF)
                 y.primal, y.tangent, y.tag = answer, y_dot if y_dot is not x_dot else y_dot.copy("K"), tag
             else:

@@ -12,7 +12,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
-from shiftreset_ad.rules.masked import Choice, once, where_chosen
+from shiftreset_ad.rules.masked import Choice, chosen_where, once, where_chosen
 from shiftreset_ad.rules.numpy.shapes import broadcast
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
@@ -142,37 +142,40 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     def differentiate(
         a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = NOT_GIVEN, where: Any = True
     ) -> Any:
-        require_order(function, a)
-        shape = shape_of(a)
+        is_usual = type(a) is ndarray and initial is NOT_GIVEN and where is True
+        if not is_usual or a.dtype is not FLOAT64:
+            require_order(function, a)
+            where = mask_of(where)
+            if initial is not NOT_GIVEN:
+                initial = frozen_initial(initial)
+        shape = a.shape if is_usual else shape_of(a)
         axes = reduced_axes(axis, shape)
-        where = mask_of(where)
-        if initial is not NOT_GIVEN:
-            initial = frozen_initial(initial)
-        if reduce is not None and type(a) is ndarray and initial is NOT_GIVEN and where is True:
+        is_whole = len(axes) == len(shape)  # then the answer broadcasts against `a` as it is
+        if reduce is not None and is_usual:
             y = reduce(a, axis, None, None, keepdims)
         else:
             y = function(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
 
         def found() -> Choice:
-            extreme = lined_up(y, shape, axes)
+            extreme = y if is_whole else lined_up(y, shape, axes)
             tied = a == extreme
+            if is_whole and is_usual and COUNT(tied) == 1:
+                return chosen_where(tied)  # the usual case, for speed
             if where is not True:
                 tied = tied & where
-            if type(tied) is ndarray and len(axes) == tied.ndim and initial is NOT_GIVEN and COUNT(tied) == 1:
-                return Choice(tied, tied)  # the usual case, for speed
             # Staged masks are counted in floats, which have native code; the shares are the same.
             count = total(tied * 1.0 if is_staged(tied) else tied, axes, keepdims=True)
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
             if type(tied) is ndarray and type(count) is ndarray and COUNT(count == 1) == count.size:
-                return Choice(tied, tied)
+                return chosen_where(tied)
             return Choice(tied / count)
 
         shares = once(found) if type(a) is ndarray else found
         return y, (
             LinearMap(
                 lambda x_dot: total(shares() * x_dot, axis, keepdims=keepdims),
-                lambda y_bar: shares().pullback(lined_up(y_bar, shape, axes)),
+                lambda y_bar: shares().pullback(y_bar if is_whole else lined_up(y_bar, shape, axes)),
             ),
         )
 
