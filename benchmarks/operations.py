@@ -5,7 +5,7 @@ the number of steps: microseconds for a step, with all the operations that it na
 itself, without a derivative. The second order is a Hessian times a vector. PyTorch and JAX, which is timed operation by
 operation, take part where they are installed. The libraries take turns, and the shortest run counts, by the time of the
 processor: a run is so short that some meet no other process. With names of families, `... operations.py joins
-products`, only these are measured.
+products`, only these are measured, and with numbers of elements, `... operations.py linalg 4096`, only these sizes.
 """
 
 from __future__ import annotations
@@ -182,8 +182,9 @@ LIBRARIES = ["NumPy", "ours", "autograd", "PyTorch", "JAX"]
 
 
 def main() -> None:
-    chosen = sys.argv[1:]  # families
-    for size in SIZES:
+    sizes = tuple(map(int, filter(str.isdigit, sys.argv[1:]))) or SIZES
+    chosen = [argument for argument in sys.argv[1:] if not argument.isdigit()]  # families
+    for size in sizes:
         for order in (1, 2):
             title = f"{size:,} elements, {'gradient' if order == 1 else 'Hessian times a vector'}, us for a step"
             table = Table("family", "step", *LIBRARIES, "ours / autograd", "ours - 2 NumPy", title=title)

@@ -261,19 +261,27 @@ MORE_CALLS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_maps_of_linear_functions_hold_no_operand_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    operation = backpropagation.operation
+    operation, operation_on_one = backpropagation.operation, backpropagation.operation_on_one
     seen, holding = set(), set()
 
+    def looking_at_one(x: Any, answer: Any, linear_map: Any) -> Any:
+        look(x.tag, answer, [(x, linear_map)])
+        return operation_on_one(x, answer, linear_map)
+
     def looking(tag: Any, answer: Any, active: Any) -> Any:
+        look(tag, answer, active)
+        return operation(tag, answer, active)
+
+    def look(tag: Any, answer: Any, active: Any) -> None:
         if callable(tag.site) and not STRUCTURED[tag.site].reads_operands:
             maps = [(linear_map.pushforward, linear_map.pullback) for _, linear_map in active]
             arrays = {id(array) for array in held(maps, set())}
             if any(id(x.primal) in arrays for x, _ in active) or id(answer) in arrays:
                 holding.add(tag.site)
             seen.add(tag.site)
-        return operation(tag, answer, active)
 
     monkeypatch.setattr(NumR, "linearized", staticmethod(looking))
+    monkeypatch.setattr(NumR, "carried", looking_at_one)
     for name, example in calls.EXAMPLES.items():
         if not functions_of(name.removeprefix("numpy.")):  # it has gone from this version of NumPy
             continue
