@@ -25,7 +25,7 @@ from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.numbers.plain_arrays import is_read_only, same
 from shiftreset_ad.numbers.sparse import arrays_of
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.broadcasting import FLOAT64, shape_of
 from shiftreset_ad.rules.stand_ins import is_staged
 
 TINY = 512  # elements; a copy takes less time than it takes to find out whether the array may be written to
@@ -35,7 +35,7 @@ BITS = frozenset("fiub")  # the kinds of elements that are the same if their bit
 
 def frozen(constant: Any, tag: Tag) -> Any:
     """A constant operand as it is now, for the way back of an operation on numbers of this tag."""
-    if type(constant) is ndarray and not constant.dtype.hasobject:
+    if type(constant) is ndarray and (constant.dtype is FLOAT64 or not constant.dtype.hasobject):
         return constant.copy("K") if constant.size <= TINY else shared_copy(constant, tag)
     if type(constant) is list:
         return [frozen(element, tag) for element in constant]

@@ -25,19 +25,22 @@ LARGE = 4096  # elements of a matrix, from which on its outer products are summe
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
 
 
-# The pullback of the operand at this place
-PullbackOf: TypeAlias = Callable[[int], Pullback]
 Answer: TypeAlias = tuple[Any, Callable[[int], LinearMap] | tuple[LinearMap, LinearMap]]
 
 
-def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any, pullback_of: PullbackOf) -> Answer:
-    """The rule of a product that is linear in each of its operands, with a pullback for each."""
+def bilinear(
+    product: Callable[[Any, Any], Any], a: Any, b: Any, pullback_of: Callable[..., Pullback], *others: Any
+) -> Answer:
+    """The rule of a product that is linear in each of its operands.
+
+    `pullback_of(operand, *others)` is the pullback of the operand at this place.
+    """
 
     def map_of(operand: int) -> LinearMap:
         if operand == 0:
-            linear_map = LinearMap(lambda a_dot: product(a_dot, b), pullback_of(0))
+            linear_map = LinearMap(lambda a_dot: product(a_dot, b), pullback_of(0, *others))
         else:
-            linear_map = LinearMap(lambda b_dot: product(a, b_dot), pullback_of(1))
+            linear_map = LinearMap(lambda b_dot: product(a, b_dot), pullback_of(1, *others))
         if (type(a) is type(b) is ndarray or are_arrays(a, b)) and a.size + b.size >= LARGE:
             if operand == 0 and a.ndim == 2 and b.ndim == 1:
                 linear_map.factors = lambda y_bar: (y_bar, b)
@@ -55,7 +58,7 @@ def _matmul(a: Any, b: Any) -> Answer:
     else:
         ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a <= 2 and ndim_b <= 2:
-        return bilinear(np.matmul, a, b, lambda operand: _matmul_pullback(operand, a, b, ndim_a, ndim_b))
+        return bilinear(np.matmul, a, b, _matmul_pullback, a, b, ndim_a, ndim_b)
     return bilinear(np.matmul, a, b, _stacked_matmul_pullbacks(a, b, shape_of(a), shape_of(b)).__getitem__)
 
 
@@ -69,7 +72,7 @@ def _matmul_pullback(operand: int, a: Any, b: Any, ndim_a: int, ndim_b: int) -> 
         return lambda y_bar: np.matmul(b, y_bar)
     if ndim_a == 1:
         return (lambda y_bar: a[:, None] * y_bar) if ndim_b == 2 else (lambda y_bar: a * y_bar)
-    return lambda y_bar: np.matmul(transposed(a), y_bar)
+    return lambda y_bar: np.matmul(a.T if type(a) is ndarray else transposed(a), y_bar)
 
 
 def _stacked_matmul_pullbacks(
@@ -136,7 +139,7 @@ def _dot(a: Any, b: Any) -> Answer:
         return contraction(np.dot, a, b, [], [])
     if ndim_a <= 2 and ndim_b <= 2:
         a, b = as_array(a), as_array(b)
-        return bilinear(np.dot, a, b, lambda operand: _matmul_pullback(operand, a, b, ndim_a, ndim_b))
+        return bilinear(np.dot, a, b, _matmul_pullback, a, b, ndim_a, ndim_b)
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
 
 
