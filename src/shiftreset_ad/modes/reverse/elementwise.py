@@ -307,6 +307,8 @@ def getitem(x: NumR, index: Any) -> Any:
     if kind is slice:  # the steps of `frozen_index` for the usual case, for speed
         if type(index.stop) not in BOUNDS or type(index.start) not in BOUNDS or type(index.step) not in BOUNDS:
             index = frozen_index(index)
+    elif kind is ndarray:
+        index = frozen(index, tag)
     elif kind is not int:
         index = frozen_index(index)
     y = held = new(NumR)
