@@ -35,7 +35,8 @@ def class_for_isinstance(x: Number) -> type:
         if "shuffle" in frame.f_code.co_names:  # `shuffle` asks for a sequence before it swaps anything
             require_no_shuffle(frame)
     module = frame.f_globals.get("__name__")
-    if KNOWS_NUMBERS[module] if module in KNOWS_NUMBERS else knows_numbers(module):
+    knows = KNOWS_NUMBERS.get(module)
+    if knows_numbers(module) if knows is None else knows:
         return type(x)
     inside = x.inside
     if issubclass(type(inside), Number) and inside.has_one_value:
