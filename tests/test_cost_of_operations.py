@@ -231,6 +231,7 @@ def test_a_write_at_distinct_positions_is_one_operation(index: Any) -> None:
         (lambda x: np.einsum("ij,j->i", W, x), 1),
         (lambda x: np.linalg.solve(W, x), 1),
         (lambda x: np.where(MASK, x, C), 1),  # of the mask, as the values do not matter
+        (lambda x: x[POSITIONS], 1),
         (lambda x: np.concatenate([x, C])[:4], 0),
         (lambda x: np.outer(x, x)[0], 0),
     ],

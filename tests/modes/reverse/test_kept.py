@@ -272,9 +272,10 @@ def test_an_array_that_is_gone_is_not_mixed_up_with_one_that_has_its_id(n):
     tag, c, d = ReverseTag(), np.ones(n), np.full(n, 2.0)
     first = frozen(c, tag)
     tag.copies[id(d)] = tag.copies.pop(id(c))
-    np.testing.assert_array_equal(frozen(d, tag), 2.0)
+    second = frozen(d, tag)
+    np.testing.assert_array_equal(second, 2.0)
     np.testing.assert_array_equal(first, 1.0)
-    matrix = np.ones((n, 1))
+    matrix = np.full((n, 1), 2.0)
     tag.copies[id(matrix)] = tag.copies[id(d)]
     assert frozen(matrix, tag).shape == (n, 1)
 
