@@ -21,7 +21,7 @@ from shiftreset_ad.array_api import MET
 from shiftreset_ad.boundary.arguments import all_of
 from shiftreset_ad.control import bodies
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.modes.reverse import adjoints, backpropagation, kept, shells, sparing, unsettled
+from shiftreset_ad.modes.reverse import adjoints, backpropagation, kept, shells, single, sparing, unsettled
 from shiftreset_ad.modes.reverse.recording import Recording
 from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers import dispatch
@@ -285,7 +285,7 @@ OF_ONE_NUMBER = [
 def test_an_operation_on_one_number_makes_no_list_of_its_operands(name: str, order: int) -> None:
     """There is one map, and its pullback is called at once."""
     found = calls_of(STEPS[name][0], order)
-    assert found[backpropagation.operation_on_one.__code__] == found[backpropagation.pull_one.__code__] > 0
+    assert found[single.operation_on_one.__code__] == found[single.pull_one.__code__] > 0
     assert found[backpropagation.operation.__code__] == found[backpropagation.pull.__code__] == 0
     assert found[adjoints.contribute.__code__] == 0
 
@@ -300,7 +300,7 @@ def test_a_small_array_beside_large_ones_goes_the_short_way() -> None:
     found = calls(lambda: grad(f)(X))
     assert found[shells.with_shell.__code__] + found[sparing.hollowed.__code__] > 0
     assert found[backpropagation.operation.__code__] == 1  # the sum of the large array
-    assert found[backpropagation.operation_on_one.__code__] == 3
+    assert found[single.operation_on_one.__code__] == 3
 
 
 @pytest.mark.parametrize("name", ["dot", "length", "lstm cell", "gru cell"])

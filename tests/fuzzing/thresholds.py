@@ -9,10 +9,7 @@ from importlib import import_module
 LEAST = {
     "modes.reverse.kept.SMALL": 0,
     # A shell for each array of two elements and more. Modules that ask often have a name of their own for the size.
-    **{
-        f"modes.reverse.{module}.SMALL": 1
-        for module in ("shells", "elementwise", "answers", "backpropagation", "choices")
-    },
+    **{f"modes.reverse.{module}.SMALL": 1 for module in ("shells", "elementwise", "answers", "choices", "single")},
     "transforms.directions.AT_MOST": 8,  # a few at once, and a rest
     "numbers.writing.MANY": 0,
     "modes.reverse.kept.TINY": 0,

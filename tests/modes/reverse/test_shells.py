@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, nn, value, vjp
-from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells
+from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells, single
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
 from shiftreset_ad.nn.standardized import standardized
@@ -261,7 +261,7 @@ MORE_CALLS: list[Callable[[Any], Any]] = [
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_maps_of_linear_functions_hold_no_operand_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    operation, operation_on_one = backpropagation.operation, backpropagation.operation_on_one
+    operation, operation_on_one = backpropagation.operation, single.operation_on_one
     seen, holding = set(), set()
 
     def looking_at_one(x: Any, answer: Any, linear_map: Any) -> Any:

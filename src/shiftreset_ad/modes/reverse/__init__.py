@@ -1,6 +1,6 @@
 """Reverse mode: numbers whose operations capture the rest of the program, and go back.
 
-*   `backpropagation`: the story, an operation, its capture, and the way back;
+*   `backpropagation`: the story, an operation, its capture, and the way back; `single`: with a single operand;
 *   `number`: `NumR`; `elementwise`: its elementwise operations and `x[i]`;
 *   `answers`: what the answer of an operation becomes; `borders`: where values enter a program, and leave it;
 *   `adjoints`: where contributions are added up; `unsettled`: adjoints of which only a part counts;
@@ -13,7 +13,7 @@
 This file puts the class together from what these modules define.
 """
 
-from shiftreset_ad.modes.reverse import backpropagation, elementwise, writing
+from shiftreset_ad.modes.reverse import backpropagation, elementwise, single, writing
 from shiftreset_ad.modes.reverse.answers import together
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.installing import install_operators
@@ -25,5 +25,5 @@ NumR.__getitem__ = elementwise.getitem  # type: ignore[method-assign,assignment]
 NumR.taken = elementwise.taken_item  # type: ignore[method-assign,assignment]
 NumR.write = writing.write  # type: ignore[method-assign,assignment]
 NumR.linearized = staticmethod(backpropagation.operation)  # type: ignore[method-assign,assignment]
-NumR.carried = backpropagation.operation_on_one  # type: ignore[method-assign,assignment]
+NumR.carried = single.operation_on_one  # type: ignore[method-assign,assignment]
 NumR.jointly_linearized = staticmethod(together)  # type: ignore[method-assign]
