@@ -29,6 +29,7 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.mathematics import call_of_loop
+from shiftreset_ad.staging.native.powers import power
 from shiftreset_ad.staging.steps.functions import INFIX, method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -199,10 +200,7 @@ def _power(code: Code, args: tuple[Any, ...], answer: Any) -> str:
         refuse("x ** y of arrays or integers has no native form")
     if all(form_of(unstaged(arg)) == INTEGER for arg in args):
         refuse("x ** y of integers has no native form")
-    power = c_functions.call_of(code, "pow", code.double(x), code.double(y))
-    if _may_be_pythons(code, args, answer):  # Python raises an error, or gives a complex number
-        leave_unless_finite(code, power)
-    return power
+    return power(code, x, y, is_pythons=_may_be_pythons(code, args, answer))
 
 
 def _negative(code: Code, args: tuple[Any, ...], answer: Any) -> str:
