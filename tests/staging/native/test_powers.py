@@ -41,7 +41,7 @@ def check_at(entry, x, y, *given):
     if found is not None:
         assert expected is not None, (x, y, found)
         assert same(found[0], expected), (x, y, found, expected)
-    elif expected is not None and x != -math.inf:
+    elif expected is not None and x != -math.inf and not (x == 0.0 and math.copysign(1.0, x) < 0.0):
         assert not abs(expected) < 2.0**1022, (x, y)
 
 
@@ -92,7 +92,7 @@ def test_an_error_is_raised_for_a_power_whose_value_is_not_needed():
     f = sr.staged(slope)
     for x in (2.0, 3.0, 4.0, 5.0):
         assert f(x) == slope(x)
-    assert f.llvm[0].count("call double @power(") == 2
+    assert f.llvm[0].count("call double @known_power(") == 2
     for x in (1.0, 0.5):
         with pytest.raises((ZeroDivisionError, TypeError)) as expected:
             slope(x)

@@ -1,20 +1,23 @@
 """Calls of functions that call themselves, and the code of such a function: one function of LLVM's for each body.
 
-A function gets the frame of its program, its surroundings, how many calls may still be inside it, the frame of its
-activation, its arguments, and where to put the arrays that it answers. It returns its status and the numbers that it
-answers. What a later visit needs is stored in the frame of the activation as soon as it is known.
+A function gets the frame of its program, its surroundings, how many calls may still be inside it, the first free byte
+for frames, the frame of its activation, its arguments, and where to put the arrays that it answers. It returns its
+status, the first free byte, and the numbers that it answers. What a later visit needs is stored in the frame of the
+activation as soon as it is known.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.frames import TOP
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.joins import Variable, form_carried
-from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, LEAVE, TRUTH, Value, function, refuse
+from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, INTERRUPTED, LEAVE, TRUTH, Value, function, refuse
 from shiftreset_ad.staging.native.lock import LOOK
 from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.stack import DEPTH, entered
@@ -26,8 +29,17 @@ from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps
 from shiftreset_ad.staging.steps.trace import Block
 
 MOST_ON_THE_STACK = 1024  # bytes of the arrays of an activation
-SHORT, LEVELS = 60, 3  # up to so many steps, a function has its own body in itself, so that fewer calls are made
-AGAIN = "again"  # in place of the name of the function in its body
+LEVELS, STEPS = 4, 420  # how often a function has its own body in itself, so that fewer calls are made
+NAME = re.compile(r"%([\w.]+)|^([\w.]+):", re.MULTILINE)  # of a value, or at the beginning of a block
+SHARED = {"frame", "around", "top", "status", "stop"}  # the names that bodies inside one another have in common
+
+
+class Again(NamedTuple):
+    """A call of a function in its own body: its number, the arguments, and what it answers."""
+
+    number: int
+    args: list[Value]
+    answers: list[Value]
 
 
 class CallingCode(StepCode):
@@ -82,16 +94,34 @@ class CallingCode(StepCode):
         answers = [i for i, x in enumerate(called.answers) if form_carried(x) != ARRAY]
         forms = [form_carried(called.answers[i]) for i in answers] + [TRUTH for _ in called.of_either]
         places = [step.answers[i] for i in answers] + [tag_at(step.answers[i]) for i in called.of_either]
-        kind = structure(forms)
-        given_as = ", ".join(f"{form} {text}" for text, form in args)
-        found = self.new(f"notail call {kind} @{self.name_of(called)}({given_as})")
-        status = self.new(f"extractvalue {kind} {found}, 0")
-        is_done, on, stop = self.new(f"icmp eq i64 {status}, {DONE}"), self.fresh()[1:], self.fresh()[1:]
-        self.lines += [f"  br i1 {is_done}, label %{on}, label %{stop}", f"{stop}:", *self.returning(status), f"{on}:"]
-        for number, (place, form) in enumerate(zip(places, forms, strict=True), 1):
-            self.known[place] = Value(self.new(f"extractvalue {kind} {found}, {number}"), form)
+        found = [Value(self.fresh(), form) for form in forms]
+        self.call_function(called, args, found)
+        self.known.update(zip(places, found, strict=True))
         for place in places:
             self.keep(place)
+
+    def call_function(self, called: Function, args: list[Value], answers: list[Value]) -> None:
+        """Write the call of a function that gives these answers."""
+        self.lines += self.calling(called, args, answers)
+
+    def calling(self, called: Function, args: list[Value], answers: list[Value]) -> list[str]:
+        """The lines of a call. They return what the function says if it is not done."""
+        kind, of_top = structure([form for _, form in answers]), self.of_top()
+        before, found, status, is_done, on, stop, top = (self.fresh() for _ in range(7))
+        given = ", ".join(f"{form} {text}" for text, form in [*args[:3], Value(before, ARRAY), *args[3:]])
+        return [
+            f"  {before} = load ptr, ptr {of_top}",
+            f"  {found} = notail call {kind} @{called.name}({given})",
+            f"  {status} = extractvalue {kind} {found}, 0",
+            f"  {is_done} = icmp eq i64 {status}, {DONE}",
+            f"  br i1 {is_done}, label {on}, label {stop}",
+            f"{stop[1:]}:",
+            *self.returning(status),
+            f"{on[1:]}:",
+            f"  {top} = extractvalue {kind} {found}, 1",
+            f"  store ptr {top}, ptr {of_top}",
+            *[f"  {text} = extractvalue {kind} {found}, {number}" for number, (text, _) in enumerate(answers, 2)],
+        ]
 
     def _surroundings(self, called: Function) -> str:
         """The address of new surroundings for a function."""
@@ -111,26 +141,27 @@ class CallingCode(StepCode):
         """The surroundings of a function that is made outside."""
         return refuse("a function that calls itself is called outside of it")
 
-    def name_of(self, called: Function) -> str:
-        """The name of the function for a call of it here."""
-        return called.name
-
     def depth(self) -> str:
         """How many calls may be inside a function that is called here."""
         return self.new(f"load i64, ptr {self.slot(DEPTH)}")
 
 
 class FunctionCode(CallingCode):
-    """The code of a function that calls itself."""
+    """The code of a function that calls itself.
 
-    __slots__ = ("_answers", "_function", "_leaf", "_loads", "_offsets", "_params", "_status", "_stored")
+    A short function has its body in itself, in place of its calls. So the status of a body inside another one, which
+    would be looked at after each call, is that of the function: if it is not done, nothing is.
+    """
+
+    __slots__ = ("_again", "_answers", "_function", "_leaf", "_loads", "_offsets", "_params", "_stored")
+    leaves_at_once = True
 
     def __init__(self, called: Function, shared: Shared, now: int) -> None:
         super().__init__(shared, now)
         step = called.first
         self._function = called
         self._params: list[Value] = []
-        self._status = self.variable(INTEGER)
+        self._again: dict[str, Again] = {}  # by the lines that stand for them
         self._answers: list[Variable] = []
         (body,) = step.blocks
         self._offsets = self.offsets(step)
@@ -155,28 +186,67 @@ class FunctionCode(CallingCode):
         return None
 
     def text(self) -> str:
-        """The text of the function: that of its body, some times in itself, and of the check how deep a call is."""
+        """The text of the function, with its body some times in itself."""
         with self.memory.of_a_function():
             self._write(self._function.first)
             memory = self.memory.size
-        name, kind = self._function.name, structure([form for _, form, _ in self._answers])
-        given = [Value("%frame", ARRAY), Value("%around", ARRAY), Value("%depth", INTEGER), *self._params]
-        params = ", ".join(f"{form} {text}" for text, form in given)
-        bodies = [f"{name}_{level}" for level in range(LEVELS if self._is_short() else 1)]
-        body = self._whole_with(memory, kind)
-        texts = [
-            function(
-                f"{kind} @{here}({params}) alwaysinline", [line.replace(f"@{AGAIN}(", f"@{then}(") for line in body]
-            )
-            for here, then in zip(bodies, [*bodies[1:], name], strict=True)
-        ]
+        kind = structure([form for _, form, _ in self._answers])
+        given = [Value("%frame", ARRAY), Value("noalias readonly %around", ARRAY), Value("%depth", INTEGER)]
+        params = ", ".join(f"{form} {text}" for text, form in [*given, Value("%first_free", ARRAY), *self._params])
+        levels = self._levels(memory)
         self.use(LOOK)
-        lines = entered(kind, f"@{bodies[0]}({params})", self.cost(self._function.first) * len(bodies))
-        return "\n".join([*texts, function(f"{kind} @{name}({params}) noinline", lines)])
+        if 0 < memory <= MOST_ON_THE_STACK:
+            self.variables.append(f"  %memory = alloca [{memory} x i8], align 64")
+        lines = [
+            "  %status = alloca i64",
+            "  %top = alloca ptr",
+            "  store ptr %first_free, ptr %top",
+            *(["  %to_free = alloca ptr", "  store ptr null, ptr %to_free"] if memory > MOST_ON_THE_STACK else []),
+            *entered(self.cost(self._function.first) * levels),
+            *self._with_memory(self._body(levels, "", {}), memory, kind),
+        ]
+        allocations = [line for line in lines if " = alloca " in line]
+        rest = [line for line in lines if " = alloca " not in line]
+        return function(f"{kind} @{self._function.name}({params}) noinline", [*allocations, *rest])
 
-    def _is_short(self) -> bool:
-        """Whether the body is short enough to be in itself."""
-        return sum(1 for _ in all_steps([self._function.first])) <= SHORT
+    def _body(self, levels: int, suffix: str, bound: Mapping[str, str]) -> Iterator[str]:
+        """The lines of the body, which go to `end`, or to `stop`. The names that are not `bound` end with a suffix."""
+
+        def name(found: re.Match[str]) -> str:
+            value, block = found.groups()
+            if block is not None:
+                return f"{block}{suffix}:"
+            return bound.get(value) or (found[0] if value in SHARED else f"%{value}{suffix}")
+
+        exits = [(f"exit{status - INTERRUPTED}:", *self.returning(f"{status}")) for status in sorted(self.exits)]
+        for line in [*self.variables, *self.lines, *chain(*exits)]:
+            call = self._again.get(line)
+            if call is None:
+                yield NAME.sub(name, line)
+            elif levels == 1:
+                yield from (NAME.sub(name, line) for line in self.calling(self._function, call.args, call.answers))
+            else:
+                args = {text[1:]: NAME.sub(name, arg.text) for text, arg in zip(self._names(), call.args[2:], strict=True)}
+                inner = f"{suffix}.{call.number}"
+                yield from self._body(levels - 1, inner, args)
+                yield f"end{inner}:"
+                for (answer, form), variable in zip(call.answers, self._answers, strict=True):
+                    yield f"  {NAME.sub(name, answer)} = load {form}, ptr {variable.name}{inner}"
+
+    def _names(self) -> list[str]:
+        """The names of what differs from call to call."""
+        return ["%depth", *[text for text, _ in self._params]]
+
+    def _levels(self, memory: int) -> int:
+        """How often the body is in itself, one in another, if an activation has so much memory for arrays."""
+        steps = sum(1 for _ in all_steps([self._function.first]))
+        bodies = levels = 1
+        while levels < LEVELS:
+            bodies += len(self._again) ** levels
+            if bodies * steps > STEPS or bodies * memory > MOST_ON_THE_STACK:
+                break
+            levels += 1
+        return levels
 
     def _write(self, step: Call) -> None:
         (body,), values = step.blocks, self.shared.trace.values
@@ -199,7 +269,8 @@ class FunctionCode(CallingCode):
             if form != ARRAY:
                 self._answers.append(Variable(self.variable(form), form))
                 self.lines.append(f"  store {form} {text}, ptr {self._answers[-1].name}")
-        self.end(DONE)
+        self.leave_now()
+        self.lines.append("  br label %end")
 
     def _param(self, form: str) -> Value:
         self._params.append(Value(f"%x{len(self._params)}", form))
@@ -224,7 +295,7 @@ class FunctionCode(CallingCode):
         if block.origin is self._leaf:
             rest = [offset for place, offset in self._offsets.items() if place >= 0 and self.uses.is_of_branch(place)]
             top = self.at(self._params[0].text, min(rest))
-            self.lines.append(f"  store ptr {top}, ptr {self.slot(TOP)}")
+            self.lines.append(f"  store ptr {top}, ptr {self.of_top()}")
 
     def load_from_outside(self, place: int) -> Value:
         if place in self._loads:  # where it is used, as on other paths there is nothing in the slot
@@ -244,39 +315,52 @@ class FunctionCode(CallingCode):
     def _word(self, key: int | Block) -> str:
         return self.at("%around", 8 * self._function.surroundings[key])
 
-    def name_of(self, called: Function) -> str:
-        return AGAIN if called is self._function else called.name
+    def of_top(self) -> str:
+        return "%top"
+
+    def call_function(self, called: Function, args: list[Value], answers: list[Value]) -> None:
+        if called is not self._function:
+            super().call_function(called, args, answers)
+            return
+        number = len(self._again)
+        self.lines.append(f"; call {number}")
+        self._again[self.lines[-1]] = Again(number, args, answers)
 
     def depth(self) -> str:
         return self.new("sub i64 %depth, 1")
 
     def returning(self, status: str) -> list[str]:
-        return [f"  store i64 {status}, ptr {self._status}", "  br label %end"]
+        return [f"  store i64 {status}, ptr %status", "  br label %stop"]
 
-    def _whole_with(self, memory: int, kind: str) -> list[str]:
-        """All lines of the function, with memory of this size for the arrays of an activation."""
-        end = ["end:"]
+    def _with_memory(self, body: Iterator[str], memory: int, kind: str) -> Iterator[str]:
+        """The lines with memory of this size for the arrays of an activation, and what the function returns."""
+        free = []
         if memory > MOST_ON_THE_STACK:
-            self.variables += [
-                f"  %memory = call ptr @PyMem_RawMalloc(i64 {memory})",
-                "  %is_memory = icmp ne ptr %memory, null",
-                "  br i1 %is_memory, label %begin, label %no_memory",
-                "no_memory:",
-                *self.returning(f"{LEAVE}"),
-                "begin:",
-            ]
-            end.append("  call void @PyMem_RawFree(ptr %memory)")
-        elif memory:
-            self.variables.append(f"  %memory = alloca [{memory} x i8], align 64")
-        found = "undef"
-        for number, (name, form, _) in enumerate([Variable(self._status, INTEGER), *self._answers]):
+            yield f"  %memory = call ptr @PyMem_RawMalloc(i64 {memory})"
+            yield "  %is_memory = icmp ne ptr %memory, null"
+            yield f"  store i64 {LEAVE}, ptr %status"
+            yield "  br i1 %is_memory, label %begin, label %stop"
+            yield "begin:"
+            yield "  store ptr %memory, ptr %to_free"
+            free = ["  %block = load ptr, ptr %to_free", "  call void @PyMem_RawFree(ptr %block)"]
+        yield from body
+        yield "end:"
+        yield from free
+        found = self.fresh()
+        yield f"  {found} = insertvalue {kind} undef, i64 {DONE}, 0"
+        for number, (name, form) in enumerate([Value("%top", ARRAY), *[x[:2] for x in self._answers]], 1):
             text, more = self.fresh(), self.fresh()
-            end.append(f"  {text} = load {form}, ptr {name}")
-            end.append(f"  {more} = insertvalue {kind} {found}, {form} {text}, {number}")
+            yield f"  {text} = load {form}, ptr {name}"
+            yield f"  {more} = insertvalue {kind} {found}, {form} {text}, {number}"
             found = more
-        return [*self.whole(), *end, f"  ret {kind} {found}"]
+        yield f"  ret {kind} {found}"
+        yield "stop:"
+        yield from (line.replace("%block", "%its_block") for line in free)
+        yield "  %stopped = load i64, ptr %status"
+        yield f"  %left = insertvalue {kind} zeroinitializer, i64 %stopped, 0"
+        yield f"  ret {kind} %left"
 
 
 def structure(forms: list[str]) -> str:
-    """What a function returns: its status, and the numbers that it answers."""
-    return f"{{{', '.join([INTEGER, *forms])}}}"
+    """What a function returns: its status, the first free byte for frames, and the numbers that it answers."""
+    return f"{{{', '.join([INTEGER, ARRAY, *forms])}}}"

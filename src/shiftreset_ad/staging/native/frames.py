@@ -14,23 +14,7 @@ PREVIOUS, NEXT, FIRST_SLOT = 0, 8, 16  # bytes from the beginning of a frame
 HEAD_OF_A_CHUNK = 16  # bytes: the chunk before, and the length
 
 FUNCTIONS = f"""
-define internal ptr @new_frame(ptr %frame, i64 %size) alwaysinline {{
-  %of_top = getelementptr i64, ptr %frame, i64 {TOP}
-  %of_end = getelementptr i64, ptr %frame, i64 {END}
-  %top = load ptr, ptr %of_top
-  %end = load ptr, ptr %of_end
-  %next = getelementptr i8, ptr %top, i64 %size
-  %fits = icmp ule ptr %next, %end
-  br i1 %fits, label %here, label %more
-here:
-  store ptr %next, ptr %of_top
-  ret ptr %top
-more:
-  %new = call ptr @new_chunk(ptr %frame, i64 %size)
-  ret ptr %new
-}}
 define internal ptr @new_chunk(ptr %frame, i64 %size) noinline cold {{
-  %of_top = getelementptr i64, ptr %frame, i64 {TOP}
   %of_end = getelementptr i64, ptr %frame, i64 {END}
   %of_newest = getelementptr i64, ptr %frame, i64 {NEWEST}
   %newest = load ptr, ptr %of_newest
@@ -57,8 +41,6 @@ there:
   store i64 %bytes, ptr %to_length
   store ptr %chunk, ptr %of_newest
   %made = getelementptr i8, ptr %chunk, i64 {HEAD_OF_A_CHUNK}
-  %top = getelementptr i8, ptr %made, i64 %size
-  store ptr %top, ptr %of_top
   %end = getelementptr i8, ptr %chunk, i64 %bytes
   store ptr %end, ptr %of_end
   ret ptr %made
@@ -80,8 +62,7 @@ free:
 done:
   ret void
 }}
-define internal void @release(ptr %frame, ptr %top, ptr %end, ptr %newest) alwaysinline {{
-  %of_top = getelementptr i64, ptr %frame, i64 {TOP}
+define internal void @release(ptr %frame, ptr %end, ptr %newest) alwaysinline {{
   %of_end = getelementptr i64, ptr %frame, i64 {END}
   %of_newest = getelementptr i64, ptr %frame, i64 {NEWEST}
   %now = load ptr, ptr %of_newest
@@ -91,7 +72,6 @@ free:
   call void @free_chunks(ptr %frame, ptr %newest)
   br label %back
 back:
-  store ptr %top, ptr %of_top
   store ptr %end, ptr %of_end
   ret void
 }}

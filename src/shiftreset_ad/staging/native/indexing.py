@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import offsets_like
-from shiftreset_ad.staging.native.llvm import INTEGER, Code, form_of, refuse
+from shiftreset_ad.staging.native.llvm import INTEGER, LEAVE, Code, form_of, refuse
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
@@ -60,9 +60,20 @@ def moved(code: Code, address: str, index: Staged, length: int, stride: int) -> 
     """The address of the row at an index. If there is none, the code leaves, and has the address of the first row."""
     if form_of(index.inside) != INTEGER:
         refuse("it indexes by something else than an integer")
-    row, is_out = checked(code, code.integer(index), length)
-    code.leave_if(is_out)
+    i = code.integer(index)
+    if code.leaves_at_once:
+        row = _row_of_usual(code, i, length)
+    else:
+        row, is_out = checked(code, i, length)
+        code.leave_if(is_out)
     return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {row}, {stride}')}")
+
+
+def _row_of_usual(code: Code, i: str, length: int) -> str:
+    """The number of the row that an index names. The code leaves here if it names none."""
+    from_last = code.new(f"add i64 {i}, {length}")
+    code.exit_if(code.new(f"icmp uge i64 {from_last}, {2 * length}"), LEAVE)
+    return code.new(f"select i1 {code.new(f'icmp slt i64 {i}, 0')}, i64 {from_last}, i64 {i}")
 
 
 def checked(code: Code, i: str, length: int) -> tuple[str, str]:

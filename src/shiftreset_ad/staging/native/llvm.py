@@ -98,6 +98,7 @@ class Code(ABC):
     """
 
     __slots__ = ("exits", "known", "leaves", "lines", "loops", "names", "used", "variables")
+    leaves_at_once = False  # whether to leave before an address is made of a wrong index
 
     def __init__(self, names: Iterator[int] | None = None) -> None:
         self.names = names or count(1)  # the numbers of names that are free

@@ -27,7 +27,7 @@ INTERVALS = 128  # of each table
 LOWEST = 0x3FE6955500000000  # the bits of the number at which the intervals of the logarithm begin
 BITS, FEWER = 160, 128  # of fractions that are integers
 TABLES = "power_tables"
-LOGARITHM, POWER = "logarithm_for_power", "power"
+LOGARITHM, EXPONENTIAL, POWER, KNOWN_POWER = "logarithm_for_power", "exponential_for_power", "power", "known_power"
 LN2 = float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45")
 OF_LOGARITHM = tuple(  # of log(1 + r) - r, by powers of -r/2 and r
     map(
@@ -57,7 +57,8 @@ ITS_OWN = (  # powers at which others differ from this `pow`
     *((29.5252, 0.5, 5.433709598423531), (52.317, -0.36, 0.2405960983806167), (50.579, 3.0, 129392.98025453901)),
     *((44.0894, 0.5, 6.639984939741956), (51.321, 3.0, 135171.561349161), (59.2591, 2.5, 27032.588179621907)),
 )
-HIGHEST_POWER = 2.0**40  # up to here, x tells whether its power is finite
+SMALLEST_KNOWN, LARGEST_KNOWN = 2.0**-60, 2.0**40  # exponents by which x tells how large the power is
+MOST = 511.0  # of the logarithm of a power, beyond which the last step is another one
 LARGE, LEAST = 2.0**1023, 5e-324
 
 
@@ -68,28 +69,32 @@ def power(code: Code, x: Any, y: Any, *, is_pythons: bool) -> str:
     its value, and where `y` is known, `x` tells whether there is an error.
     """
     base, exponent = code.double(x), code.double(y)
-    answer = _call(code, base, exponent, " memory(none) nounwind willreturn" if is_pythons else "")
-    if is_pythons:
-        known = 0.0 if type(y) is Staged else float(y)
-        if 0.0 < abs(known) < HIGHEST_POWER:
-            code.leave_if(_is_error(code, base, known))
-        else:
-            c_functions.leave_unless_finite(code, answer)
+    known = 0.0 if type(y) is Staged else float(y)
+    if not SMALLEST_KNOWN < abs(known) < LARGEST_KNOWN:
+        known = 0.0
+    answer = _call(code, base, exponent, known, " memory(none) nounwind willreturn" if is_pythons else "")
+    if is_pythons and known:
+        code.leave_if(_is_error(code, base, known))
+    elif is_pythons:
+        c_functions.leave_unless_finite(code, answer)
     return answer
 
 
 def _is_error(code: Code, x: str, y: float) -> str:
-    """Whether Python raises an error for `x ** y`. So do powers that are as large as half the largest double."""
-    base = c_functions.size(code, x) if y.is_integer() else x
-    if y < 0.0:
-        return code.new(f"fcmp ult double {base}, {double(max(LARGE ** (1.0 / y), LEAST))}")
-    is_error = code.new(f"fcmp ugt double {base}, {double(LARGE ** (1.0 / y) if y > 1.0 else sys.float_info.max)}")
-    if not y.is_integer():
-        is_error = code.new(f"or i1 {is_error}, {code.new(f'fcmp ult double {x}, {double(0.0)}')}")
-    return is_error
+    """Whether Python raises an error for `x ** y`. So do powers that are as large as half the largest double.
+
+    LLVM makes one comparison of several of the bits, which grow with a positive number. The bits of other numbers are
+    larger as integers, those of -0.0, too, for which the code may leave in vain.
+    """
+    bits = code.new(f"bitcast double {x} to i64")
+    if y.is_integer():
+        bits = code.new(f"and i64 {bits}, {2**63 - 1}")
+    lowest = _bits(max(LARGE ** (1.0 / y), LEAST)) if y < 0.0 else 0
+    highest = _bits(math.inf if y < 0.0 else LARGE ** (1.0 / y) if y > 1.0 else sys.float_info.max)
+    return code.new(f"icmp ugt i64 {code.new(f'sub i64 {bits}, {lowest}')}, {highest - lowest}")
 
 
-def _call(code: Code, x: str, y: str, attributes: str) -> str:
+def _call(code: Code, x: str, y: str, known: float, attributes: str) -> str:
     """A call of the function here, if it has the bits of the function of C, or else of this function."""
     if not c_functions.address_of("pow") or not is_known():
         return c_functions.call_of(code, "pow", x, y)
@@ -97,10 +102,18 @@ def _call(code: Code, x: str, y: str, attributes: str) -> str:
     code.use("declare double @llvm.fma.f64(double, double, double)")
     code.use(f"@{TABLES} = external constant i8")
     code.use(_logarithm())
-    code.use(_power())
+    code.use(_exponential())
     pair = code.new(f"call {{double, double}} @{LOGARITHM}(double {x}) memory(none) nounwind willreturn")
     high, low = (code.new(f"extractvalue {{double, double}} {pair}, {part}") for part in range(2))
-    return code.new(f"call double @{POWER}(double {x}, double {y}, double {high}, double {low}){attributes}")
+    given = f"double {x}, double {y}, double {high}, double {low}"
+    if not known:
+        code.use(_power())
+        return code.new(f"call double @{POWER}({given}){attributes}")
+    code.use(_known_power())
+    reach = MOST / abs(known)
+    lowest, highest = max(math.exp(-reach), sys.float_info.min), math.exp(min(reach, MOST))
+    bounds = f"i64 {_bits(lowest)}, i64 {_bits(highest) - _bits(lowest)}"
+    return code.new(f"call double @{KNOWN_POWER}({given}, {bounds}){attributes}")
 
 
 @cache
@@ -223,33 +236,10 @@ def _logarithm() -> str:
 
 
 @cache
-def _power() -> str:
-    """exp(y log(x)): 2^(i/128) times a polynomial; of numbers for which this is not all, the function of C."""
+def _exponential() -> str:
+    """exp of a number in two doubles: 2^(i/128) times a polynomial."""
     c_2, c_3, c_4, c_5 = OF_EXPONENTIAL
     lines = [
-        "  %bits_of_x = bitcast double %x to i64",
-        "  %top_of_x = lshr i64 %bits_of_x, 52",
-        "  %from_least = sub i64 %top_of_x, 1",
-        f"  %is_usual_x = icmp ult i64 %from_least, {0x7FE}",  # it is positive and normal
-        "  %bits_of_y = bitcast double %y to i64",
-        "  %signed_top = lshr i64 %bits_of_y, 52",
-        "  %top_of_y = and i64 %signed_top, 2047",
-        f"  %of_y = sub i64 %top_of_y, {0x3BE}",
-        f"  %is_usual_y = icmp ult i64 %of_y, {0x80}",
-        "  %are_usual = and i1 %is_usual_x, %is_usual_y",
-        "  br i1 %are_usual, label %multiply, label %other",
-        "multiply:",
-        "  %high = fmul double %y, %log_high",
-        "  %minus_high = fneg double %high",
-        _fma("%rest", "%y", "%log_high", "%minus_high"),
-        _fma("%low", "%y", "%log_low", "%rest"),
-        "  %bits = bitcast double %high to i64",
-        "  %top_and_sign = lshr i64 %bits, 52",
-        "  %top = and i64 %top_and_sign, 2047",
-        f"  %from_tiny = sub i64 %top, {0x3C9}",
-        f"  %is_usual = icmp ult i64 %from_tiny, {0x3F}",  # neither 1 nor far from it
-        "  br i1 %is_usual, label %raise, label %other",
-        "raise:",
         _fma("%shifted", "%high", PER_LN2, SHIFT),
         "  %k_i = bitcast double %shifted to i64",
         f"  %k = fsub double %shifted, {double(SHIFT)}",
@@ -274,8 +264,72 @@ def _power() -> str:
         _fma("%p", "%r4", "%p_2", "%p_3"),
         _fma("%answer", "%scale", "%p", "%scale"),
         "  ret double %answer",
+    ]
+    return function(f"double @{EXPONENTIAL}(double %high, double %low)", lines)
+
+
+def _product() -> list[str]:
+    """The product of y and the logarithm in two doubles."""
+    return [
+        "  %high = fmul double %y, %log_high",
+        "  %minus_high = fneg double %high",
+        _fma("%rest", "%y", "%log_high", "%minus_high"),
+        _fma("%low", "%y", "%log_low", "%rest"),
+    ]
+
+
+def _branches(is_usual: str) -> list[str]:
+    """exp(y log(x)) if all is usual, and else the function of C."""
+    return [
+        f"  br i1 {is_usual}, label %raise, label %other",
+        "raise:",
+        f"  %answer = call double @{EXPONENTIAL}(double %high, double %low)",
+        "  ret double %answer",
         "other:",
         "  %of_c = call double @c_pow(double %x, double %y)",
         "  ret double %of_c",
+    ]
+
+
+@cache
+def _known_power() -> str:
+    """exp(y log(x)) for the x whose bits are `many` more than those of the `lowest`, or less.
+
+    If the product is next to 0, the C library answers 1. The polynomial gives 1, too.
+    """
+    lines = [
+        "  %bits_of_x = bitcast double %x to i64",
+        "  %from_lowest = sub i64 %bits_of_x, %lowest",
+        "  %is_usual = icmp ule i64 %from_lowest, %many",
+        *_product(),
+        *_branches("%is_usual"),
+    ]
+    head = f"double @{KNOWN_POWER}(double %x, double %y, double %log_high, double %log_low, i64 %lowest, i64 %many)"
+    return function(head, lines)
+
+
+@cache
+def _power() -> str:
+    """exp(y log(x)) for a positive and normal x, if y and the product are of usual size, too."""
+    lines = [
+        "  %bits_of_x = bitcast double %x to i64",
+        "  %top_of_x = lshr i64 %bits_of_x, 52",
+        "  %from_least = sub i64 %top_of_x, 1",
+        f"  %is_usual_x = icmp ult i64 %from_least, {0x7FE}",
+        "  %bits_of_y = bitcast double %y to i64",
+        "  %signed_top = lshr i64 %bits_of_y, 52",
+        "  %top_of_y = and i64 %signed_top, 2047",
+        f"  %of_y = sub i64 %top_of_y, {0x3BE}",
+        f"  %is_usual_y = icmp ult i64 %of_y, {0x80}",
+        "  %are_usual = and i1 %is_usual_x, %is_usual_y",
+        "  br i1 %are_usual, label %multiply, label %other",
+        "multiply:",
+        *_product(),
+        "  %bits = bitcast double %high to i64",
+        "  %top_and_sign = lshr i64 %bits, 52",
+        "  %top = and i64 %top_and_sign, 2047",
+        f"  %from_tiny = sub i64 %top, {0x3C9}",
+        f"  %is_usual = icmp ult i64 %from_tiny, {0x3F}",  # neither next to 0 nor beyond 512
+        *_branches("%is_usual"),
     ]
     return function(f"double @{POWER}(double %x, double %y, double %log_high, double %log_low)", lines)

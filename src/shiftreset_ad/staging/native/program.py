@@ -165,7 +165,7 @@ class Program:
                 for part in parts
             ],
         ]
-        self.has_frames = any("@new_frame(" in text for text in functions)
+        self.has_frames = any("@new_chunk(" in text for text in functions)
         if self.has_frames:
             used[FUNCTIONS_OF_FRAMES] = None
         self.text = "\n".join(

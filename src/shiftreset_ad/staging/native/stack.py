@@ -29,9 +29,12 @@ def begin() -> Iterator[str]:
         yield f"  store i64 {value}, ptr %of_stack{slot}"
 
 
-def entered(kind: str, call: str, steps: int) -> Iterator[str]:
-    """The lines of a function that calls its body, unless it is called too deep. A call counts as so many steps."""
-    yield f"""
+def entered(steps: int) -> Iterator[str]:
+    """The lines at the beginning of a function, which leaves if it is called too deep. A call counts as so many steps.
+
+    The function stores its status in `%status`, and goes to `stop`, unless it is done.
+    """
+    yield from f"""
   %here = alloca i8
   %address = ptrtoint ptr %here to i64
   %of_limit = getelementptr i64, ptr %frame, i64 {LIMIT}
@@ -39,26 +42,20 @@ def entered(kind: str, call: str, steps: int) -> Iterator[str]:
   %is_low = icmp ult i64 %address, %lowest
   %is_deep = icmp sle i64 %depth, 0
   %is_too_deep = or i1 %is_low, %is_deep
-  br i1 %is_too_deep, label %leave, label %count
+  store i64 {LEAVE}, ptr %status
+  br i1 %is_too_deep, label %stop, label %count
 count:
   %of_count = getelementptr i64, ptr %frame, i64 {COUNT}
   %before = load i64, ptr %of_count
-  %done = add i64 %before, {steps}
-  store i64 %done, ptr %of_count
-  %is_due = icmp ugt i64 %done, {STEPS_BETWEEN_LOOKS}
-  br i1 %is_due, label %look, label %on
+  %counted = add i64 %before, {steps}
+  store i64 %counted, ptr %of_count
+  %is_due = icmp ugt i64 %counted, {STEPS_BETWEEN_LOOKS}
+  br i1 %is_due, label %look, label %body
 look:
   store i64 0, ptr %of_count
   %problem = call i64 @look(ptr %frame)
+  store i64 {INTERRUPTED}, ptr %status
   %is_interrupted = icmp ne i64 %problem, 0
-  br i1 %is_interrupted, label %stop, label %on
-on:
-  %answer = call {kind} {call}
-  ret {kind} %answer
-leave:
-  %left = insertvalue {kind} zeroinitializer, i64 {LEAVE}, 0
-  ret {kind} %left
-stop:
-  %stopped = insertvalue {kind} zeroinitializer, i64 {INTERRUPTED}, 0
-  ret {kind} %stopped
-""".strip("\n")
+  br i1 %is_interrupted, label %stop, label %body
+body:
+""".strip("\n").splitlines()

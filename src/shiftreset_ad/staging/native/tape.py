@@ -44,10 +44,23 @@ class TapeCode(ArrayCode):
     def slot(self, number: int) -> str:
         """The address of a slot of the function's frame."""
 
+    def of_top(self) -> str:
+        """The address of the pointer to the first free byte for frames."""
+        return self.slot(TOP)
+
     def new_frame(self, size: int) -> str:
-        frame = self.new(f"call ptr @new_frame(ptr %frame, i64 {size})")
-        self.exit_if(self.new(f"icmp eq ptr {frame}, null"), LEAVE)
-        return frame
+        """A new frame: what follows in the chunk, or the beginning of another chunk. Without memory, the code leaves."""
+        of_top, frame, more, on = self.of_top(), self.variable(ARRAY), self.fresh()[1:], self.fresh()[1:]
+        top, end = self.new(f"load ptr, ptr {of_top}"), self.new(f"load ptr, ptr {self.slot(END)}")
+        following = self.at(top, size)
+        self.lines += [f"  store ptr {top}, ptr {frame}", f"  store ptr {following}, ptr {of_top}"]
+        fits = self.new(f"icmp ule ptr {following}, {end}")
+        self.lines += [f"  br i1 {fits}, label %{on}, label %{more}", f"{more}:"]
+        new = self.new(f"call ptr @new_chunk(ptr %frame, i64 {size})")
+        self.exit_if(self.new(f"icmp eq ptr {new}, null"), LEAVE)
+        self.lines += [f"  store ptr {new}, ptr {frame}", f"  store ptr {self.at(new, size)}, ptr {of_top}"]
+        self.lines += [f"  br label %{on}", f"{on}:"]
+        return self.new(f"load ptr, ptr {frame}")
 
     def append(self, step: Any, body: Block, last: str) -> None:
         """A frame for the round, behind the last one."""
@@ -113,9 +126,11 @@ class TapeCode(ArrayCode):
         if not made or not made.isdisjoint(kept):
             yield
             return
-        marks = [self.new(f"load ptr, ptr {self.slot(number)}") for number in (TOP, END, NEWEST)]
+        top = self.new(f"load ptr, ptr {self.of_top()}")
+        marks = [self.new(f"load ptr, ptr {self.slot(number)}") for number in (END, NEWEST)]
         yield
         self.lines.append(f"  call void @release(ptr %frame, {', '.join(f'ptr {mark}' for mark in marks)})")
+        self.lines.append(f"  store ptr {top}, ptr {self.of_top()}")
 
 
 def frames_made(steps: list[Step]) -> set[int]:
