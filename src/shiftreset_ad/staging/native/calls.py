@@ -8,13 +8,13 @@ activation as soon as it is known.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.bodies import CALLS, END_OF_CALLS, Again, calling_branch, naming, structure
 from shiftreset_ad.staging.native.functions import Function
 from shiftreset_ad.staging.native.joins import Variable, form_carried
 from shiftreset_ad.staging.native.llvm import ARRAY, DONE, INTEGER, INTERRUPTED, LEAVE, TRUTH, Value, function, refuse
@@ -30,16 +30,6 @@ from shiftreset_ad.staging.steps.trace import Block
 
 MOST_ON_THE_STACK = 1024  # bytes of the arrays of an activation
 LEVELS, STEPS = 4, 420  # how often a function has its own body in itself, so that fewer calls are made
-NAME = re.compile(r"%([\w.]+)|^([\w.]+):", re.MULTILINE)  # of a value, or at the beginning of a block
-SHARED = {"frame", "around", "top", "status", "stop"}  # the names that bodies inside one another have in common
-
-
-class Again(NamedTuple):
-    """A call of a function in its own body: its number, the arguments, and what it answers."""
-
-    number: int
-    args: list[Value]
-    answers: list[Value]
 
 
 class CallingCode(StepCode):
@@ -153,7 +143,7 @@ class FunctionCode(CallingCode):
     would be looked at after each call, is that of the function: if it is not done, nothing is.
     """
 
-    __slots__ = ("_again", "_answers", "_function", "_leaf", "_loads", "_offsets", "_params", "_stored")
+    __slots__ = ("_again", "_answers", "_calling", "_function", "_leaf", "_loads", "_offsets", "_params", "_stored")
     leaves_at_once = True
 
     def __init__(self, called: Function, shared: Shared, now: int) -> None:
@@ -164,6 +154,7 @@ class FunctionCode(CallingCode):
         self._again: dict[str, Again] = {}  # by the lines that stand for them
         self._answers: list[Variable] = []
         (body,) = step.blocks
+        self._calling = calling_branch(body)
         self._offsets = self.offsets(step)
         self._loads = self.uses.loads.get(body.origin, [])
         stored = self.uses.stored(body, step.rounds) if called.are_frames else {}
@@ -190,48 +181,64 @@ class FunctionCode(CallingCode):
         with self.memory.of_a_function():
             self._write(self._function.first)
             memory = self.memory.size
-        kind = structure([form for _, form, _ in self._answers])
-        given = [Value("%frame", ARRAY), Value("noalias readonly %around", ARRAY), Value("%depth", INTEGER)]
-        params = ", ".join(f"{form} {text}" for text, form in [*given, Value("%first_free", ARRAY), *self._params])
-        levels = self._levels(memory)
         self.use(LOOK)
         if 0 < memory <= MOST_ON_THE_STACK:
             self.variables.append(f"  %memory = alloca [{memory} x i8], align 64")
+        levels, name = self._levels(memory), self._function.name
+        if memory or self._calling is None or not self._again:
+            return self._text(name, self._body(levels, "", {}), memory, levels)
+        lines = list(self._body(1, "", {}))
+        given = ", ".join(f"{form} {text}" for text, form in self._all_params())
+        kind = structure([form for _, form, _ in self._answers])
+        lines[lines.index(CALLS) : lines.index(END_OF_CALLS)] = [
+            f"  %called = notail call {kind} @{name}_calls({given})",
+            f"  ret {kind} %called",
+            "nowhere:",
+        ]
+        return "\n".join([self._text(name, lines), self._text(f"{name}_calls", self._body(levels, "", {}), 0, levels)])
+
+    def _text(self, name: str, body: Iterable[str], memory: int = 0, levels: int = 0) -> str:
+        """A function with these lines. If it has no levels, it is one for the branch that does not call."""
+        kind = structure([form for _, form, _ in self._answers])
+        params = [f"{form} {'noalias readonly ' * (text == '%around')}{text}" for text, form in self._all_params()]
         lines = [
             "  %status = alloca i64",
             "  %top = alloca ptr",
             "  store ptr %first_free, ptr %top",
             *(["  %to_free = alloca ptr", "  store ptr null, ptr %to_free"] if memory > MOST_ON_THE_STACK else []),
-            *entered(self.cost(self._function.first) * levels),
-            *self._with_memory(self._body(levels, "", {}), memory, kind),
+            *self._with_memory(body, memory, kind),
         ]
+        if levels:
+            start = lines.index(CALLS)
+            lines[start : start + 1] = entered(self.cost(self._function.first) * levels)
         allocations = [line for line in lines if " = alloca " in line]
         rest = [line for line in lines if " = alloca " not in line]
-        return function(f"{kind} @{self._function.name}({params}) noinline", [*allocations, *rest])
+        place = "noinline" if levels else "alwaysinline"
+        return function(f"{kind} @{name}({', '.join(params)}) {place}", [*allocations, *rest])
+
+    def _all_params(self) -> list[Value]:
+        given = [Value("%frame", ARRAY), Value("%around", ARRAY), Value("%depth", INTEGER), Value("%first_free", ARRAY)]
+        return [*given, *self._params]
 
     def _body(self, levels: int, suffix: str, bound: Mapping[str, str]) -> Iterator[str]:
         """The lines of the body, which go to `end`, or to `stop`. The names that are not `bound` end with a suffix."""
-
-        def name(found: re.Match[str]) -> str:
-            value, block = found.groups()
-            if block is not None:
-                return f"{block}{suffix}:"
-            return bound.get(value) or (found[0] if value in SHARED else f"%{value}{suffix}")
-
+        named = naming(suffix, bound)
         exits = [(f"exit{status - INTERRUPTED}:", *self.returning(f"{status}")) for status in sorted(self.exits)]
         for line in [*self.variables, *self.lines, *chain(*exits)]:
             call = self._again.get(line)
-            if call is None:
-                yield NAME.sub(name, line)
+            if line in (CALLS, END_OF_CALLS):
+                yield from [] if suffix else [line]
+            elif call is None:
+                yield named(line)
             elif levels == 1:
-                yield from (NAME.sub(name, line) for line in self.calling(self._function, call.args, call.answers))
+                yield from map(named, self.calling(self._function, call.args, call.answers))
             else:
-                args = {text[1:]: NAME.sub(name, arg.text) for text, arg in zip(self._names(), call.args[2:], strict=True)}
+                args = {text[1:]: named(arg.text) for text, arg in zip(self._names(), call.args[2:], strict=True)}
                 inner = f"{suffix}.{call.number}"
                 yield from self._body(levels - 1, inner, args)
                 yield f"end{inner}:"
                 for (answer, form), variable in zip(call.answers, self._answers, strict=True):
-                    yield f"  {NAME.sub(name, answer)} = load {form}, ptr {variable.name}{inner}"
+                    yield f"  {named(answer)} = load {form}, ptr {variable.name}{inner}"
 
     def _names(self) -> list[str]:
         """The names of what differs from call to call."""
@@ -259,6 +266,8 @@ class FunctionCode(CallingCode):
         targets = [(self._param(ARRAY).text, x) for x in self._function.answers if form_carried(x) == ARRAY]
         results = [*step.results[-1], *[ArgumentTag(step.results[-1][i]) for i in self._function.of_either]]
         like = [*self._function.answers, *[None for _ in self._function.of_either]]
+        if self._calling is None:
+            self.lines.append(CALLS)
         with self.releasing(step, body):
             found = self.block(body, results, like)
         if self._function.are_frames:
@@ -290,8 +299,14 @@ class FunctionCode(CallingCode):
         """The address of the slot of a value in the frame of the activation."""
         return self.at(self._params[0].text, self._offsets[place])
 
+    def begin_branch(self, block: Block) -> None:
+        if block.origin is self._calling:
+            self.lines.append(CALLS)
+
     def end_branch(self, block: Block) -> None:
         """Give the end of the frame back if it is for another branch. It is still the newest frame."""
+        if block.origin is self._calling:
+            self.lines.append(END_OF_CALLS)
         if block.origin is self._leaf:
             rest = [offset for place, offset in self._offsets.items() if place >= 0 and self.uses.is_of_branch(place)]
             top = self.at(self._params[0].text, min(rest))
@@ -332,7 +347,7 @@ class FunctionCode(CallingCode):
     def returning(self, status: str) -> list[str]:
         return [f"  store i64 {status}, ptr %status", "  br label %stop"]
 
-    def _with_memory(self, body: Iterator[str], memory: int, kind: str) -> Iterator[str]:
+    def _with_memory(self, body: Iterable[str], memory: int, kind: str) -> Iterator[str]:
         """The lines with memory of this size for the arrays of an activation, and what the function returns."""
         free = []
         if memory > MOST_ON_THE_STACK:
@@ -359,8 +374,3 @@ class FunctionCode(CallingCode):
         yield "  %stopped = load i64, ptr %status"
         yield f"  %left = insertvalue {kind} zeroinitializer, i64 %stopped, 0"
         yield f"  ret {kind} %left"
-
-
-def structure(forms: list[str]) -> str:
-    """What a function returns: its status, the first free byte for frames, and the numbers that it answers."""
-    return f"{{{', '.join([INTEGER, ARRAY, *forms])}}}"

@@ -62,6 +62,9 @@ class ControlCode(JoinCode):
     def call(self, step: Call) -> None:
         """Write a call of a function that calls itself."""
 
+    def begin_branch(self, block: Block) -> None:
+        """Write what is to be done at the beginning of a branch."""
+
     def end_branch(self, block: Block) -> None:
         """Write what is to be done at the end of a branch."""
 
@@ -141,6 +144,7 @@ class ControlCode(JoinCode):
         for label, block, results in zip((yes, no), step.blocks, branches, strict=True):
             self.lines.append(f"{label}:")
             with self._inside():
+                self.begin_branch(block)
                 if not self._can_be_answered(step, results, like):
                     self.exit_if("true", LEAVE)  # the steps behind the branches are for arrays in another layout
                 values = self.block(block, results, like, repeat(True))

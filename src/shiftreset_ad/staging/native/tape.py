@@ -49,7 +49,7 @@ class TapeCode(ArrayCode):
         return self.slot(TOP)
 
     def new_frame(self, size: int) -> str:
-        """A new frame: what follows in the chunk, or the beginning of another chunk. Without memory, the code leaves."""
+        """A new frame: the next bytes of the chunk, or the first of another chunk. Without memory, the code leaves."""
         of_top, frame, more, on = self.of_top(), self.variable(ARRAY), self.fresh()[1:], self.fresh()[1:]
         top, end = self.new(f"load ptr, ptr {of_top}"), self.new(f"load ptr, ptr {self.slot(END)}")
         following = self.at(top, size)
