@@ -161,6 +161,42 @@ def test_products_with_ones():
     check(lambda x: (x[::2] * 1.0).ravel("K"), (V,))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_operands_that_steps_leave_as_they_are():
+    for f in (
+        lambda x: (x / 1.0) + 0.5,
+        lambda x: (x - 0.0) + 0.5,
+        lambda x: (x + -0.0) + 0.5,
+        lambda x: (-0.0 + x) + 0.5,
+        lambda x: np.where(False, 2.0 * x, x) + 0.5,
+        lambda x: np.where(np.ones(6, dtype=bool), x, 0.0) + 0.5,
+        lambda x: np.broadcast_to(x, (6,)) + 0.5,
+        lambda x: np.subtract(x, np.zeros(6)) + 0.5,
+    ):
+        assert count(check(f, (SPECIAL,))) == 1
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_steps_that_change_a_zero_or_a_type_stay():
+    for f in (
+        lambda x: (x + 0.0) + 0.5,  # -0.0 becomes 0.0
+        lambda x: (0.0 - x) + 0.5,
+        lambda x: (x - -0.0) + 0.5,
+        lambda x: (1.0 / x) + 0.5,
+        lambda x: np.where(np.arange(6) < 3, x, 0.5) + 0.5,
+        lambda x: np.broadcast_to(x, (2, 6)) + 0.5,
+    ):
+        assert count(check(f, (SPECIAL,))) >= 2
+    zeros = np.array([0.0, -0.0])
+    for f in (lambda x: x + 0.0, lambda x: x - -0.0, lambda x: x - 0.0, lambda x: x + -0.0, lambda x: x / 1):
+        check(lambda x, f=f: 1.0 / f(x), (zeros,))
+    check(lambda x: (x / 1 + 0.5, x - 0 + 0.5), (np.array([1, 2]),))
+    check(lambda x: (x / 1 + 0.5, x - 0 + 0.5), (3,))
+    check(lambda x: x - np.zeros((2, 1)) + 1.0, (V,))
+    check(lambda x: (np.where(True, x[::2], x[1::2] * 1.0)).ravel("K"), (V,))
+    check(lambda x: np.where(True, x, 1.0), (2.5,))
+
+
 def test_arrays_reshaped_to_their_own_shape():
     assert count(check(lambda x: x.reshape(2, 3) + np.reshape(x, (2, 3), order="C"), (M,))) == 1
     assert count(check(lambda x: np.reshape(x, (-1, 3), order="F") * 2.0, (M,))) == 1

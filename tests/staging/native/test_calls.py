@@ -227,3 +227,26 @@ def test_tables_may_be_arguments_of_each_call():
 
     random = np.random.default_rng(2)
     agree(grad(total, argnums=4), [(*random_tree(random, 6), 0, 1.1) for _ in range(4)])
+
+
+def test_an_index_that_is_not_in_the_array_is_an_error():
+    """The code leaves before it reads there, in the first activation and in one inside."""
+    left, right, values = np.array([1, -1]), np.array([-1, -1]), np.array([0.5, 2.0])
+    slope = compiled_for(staged(grad(of_a_tree, argnums=3)), left, right, values, 1.5)
+    assert slope(left, right, values, 1.5) == grad(of_a_tree, argnums=3)(left, right, values, 1.5)
+    for row in (0, 1):
+        for index in (2, 2**40):
+            wrong = left.copy()
+            wrong[row] = index
+            assert entry_of(slope)(wrong, right, values, 1.5) is None
+            with pytest.raises(IndexError):
+                slope(wrong, right, values, 1.5)
+
+
+def test_the_first_call_may_be_one_that_calls_nothing():
+    def total(value, i, x):
+        return x * x if i < 0 else total(value, i - 1, x) * value[i]
+
+    values = np.array([0.5, 2.0, 3.0])
+    slope = grad(total, argnums=2)
+    agree(slope, [(values, i, 1.25) for i in (2, 0, -1, -5, 1)])

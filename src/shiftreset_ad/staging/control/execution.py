@@ -14,8 +14,8 @@ import numpy as np
 
 from shiftreset_ad.staging.control.persistent import LAZILY, answered, answered_lazily, has_lazy, plain
 from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
-from shiftreset_ad.staging.python.elimination import like
 from shiftreset_ad.staging.python.expressions import is_same
+from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.rules.conversion import constant_of
-from shiftreset_ad.rules.plain import itself
 from shiftreset_ad.staging.python.handed_on import HandedOn
+from shiftreset_ad.staging.python.idle import idle_operand, like
 from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.steps.blocks import (
     Call,
@@ -22,17 +20,14 @@ from shiftreset_ad.staging.steps.blocks import (
     Loop,
     Visit,
     all_steps,
-    has_several_layouts,
     operands_of,
     own_arguments,
 )
-from shiftreset_ad.staging.steps.functions import again, may_raise, method
+from shiftreset_ad.staging.steps.functions import again, may_raise
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
-from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in, unstaged
+from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
 
 NOT_RAISING = {"ignore", "warn"}
-PRODUCTS = {operator.mul, np.multiply}
-RESHAPES = {np.reshape, method("reshape")}
 COPIES = {np.copy, np.positive, operator.pos}
 
 
@@ -126,7 +121,7 @@ class Eliminated:
             key = self._key_of(step)
             if key in known:
                 self.stand_ins[step.place] = known[key]
-            elif (same := self._idle(step, trace)) is not None:
+            elif (same := idle_operand(step, trace, self._is_fixed)) is not None:
                 self.stand_ins[step.place] = self.place(same)
             else:
                 known[key] = step.place
@@ -203,27 +198,9 @@ class Eliminated:
     def _with_steps(self, block: Block, wanted: set[int]) -> Block:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
-    def _idle(self, step: Step, trace: Trace) -> Staged | None:
-        """The operand that is the answer, with its type and layout: of a product with ones, for example."""
-        x = step.args[0] if step.args else None
-        answer = trace.values[step.place]
-        if step.function is constant_of and step.args[1] is itself:
-            return x if type(x) is Staged else None
-        if step.is_question or step.open_ended:
-            return None
-        if step.function in RESHAPES:
-            return x if type(x) is Staged and like(x.inside) == like(answer) else None
-        if step.function not in PRODUCTS or step.kwargs:
-            return None
-        for x, other in (step.args, step.args[::-1]):
-            if type(other) is not Staged or (type(x) is float and x != 1.0) or any(True for _ in self.places_in(x)):
-                continue
-            if dtype_of(answer).kind == "f":
-                factor = other.inside
-                if like(answer) == like(factor) and np.all(np.equal(unstaged(x), 1)):
-                    is_like_it = np.ndim(unstaged(x)) < 2 or not has_several_layouts(trace.steps)
-                    return other if is_like_it else None
-        return None
+    def _is_fixed(self, x: Any) -> bool:
+        """Whether an argument is the same for all inputs."""
+        return not any(True for _ in self.places_in(x))
 
     def _key_of(self, step: Step) -> Any:
         """A key: if the keys of two steps are equal, they have the same answer."""
@@ -291,11 +268,6 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
             if of_its_own and uses[place] == 1 and like(array) == like(trace.values[step.place]):
                 originals[step.place] = originals.get(place, place)
     return originals
-
-
-def like(x: Any) -> Any:
-    """The type, shape, dtype and strides of a value. Strides count: the rounding of a sum depends on them."""
-    return type(x), np.shape(x), dtype_of(x), getattr(x, "strides", None)
 
 
 def _strict(errors: Mapping[str, str] | None) -> tuple[str, ...] | None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.python.elimination import Eliminated, like
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.python.lowering import lowered
 from shiftreset_ad.staging.steps.functions import INFIX, PREFIX, Attribute, Method
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace, identical
