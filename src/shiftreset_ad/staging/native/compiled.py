@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import c_functions, cache, entry, machine, mathematics, powers
+from shiftreset_ad.staging.native import c_functions, cache, entry, frames, machine, mathematics, powers
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -44,7 +44,7 @@ class Native:
         """The entry of the compiled code, which takes one argument for each input."""
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
         open_names = {**entry.addresses(), **mathematics.loops_in(self.text)}
-        open_names.update({**c_functions.addresses(), **powers.addresses()})
+        open_names.update({**c_functions.addresses(), **powers.addresses(), **frames.addresses()})
         open_names.update({f"constant{i}": array.ctypes.data for i, array in enumerate(self._arrays)})
         return entry.built(machine.Linked(code, open_names, entry.NAME), self._objects, self._arrays)
 
