@@ -117,12 +117,17 @@ BREAKAGES = [
     ),
     Breakage(
         "modes/reverse/kept.py",
-        "if known is not None and same(constant, known[1]):",
-        "if known is not None:",
+        "if is_alike and (constant.tobytes() == bits if bits else same(constant, copy)):",
+        "if is_alike:",
         "modes/reverse",
     ),
-    Breakage("modes/reverse/kept.py", 'else constant.copy("K")', "else constant", "modes/reverse"),
-    Breakage("modes/reverse/kept.py", "size > TINY and is_read_only(constant)", "True", "modes/reverse"),
+    Breakage(
+        "modes/reverse/kept.py",
+        'return constant.copy("K") if constant.size <= TINY',
+        "return constant if constant.size <= TINY",
+        "modes/reverse",
+    ),
+    Breakage("modes/reverse/kept.py", "elif is_read_only(constant):", "elif True:", "modes/reverse"),
     Breakage(
         "modes/reverse/answers.py",
         "counts = counts or adjoint is not ZERO",
