@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine, program
 from shiftreset_ad.staging.native.compiled import Native, _are_same
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.native.tables import MOST_WORDS
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.generation import generated
@@ -138,3 +140,15 @@ def agreed_at_random(f: Any, seed: int, counts: tuple[int, ...]) -> int | None:
     kind = chooser.choice((float, np.float64))
     points = [(kind(chooser.choice((0.5, 1.0, chooser.gauss(0, 1)))), n) for n in counts]
     return answered_as_by_steps(f, points, REASONS)
+
+
+def in_tables(code: Native) -> list[str]:
+    """What the records of the tables in a native code do: the body of the function of each, in their order."""
+    bodies = re.findall(r"define internal void @of_record\d+\(.*\n((?:  .*\n)*)", code.text)
+    found = []
+    for table in re.findall(r"^@table\d+ = private constant .*\[(.*)\]$", code.text, re.MULTILINE):
+        words = [int(word.removeprefix("i32 ")) for word in table.split(", ")]
+        while words:
+            found.append(bodies[words[0] // MOST_WORDS])
+            words = words[words[0] % MOST_WORDS :]
+    return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import c_functions, cache, entry, frames, machine, mathematics, powers
+from shiftreset_ad.staging.native import c_functions, cache, entry, frames, machine, mathematics, powers, tables
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -17,6 +18,7 @@ from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.steps.trace import Trace, identical
 
 NONE = "; no native code: "
+CONSTANT = re.compile(rf"{tables.CONSTANT}(\d+) = external")  # where the name of a constant array is declared
 Take = Callable[..., Any]
 
 
@@ -27,7 +29,7 @@ class Native:
     machine.
     """
 
-    __slots__ = ("_arrays", "_objects", "by_python", "checks_all", "questions", "text")
+    __slots__ = ("_arrays", "_names", "_objects", "by_python", "checks_all", "questions", "text")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
@@ -38,15 +40,17 @@ class Native:
         self.checks_all = entry.checks_all(program)
         self.by_python = program.by_python
         self._objects = entry.objects_of(program)
-        self._arrays = program.constants
+        arrays = program.constants
+        starts = np.array([array.ctypes.data for array in arrays], np.uintp)
+        self._arrays = arrays, starts
+        self._names = {f"constant{i}": int(starts[int(i)]) for i in CONSTANT.findall(self.text)}
+        self._names |= {tables.CONSTANTS: starts.ctypes.data, **mathematics.loops_in(self.text)}
 
     def entry(self) -> Take:
         """The entry of the compiled code, which takes one argument for each input."""
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
-        open_names = {**entry.addresses(), **mathematics.loops_in(self.text)}
-        open_names.update({**c_functions.addresses(), **powers.addresses(), **frames.addresses()})
-        open_names.update({f"constant{i}": array.ctypes.data for i, array in enumerate(self._arrays)})
-        return entry.built(machine.Linked(code, open_names, entry.NAME), self._objects, self._arrays)
+        names = {**entry.addresses(), **c_functions.addresses(), **powers.addresses(), **frames.addresses()}
+        return entry.built(machine.Linked(code, {**names, **self._names}, entry.NAME), self._objects, self._arrays)
 
 
 class InTurn:

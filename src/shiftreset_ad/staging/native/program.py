@@ -70,6 +70,11 @@ class Leaf(NamedTuple):
     owner: Owner | None = None
     is_view: bool = False
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the answer is a copy of a constant array, which the entry names."""
+        return self.kind is ndarray and self.constant is not None
+
 
 class Program:
     """The steps of a trace as functions, and where their values lie.
@@ -170,7 +175,7 @@ class Program:
             used[FUNCTIONS_OF_FRAMES] = None
         self.text = "\n".join(
             [
-                *with_places(used, functions, slots.is_long),
+                *with_places(used, functions, slots.is_long, [leaf.constant for leaf in self.outputs if leaf.is_named]),
                 function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts))),
             ]
         )

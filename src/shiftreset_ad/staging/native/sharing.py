@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, refuse
+from shiftreset_ad.staging.native.tables import CONSTANT, Tables
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 SHORT = 16  # rounds, up to which LLVM may write them out, with the steps before and after them
@@ -21,7 +22,7 @@ FEW = {"@rounds_": 2, "@few_rounds_": 16}  # as many loops that are alike are no
 HEAD = "define internal void "
 NAME = re.compile(r"[%@][\w.]+|^[\w.]+(?=:$)", re.MULTILINE)
 CALL = re.compile(r"call void (@(?:few_)?rounds_)(\w+)\(")
-OF_CALLS = re.compile(r"  (%\w+ = (getelementptr|load) |store |call void @(rounds_|few_rounds_|loop\d|llvm\.mem))")
+CONSTANTS = re.compile(rf"{CONSTANT}\d+\b(?! =)")
 MADE = re.compile(r"^  (%[\w.]+) = |^([\w.]+):$", re.MULTILINE)
 
 
@@ -132,32 +133,33 @@ def _name(given: str, body: str, is_short: bool) -> str:
     return f"{'@few_rounds_' if is_short else '@rounds_'}{sha256(f'{given}{body}'.encode()).hexdigest()[:24]}"
 
 
-def with_places(definitions: Iterable[str], functions: list[str], is_long: bool) -> list[str]:
+def with_places(
+    definitions: Iterable[str], functions: list[str], is_long: bool, names: Iterable[str] = ()
+) -> list[str]:
     """The definitions of what functions call, and the functions.
 
-    A loop that they call a few times is written where they call it. In a program that `is_long`, a function that has
-    nothing but calls is left as it is: LLVM would take long to find that there is nothing to gain.
+    A loop that they call a few times is written where they call it. In a program that `is_long`, calls that follow
+    one another are in a table: LLVM would take long to find that there is nothing to gain. `names` are those of
+    constants that others need.
     """
-    as_they_are = [is_long and has_only_calls(text) for text in functions]
-    calls = [CALL.findall(text) for text in functions]
-    count = Counter(chain(*calls))
-    apart = {call for of, is_as_it_is in zip(calls, as_they_are, strict=True) if is_as_it_is for call in of}
+    count = Counter(chain.from_iterable(map(CALL.findall, functions)))
+    tables = Tables()
+    if is_long:
+        functions = [*map(tables.with_tables, functions)]
+    apart = {*chain.from_iterable(map(CALL.findall, tables.functions))}
     places = {
         f"{HEAD}{kind}{name}": "noinline" if times > FEW[kind] or (kind, name) in apart else "alwaysinline"
         for (kind, name), times in count.items()
     }
+    definitions = [*definitions]
+    needed = {*names, *chain.from_iterable(map(CONSTANTS.findall, [*definitions, *functions]))}
     found = []
     for text in definitions:
+        name, _, _ = text.partition(" = ")
+        if name.startswith(CONSTANT) and name not in needed:
+            continue
         head, _, body = text.partition("(")
         if (place := places.get(head)) is not None:
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
         found.append(text)
-    for text, is_as_it_is in zip(functions, as_they_are, strict=True):
-        found.append(text.replace(" noinline {", " noinline optnone {", 1) if is_as_it_is else text)
-    return found
-
-
-def has_only_calls(function: str) -> bool:
-    """Whether a function only calls others that have loops, one after another."""
-    _, *lines, _, _ = function.split("\n")
-    return all(map(OF_CALLS.match, lines))
+    return [*found, *tables.definitions(), *functions]

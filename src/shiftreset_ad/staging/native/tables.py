@@ -1,0 +1,216 @@
+"""Calls in a table: straight code that does nothing but call loops is data, which takes no time to compile.
+
+A record of the table is a call: the number of a function, and words that say where the arrays lie. `carry_out` goes
+from record to record. The function makes addresses of the words, and calls the loop. All calls of a loop with arguments
+of the same kinds share it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shiftreset_ad.staging.native.llvm import function
+
+CONSTANTS = "constants"  # the name of the addresses of the constant arrays, one after another
+CONSTANT = "@constant"
+MOST_WORDS = 2**12  # of a record; its first word has its function and its length
+LARGEST = 2**31  # each word is less
+FEWEST = 8  # records of a table
+CALL, STORE, LOAD = "call void @", "store double ", "load ptr"
+STEPS = {"getelementptr i8": 1, "getelementptr i64": 8}  # bytes
+NAME = re.compile(r"%\w+")
+FUNCTIONS = "@functions_of_records"
+CARRY_OUT = function(
+    "void @carry_out(ptr %frame, ptr %memory, ptr %table, ptr %end) noinline",
+    [
+        "  br label %next",
+        "next:",
+        "  %record = phi ptr [%table, %0], [%following, %next]",
+        "  %word = load i32, ptr %record",
+        f"  %number = udiv i32 %word, {MOST_WORDS}",
+        f"  %length = urem i32 %word, {MOST_WORDS}",
+        f"  %at = getelementptr ptr, ptr {FUNCTIONS}, i32 %number",
+        "  %function = load ptr, ptr %at",
+        "  %words = getelementptr i32, ptr %record, i32 1",
+        "  %following = getelementptr i32, ptr %record, i32 %length",
+        "  call void %function(ptr %frame, ptr %memory, ptr %words)",
+        "  %is_over = icmp eq ptr %following, %end",
+        "  br i1 %is_over, label %over, label %next",
+        "over:",
+        "  ret void",
+    ],
+)
+
+
+class Address(NamedTuple):
+    """An address: so many bytes behind the beginning of the `memory`, of the `frame`, or of an array.
+
+    An array has its address in a `slot` of the frame, or it is a `constant`. `number` is that of either.
+    """
+
+    base: str
+    offset: int
+    number: int = 0
+
+
+KNOWN = {"%memory": Address("memory", 0), "%frame": Address("frame", 0)}
+
+
+class Record(NamedTuple):
+    """A call, or a store of a number: the body of the function that carries it out, and the words that it reads."""
+
+    body: str
+    words: list[int]
+
+
+class Line(NamedTuple):
+    """A line of a function. It may make an address with a `name`, or be a `record`."""
+
+    text: str
+    name: str = ""
+    record: Record | None = None
+
+
+class Tables:
+    """The tables of a program, one for each run of calls."""
+
+    __slots__ = ("_tables", "functions")
+
+    def __init__(self) -> None:
+        self.functions: dict[str, int] = {}  # the numbers of the functions of records, by their bodies
+        self._tables: list[str] = []
+
+    def with_tables(self, text: str) -> str:
+        """A function with its calls in tables, where at least a few follow one another."""
+        if text.count(CALL) < FEWEST:
+            return text
+        head, *lines, end = text.split("\n")
+        known = dict(KNOWN)
+        left: list[Line] = []
+        run: list[Line] = []
+        for line in lines:
+            name, is_made, instruction = line[2:].partition(" = ")
+            if is_made and (address := _address_of(instruction, known)) is not None:
+                known[name] = address
+                run.append(Line(line, name))
+            elif not is_made and (record := _record_of(name, known)) is not None:
+                run.append(Line(line, record=record))
+            else:
+                left += [*self._in_table(run), Line(line)]
+                run = []
+        return "\n".join([head, *_needed([*left, *self._in_table(run)]), end])
+
+    def _in_table(self, run: list[Line]) -> list[Line]:
+        """Lines with one call in place of those that are records."""
+        records = [line.record for line in run if line.record is not None]
+        if len(records) < FEWEST:
+            return run
+        words: list[int] = []
+        for body, of_record in records:
+            number = self.functions.setdefault(body, len(self.functions))
+            words += [number * MOST_WORDS + len(of_record) + 1, *of_record]
+        name, form = f"@table{len(self._tables)}", f"[{len(words)} x i32]"
+        self._tables.append(f"{name} = private constant {form} [{', '.join([f'i32 {word}' for word in words])}]")
+        end = f"ptr getelementptr ({form}, ptr {name}, i64 1)"
+        call = f"  call void @carry_out(ptr %frame, ptr %memory, ptr {name}, {end})"
+        return [*[line for line in run if line.record is None], Line(call)]
+
+    def definitions(self) -> list[str]:
+        """What the functions with tables need."""
+        if not self._tables:
+            return []
+        names = ", ".join([f"ptr @of_record{number}" for number in self.functions.values()])
+        return [
+            f"@{CONSTANTS} = external constant ptr",
+            *self._tables,
+            f"{FUNCTIONS} = private constant [{len(self.functions)} x ptr] [{names}]",
+            *[
+                function(f"void @of_record{number}(ptr %frame, ptr %memory, ptr %words)", [body, "  ret void"])
+                for body, number in self.functions.items()
+            ],
+            CARRY_OUT,
+        ]
+
+
+def _needed(lines: list[Line]) -> list[str]:
+    """The lines without those that make addresses which no line needs any more."""
+    needed: set[str] = set()
+    found = []
+    for text, name, _ in reversed(lines):
+        if not name or name in needed:
+            needed.update(NAME.findall(text))
+            found.append(text)
+    return found[::-1]
+
+
+def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
+    """The address that an instruction makes; None if it is none that a record can have."""
+    kind, *args = instruction.split(", ")
+    if kind not in (*STEPS, LOAD) or (base := _found(args[0].removeprefix("ptr "), known)) is None:
+        return None
+    if kind == LOAD:
+        return Address("slot", 0, base.offset) if base.base == "frame" else None
+    number = args[1].removeprefix("i64 ")
+    return base._replace(offset=base.offset + STEPS[kind] * int(number)) if number.isdigit() else None
+
+
+def _record_of(line: str, known: dict[str, Address]) -> Record | None:
+    """The record for a line; None if a table cannot have it."""
+    is_call = line.startswith(CALL)
+    if is_call:
+        instruction, _, rest = line.removesuffix(")").partition("(")
+    elif line.startswith(STORE):
+        instruction, _, rest = line.partition(" ")
+    else:
+        return None
+    words: list[int] = []
+    lines: list[str] = []
+    given: list[str] = []
+    for arg in rest.split(", ") if rest else []:
+        form, _, text = arg.partition(" ")
+        address = None if text == "%frame" else _found(text, known)
+        if address is None and text[0] == "%" and text != "%frame":
+            return None
+        if address is None:
+            given.append(arg)  # which is the same in all calls of a function
+            continue
+        if address.base == "frame":  # the slot is changed, so an address in it is not what it was when it was read
+            return None
+        name = f"%x{len(words)}"
+        given.append(f"{form} {name}")
+        lines += _made(name, address, len(words))
+        words += _words_of(address)
+    if len(words) >= MOST_WORDS - 1 or not all(0 <= word < LARGEST for word in words):
+        return None
+    call = f"{instruction}({', '.join(given)})" if is_call else f"{instruction} {', '.join(given)}"
+    return Record("\n".join([*lines, f"  {call}"]), words)
+
+
+def _found(text: str, known: dict[str, Address]) -> Address | None:
+    """The address with this name; None if it is no address that a record has in its words."""
+    if text.startswith(CONSTANT):
+        return Address("constant", 0, int(text.removeprefix(CONSTANT)))
+    return known.get(text)
+
+
+def _words_of(address: Address) -> list[int]:
+    """The words that say which address it is, if its base is known: the number of the base, and the offset."""
+    if address.base == "memory":
+        return [address.offset]
+    return [address.number, address.offset] if address.offset else [address.number]
+
+
+def _made(name: str, address: Address, first: int) -> list[str]:
+    """The lines that make an address of the words from the first one on."""
+    words = [f"{name}_{i}" for i in range(len(_words_of(address)))]
+    lines = []
+    for i, word in enumerate(words, first):
+        lines.append(f"  {word}_at = getelementptr i32, ptr %words, i32 {i}")
+        lines.append(f"  {word} = load i32, ptr {word}_at")
+    if address.base == "memory":
+        return [*lines, f"  {name} = getelementptr i8, ptr %memory, i32 {words[0]}"]
+    table = "i8, ptr %frame" if address.base == "slot" else f"ptr, ptr @{CONSTANTS}"
+    start = f"{name}_start" if address.offset else name
+    lines += [f"  {name}_of = getelementptr {table}, i32 {words[0]}", f"  {start} = load ptr, ptr {name}_of"]
+    return [*lines, f"  {name} = getelementptr i8, ptr {start}, i32 {words[1]}"] if address.offset else lines
