@@ -175,7 +175,13 @@ class Program:
             used[FUNCTIONS_OF_FRAMES] = None
         self.text = "\n".join(
             [
-                *with_places(used, functions, slots.is_long, [leaf.constant for leaf in self.outputs if leaf.is_named]),
+                *with_places(
+                    used,
+                    functions,
+                    [leaf.constant for leaf in self.outputs if leaf.is_named],
+                    is_long=slots.is_long,
+                    has_control=trace.has_control,
+                ),
                 function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts))),
             ]
         )

@@ -6,6 +6,7 @@ arrays lie and what the numbers from outside are: the parameters. A loop that is
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -13,6 +14,8 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any, NamedTuple
 
+from shiftreset_ad.staging.native import effort
+from shiftreset_ad.staging.native.effort import with_less_effort
 from shiftreset_ad.staging.native.llvm import ARRAY, Code, Value, described, refuse
 from shiftreset_ad.staging.native.tables import CONSTANT, Tables
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -134,23 +137,23 @@ def _name(given: str, body: str, is_short: bool) -> str:
 
 
 def with_places(
-    definitions: Iterable[str], functions: list[str], is_long: bool, names: Iterable[str] = ()
+    definitions: Iterable[str],
+    functions: list[str],
+    names: Iterable[str] = (),
+    is_long: bool = False,
+    has_control: bool = False,
 ) -> list[str]:
     """The definitions of what functions call, and the functions.
 
     A loop that they call a few times is written where they call it. In a program that `is_long`, calls that follow
     one another are in a table: LLVM would take long to find that there is nothing to gain. `names` are those of
-    constants that others need.
+    constants that others need. Without control, a call is carried out once.
     """
     count = Counter(chain.from_iterable(map(CALL.findall, functions)))
     tables = Tables()
     if is_long:
         functions = [*map(tables.with_tables, functions)]
     apart = {*chain.from_iterable(map(CALL.findall, tables.functions))}
-    places = {
-        f"{HEAD}{kind}{name}": "noinline" if times > FEW[kind] or (kind, name) in apart else "alwaysinline"
-        for (kind, name), times in count.items()
-    }
     definitions = [*definitions]
     needed = {*names, *chain.from_iterable(map(CONSTANTS.findall, [*definitions, *functions]))}
     found = []
@@ -159,7 +162,10 @@ def with_places(
         if name.startswith(CONSTANT) and name not in needed:
             continue
         head, _, body = text.partition("(")
-        if (place := places.get(head)) is not None:
+        kind, _, name = head.removeprefix(HEAD).partition("rounds_")
+        key = f"{kind}rounds_", name
+        if key in count:
+            place = "noinline" if count[key] > FEW[key[0]] or key in apart else "alwaysinline"
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
-        found.append(text)
-    return [*found, *tables.definitions(), *functions]
+        found.append(with_less_effort(text, math.inf if has_control else count[key]) if key in apart else text)
+    return [*found, *tables.definitions(), *functions, *(effort.DEFINITIONS if apart else [])]

@@ -1,0 +1,89 @@
+"""Loops that are carried out a few times in a long program are compiled with less effort, and have the same bits."""
+
+import re
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import while_loop
+from shiftreset_ad.staging.native.effort import FEW_ROUNDS, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
+from tests.staging.native.natively import check, in_tables, needs_native
+
+RNG = np.random.default_rng(0)
+X, W = RNG.normal(size=50), RNG.normal(size=(50, 50)) / 7.0
+LOOP = """define internal void @rounds_x(ptr %p0) {{
+index1_loop:
+  %more = icmp ult i64 %next, {}
+  br i1 %more, label %index1_loop, label %after_index1{}
+after_index1:
+  ret void
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("rounds", "times", "mark"),
+    [
+        (50, 20, ONE_BY_ONE),
+        (50, 21, WITHOUT_COPIES),
+        (50, float("inf"), WITHOUT_COPIES),
+        (FEW_ROUNDS, 1, ONE_BY_ONE),
+        (FEW_ROUNDS + 1, 1, WITHOUT_COPIES),
+        (SHORT, 1, ""),
+        (SHORT, 1000, ""),
+    ],
+)
+def test_a_loop_is_marked_by_its_rounds_in_all_calls(rounds, times, mark):
+    assert with_less_effort(LOOP.format(rounds, ""), times) == LOOP.format(rounds, mark)
+
+
+def test_a_loop_that_is_never_made_of_vectors_stays_as_it_is():
+    loop = LOOP.format(50, ", !llvm.loop !0")
+    assert with_less_effort(loop, 1) == loop
+
+
+def marks(code):
+    """How many loops have each mark."""
+    return [len(re.findall(f"label %\\w+{mark}$", code.text, re.MULTILINE)) for mark in (ONE_BY_ONE, WITHOUT_COPIES)]
+
+
+@needs_native
+def test_loops_of_a_long_program_are_marked_by_how_often_they_are_called():
+    def f(x):
+        for i in range(600):
+            x = W @ (0.5 * x - 0.25)
+            if i % 100 == 7:
+                x = W @ (np.abs(x) / 3.0)  # six times
+        return x
+
+    code = check(f, (X,), (-X,))
+    assert in_tables(code)
+    assert marks(code) == [1, 1]
+
+
+@needs_native
+def test_loops_of_a_short_program_are_not_marked():
+    def f(x):
+        for _ in range(10):
+            x = W @ (0.5 * x - 0.25)
+        return x
+
+    assert marks(check(f, (X,), (-X,))) == [0, 0]
+
+
+@needs_native
+def test_a_call_in_a_loop_of_the_program_is_no_single_call():
+    def f(x):
+        for _ in range(500):
+            x = W @ (0.5 * x - 0.25)
+
+        def body(state):
+            i, x = state
+            for _ in range(10):
+                x = W @ np.abs(x)
+            return i + 1, x
+
+        return while_loop(lambda state: state[0] < np.abs(state[1][0]) + 2.0, body, (0, x))[1]
+
+    few, many = marks(check(f, (X,), (-X,)))
+    assert few == 0
+    assert many > 0
