@@ -1,8 +1,8 @@
 """How much effort LLVM makes for a loop that has a function of its own: less for one that is carried out a few times.
 
 To copy the round of a loop several times gains little where the loop is long, but takes a third of the time of the
-compiler. To carry out several rounds at a time, as vectors, takes a third, too, and gains little if there are few rounds
-in all calls together. Neither changes a result.
+compiler. To carry out several rounds at a time, as vectors, takes another third, and gains little where the rounds are
+few in all calls together. Neither changes a result.
 """
 
 from __future__ import annotations
