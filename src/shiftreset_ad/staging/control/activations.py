@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
-from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.control.writing import (
     Records,
     UnknownAnswer,
@@ -34,12 +34,22 @@ NEVER_ENDS = "the function calls itself on each path, so there is no end to it"
 
 
 class CallWay:
-    """A call of a function that calls itself: a new one, or a visit of the activations of an earlier one."""
+    """A call of a function that calls itself: a new one, or a visit of the activations of an earlier one.
+
+    An earlier attempt `is_met` if it may tell what the answers are.
+    """
 
     carries = True
 
-    def __init__(self, trace: Trace, activations: Activations | None = None, records: Records | None = None) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        activations: Activations | None = None,
+        records: Records | None = None,
+        is_met: bool = True,
+    ) -> None:
         self.trace = trace
+        self.is_met = is_met
         self.records: Records = WeakSet() if records is None else records
         self.is_new = activations is None
         self.activations = Activations(trace.keep({})) if activations is None else activations
@@ -55,13 +65,21 @@ class CallWay:
 
         In a first trial nothing is known of the answers. A branch in which the function does not call itself tells.
         """
-        trace, examples = self.trace, None
+        trace = self.trace
         args = [plain(trace, x) for x in args]
+        path, given = trace.attempts.path(), [(shape_of(unstaged(x)), dtype_of(unstaged(x))) for x in args]
+        examples = guess = trace.attempts.found(path, given) if self.is_met else None
         while True:
             mark = trace.mark()
-            body = _Body(self, args, examples)
+            body = _Body(self, args, examples, examples is not None and examples is guess)
             try:
                 results = body.results(function)
+            except _OtherAnswers as other:
+                if other.body is not body:
+                    raise
+                trace.rewind(mark)
+                examples = None
+                continue
             except _Wider as wider:
                 if wider.body is not body:
                     raise
@@ -69,10 +87,19 @@ class CallWay:
                 args[wider.argument] = converted(args[wider.argument], wider.dtype)
                 continue
             if examples is not None and all(map(_are_alike, examples, results)):
+                trace.attempts.keep(path, given, examples)
                 step = Call(args, [body.block], [x._place for x in body.params], [results], [], None)
                 return answered(trace, body.as_call(step, self.activations.place))
             examples = [unstaged(y) for y in results]
             trace.rewind(mark)
+
+
+class _OtherAnswers(BaseException):
+    """An earlier attempt was one to write another function down: the answers have other shapes."""
+
+    def __init__(self, body: _Body) -> None:
+        super().__init__()
+        self.body = body
 
 
 class _Wider(BaseException):
@@ -86,11 +113,12 @@ class _Wider(BaseException):
 class _Body:
     """The body of a function while it is written down, with examples of its answers."""
 
-    def __init__(self, way: CallWay, args: list[Any], examples: list[Any] | None) -> None:
+    def __init__(self, way: CallWay, args: list[Any], examples: list[Any] | None, is_guess: bool) -> None:
         self.block = Block(way.trace.block, rounds=way.activations)
         self._way = way
         self._trace = way.trace
         self._examples = examples
+        self._is_guess = is_guess
         with within(self.block, self._trace):
             self.params = [Staged(self._trace, self._trace.keep(unstaged(x))) for x in args]
         for x in self.params:
@@ -106,7 +134,10 @@ class _Body:
                 if unknown.function is not self:
                     raise
                 trace.refuse(NEVER_ENDS)
-            for i, (example, y) in enumerate(zip(self._examples or found, found, strict=True)):
+            examples = found if self._examples is None else self._examples
+            if self._is_guess and [*map(_shape, examples)] != [*map(_shape, found)]:
+                raise _OtherAnswers(self)
+            for i, (example, y) in enumerate(zip(examples, found, strict=True)):
                 dtype = common(example, y)
                 if dtype is None:
                     trace.refuse(f"a function that calls itself answers {described(example)}, and {described(y)}")
@@ -140,6 +171,10 @@ class _Body:
         step.body, step.frame = self.block, frame
         step.activations, step.is_new = self._way.activations, self._way.is_new
         return step
+
+
+def _shape(x: Any) -> Any:
+    return shape_of(unstaged(x))
 
 
 def _are_alike(x: Any, y: Any) -> bool:

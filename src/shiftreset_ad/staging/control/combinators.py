@@ -175,6 +175,11 @@ class CarriedStructure:
         self._all, self._spec = trees.flatten(tree)
         self._places = [i for i, leaf in enumerate(self._all) if isinstance(leaf, CARRIED)]
 
+    @property
+    def is_of_values(self) -> bool:
+        """Whether the leaves are values alone, so that it holds for another tree, too."""
+        return len(self._places) == len(self._all)
+
     def with_leaves(self, leaves: list[Any]) -> Any:
         """The tree with these values."""
         whole = list(self._all)

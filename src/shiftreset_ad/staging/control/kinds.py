@@ -9,7 +9,7 @@ number carries its parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias, cast
@@ -91,6 +91,12 @@ def kind_of_adjoint(x: Any) -> Kind | None:
 def joined(a: Kind | None, b: Kind | None) -> Kind | None:
     """The least kind that adjoints of both kinds can be lifted to."""
     return join(a, b) if a is not None and b is not None else a if b is None else b
+
+
+def newest_in(kinds: Iterable[Kind | None]) -> int:
+    """The serial number of the newest tag in these kinds; 0 if there is none."""
+    found = [(kind.tag.serial if kind.tag is not None else 0, newest_in(kind.parts)) for kind in kinds if kind]
+    return max(map(max, found), default=0)
 
 
 def _as_parts(kind: Kind, of: Kind) -> tuple[Kind, ...]:

@@ -14,9 +14,20 @@ from typing import Any
 from shiftreset_ad.modes.reverse.number import ReverseTag
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
-from shiftreset_ad.staging.control.kinds import PLAIN, Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
+from shiftreset_ad.staging.control.kinds import (
+    PLAIN,
+    Kind,
+    Kinds,
+    apart,
+    joined,
+    kind_of_adjoint,
+    newest_in,
+    together,
+    zeros,
+)
 from shiftreset_ad.staging.control.reverse import in_reverse
 from shiftreset_ad.staging.control.writing import Body, ControlWay
+from shiftreset_ad.staging.steps.attempts import Attempts, Path
 
 
 class _Grown(BaseException):
@@ -35,15 +46,32 @@ def carried_out(
     `state` comes in. It may have adjoints that are ZERO; `like` then has a value in the shape of each adjoint. The
     bodies may leave something for the way back of each of these `tags`, even if no number of the tag comes in or out.
     """
-    kinds = [kind_of_adjoint(x) for x in (state if way.carries else [ZERO] * len(like))]
-    is_first = True
+    attempts = way.trace.attempts
+    path, given = attempts.path(), [kind_of_adjoint(x) for x in (state if way.carries else [ZERO] * len(like))]
+    known = attempts.found(path, given)
+    kinds, is_first = [*(known or given)], known is None
+    bodies = [_numbered(attempts, path, i, body) for i, body in enumerate(bodies)]
     while True:
         mark = way.trace.mark()
         try:
-            return _of_kinds(way, bodies, state, kinds, like, tags, is_first)
+            answers = _of_kinds(way, bodies, state, kinds, like, tags, is_first)
         except _Grown as grown:
             way.trace.rewind(mark)
             kinds, is_first = grown.kinds, False
+            continue
+        if newest_in(kinds) <= attempts.newest:
+            attempts.keep(path, given, kinds)
+        return answers
+
+
+def _numbered(attempts: Attempts, path: Path, number: int, body: Body) -> Body:
+    """A body of the control with this path. Control in it has paths of its own."""
+
+    def within(xs: list[Any]) -> list[Any]:
+        with attempts.within(path, number):
+            return body(xs)
+
+    return within
 
 
 def _of_kinds(

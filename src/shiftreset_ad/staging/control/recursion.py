@@ -17,7 +17,7 @@ from shiftreset_ad.modes.reverse.writing import writes_among
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.staging.control.activations import Again, CallWay, Function
-from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, together, zeros
+from shiftreset_ad.staging.control.kinds import Kind, Kinds, apart, joined, kind_of_adjoint, newest_in, together, zeros
 from shiftreset_ad.staging.control.reverse import (
     Record,
     handed_on,
@@ -79,20 +79,29 @@ def called_out(
     The arguments and the answers may be adjoints that are ZERO; `like` then has values in the shapes of both. The
     function may leave something for the way back of each of these `tags`, even if it has no number of the tag.
     """
-    into, out = Side([kind_of_adjoint(x) for x in args], like[0]), Side([None] * len(like[1]), like[1])
+    attempts = way.trace.attempts
+    path, given = attempts.path(), [kind_of_adjoint(x) for x in args]
+    nothing: Kinds = [None] * len(like[1])
+    known = attempts.found(path, given) if way.is_met else None
+    into, out = (Side(*side) for side in zip(known or (given, nothing), like, strict=True))
 
     def checked(values: list[Any], again: Again) -> list[Any]:
         def again_here(args: list[Any], frame: int | None) -> tuple[list[Any], int]:
             answers, frame = again(into.reduced(args), frame)
             return out.filled(answers), frame
 
-        return out.reduced(function(into.filled(values), again_here))
+        with attempts.within(path, 0):
+            found = function(into.filled(values), again_here)
+        return out.reduced(found)
 
     from_here_on = Tag().serial
     while True:
         mark = way.trace.mark()
         try:
-            return out.filled(at_level(way, checked, into.reduced(args), into.known, out.known, tags))
+            answers = at_level(way, checked, into.reduced(args), into.known, out.known, tags)
+            if newest_in([*into.kinds, *out.kinds]) <= attempts.newest:
+                attempts.keep(path, given, (into.kinds, out.kinds))
+            return out.filled(answers)
         except _SideGrown as grown:
             if grown.side is not into and grown.side is not out:
                 raise

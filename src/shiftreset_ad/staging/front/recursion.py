@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, wraps
 from inspect import signature
 from operator import is_
 from types import CodeType, FunctionType
@@ -41,6 +41,7 @@ class RecursionSite(Site):
         if not session.control.has_staged((args, kwargs)):
             return form(*args, **kwargs)
 
+        @wraps(form)
         def body(*args: Any, **kwargs: Any) -> Any:
             return self._called(session, function, form, args, kwargs)
 

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy import ndarray
@@ -22,8 +22,10 @@ from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.control import ControlError
 from shiftreset_ad.control.frames import is_of_an_operator
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
+from shiftreset_ad.staging.steps.attempts import Attempts
 
 TOO_MANY = "it has more than"
+Mark: TypeAlias = "tuple[int, int, int, int, set[int], dict[int, Any]]"
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
 LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -144,6 +146,7 @@ class Trace:
         # The owners of memory, by their ids: of which a block has made a newer version, and that has several names
         self.outdated: dict[int, Any] = {}
         self.shared: dict[int, Any] = {}
+        self.attempts = Attempts()
 
     def place_for(self, argument: Any) -> int:
         """A new place for an input. The function must not write to the input."""
@@ -202,16 +205,17 @@ class Trace:
         self._copies.clear()
         self._protected.clear()
 
-    def mark(self) -> tuple[int, int, int, set[int], dict[int, Any]]:
+    def mark(self) -> Mark:
         """The state of the record, to come back to it by `rewind`."""
-        return len(self.values), len(self.block.steps), self._count, set(self._protected), dict(self.shared)
+        counts = len(self.values), len(self.block.steps), self._count, self.attempts.count
+        return *counts, set(self._protected), dict(self.shared)
 
-    def rewind(self, mark: tuple[int, int, int, set[int], dict[int, Any]]) -> None:
+    def rewind(self, mark: Mark) -> None:
         """Forget all that has been recorded since the mark, which was made in this block.
 
         The places are not used again, so a value that is left over is known as such.
         """
-        values, steps, self._count, protected, self.shared = mark
+        values, steps, self._count, self.attempts.count, protected, self.shared = mark
         for owner in self._protected.keys() - protected:
             if not self._protected[owner][1].startswith(CONSTANT):  # which stays known as a constant
                 del self._protected[owner]
