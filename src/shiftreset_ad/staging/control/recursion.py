@@ -83,6 +83,7 @@ def called_out(
     path, given = attempts.path(), [kind_of_adjoint(x) for x in args]
     nothing: Kinds = [None] * len(like[1])
     known = attempts.found(path, given) if way.is_met else None
+    way.is_met = known is not None  # its answers are those for these kinds
     into, out = (Side(*side) for side in zip(known or (given, nothing), like, strict=True))
 
     def checked(values: list[Any], again: Again) -> list[Any]:
@@ -108,7 +109,7 @@ def called_out(
             if any(kind.tag is not None and kind.tag.serial > from_here_on for kind in grown.kinds if kind is not None):
                 way.trace.refuse(ITS_OWN_DERIVATIVE)
             way.trace.rewind(mark)
-            grown.side.kinds = grown.kinds
+            grown.side.kinds, way.is_met = grown.kinds, False
 
 
 def at_level(

@@ -8,7 +8,7 @@ of the same kinds share it.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.native.llvm import function
 
@@ -75,10 +75,11 @@ class Line(NamedTuple):
 class Tables:
     """The tables of a program, one for each run of calls."""
 
-    __slots__ = ("_tables", "functions")
+    __slots__ = ("_bodies", "_tables", "functions")
 
     def __init__(self) -> None:
         self.functions: dict[str, int] = {}  # the numbers of the functions of records, by their bodies
+        self._bodies: dict[tuple[Any, ...], str] = {}
         self._tables: list[str] = []
 
     def with_tables(self, text: str) -> str:
@@ -94,7 +95,7 @@ class Tables:
             if is_made and (address := _address_of(instruction, known)) is not None:
                 known[name] = address
                 run.append(Line(line, name))
-            elif not is_made and (record := _record_of(name, known)) is not None:
+            elif not is_made and (record := _record_of(name, known, self._bodies)) is not None:
                 run.append(Line(line, record=record))
             else:
                 left += [*self._in_table(run), Line(line)]
@@ -155,36 +156,74 @@ def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
     return base._replace(offset=base.offset + STEPS[kind] * int(number)) if number.isdigit() else None
 
 
-def _record_of(line: str, known: dict[str, Address]) -> Record | None:
-    """The record for a line; None if a table cannot have it."""
-    is_call = line.startswith(CALL)
-    if is_call:
+def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...], str]) -> Record | None:
+    """The record for a line; None if a table cannot have it. `bodies` are those of lines of the same kind."""
+    if line.startswith(CALL):
         instruction, _, rest = line.removesuffix(")").partition("(")
     elif line.startswith(STORE):
         instruction, _, rest = line.partition(" ")
     else:
         return None
     words: list[int] = []
-    lines: list[str] = []
-    given: list[str] = []
+    kind: list[Any] = [instruction]
     for arg in rest.split(", ") if rest else []:
         form, _, text = arg.partition(" ")
         address = None if text == "%frame" else _found(text, known)
-        if address is None and text[0] == "%" and text != "%frame":
-            return None
         if address is None:
-            given.append(arg)  # which is the same in all calls of a function
+            if text[0] == "%" and text != "%frame":
+                return None
+            kind.append(arg)  # which is the same in all calls of a function
             continue
-        if address.base == "frame":  # the slot is changed, so an address in it is not what it was when it was read
+        base, offset, number = address
+        if base == "frame":  # the slot is changed, so an address in it is not what it was when it was read
             return None
-        name = f"%x{len(words)}"
-        given.append(f"{form} {name}")
-        lines += _made(name, address, len(words))
-        words += _words_of(address)
-    if len(words) >= MOST_WORDS - 1 or not all(0 <= word < LARGEST for word in words):
+        kind.append((form, base, base != "memory" and offset > 0))
+        if base == "memory":
+            words.append(offset)
+        elif offset:
+            words += [number, offset]
+        else:
+            words.append(number)
+    if len(words) >= MOST_WORDS - 1 or (words and not 0 <= min(words) <= max(words) < LARGEST):
         return None
-    call = f"{instruction}({', '.join(given)})" if is_call else f"{instruction} {', '.join(given)}"
-    return Record("\n".join([*lines, f"  {call}"]), words)
+    key = tuple(kind)
+    if key not in bodies:
+        bodies[key] = _body(instruction, kind[1:])
+    return Record(bodies[key], words)
+
+
+def _body(instruction: str, args: list[Any]) -> str:
+    """The body of a function that makes addresses of words, and calls a loop, or stores a number."""
+    lines: list[str] = []
+    given: list[str] = []
+    count = 0  # of the words
+    for arg in args:
+        if isinstance(arg, str):
+            given.append(arg)
+            continue
+        form, base, has_offset = arg
+        name = f"%x{count}"
+        words = [f"{name}_{i}" for i in range(1 + has_offset)]
+        for i, word in enumerate(words, count):
+            lines.append(f"  {word}_at = getelementptr i32, ptr %words, i32 {i}")
+            lines.append(f"  {word} = load i32, ptr {word}_at")
+        count += len(words)
+        lines += _made(name, base, words)
+        given.append(f"{form} {name}")
+    both = ", ".join(given)
+    return "\n".join(
+        [*lines, f"  {instruction}({both})" if instruction.startswith(CALL) else f"  {instruction} {both}"]
+    )
+
+
+def _made(name: str, base: str, words: list[str]) -> list[str]:
+    """The lines that make an address of words."""
+    if base == "memory":
+        return [f"  {name} = getelementptr i8, ptr %memory, i32 {words[0]}"]
+    table = "i8, ptr %frame" if base == "slot" else f"ptr, ptr @{CONSTANTS}"
+    start = name if len(words) == 1 else f"{name}_start"
+    lines = [f"  {name}_of = getelementptr {table}, i32 {words[0]}", f"  {start} = load ptr, ptr {name}_of"]
+    return lines if len(words) == 1 else [*lines, f"  {name} = getelementptr i8, ptr {start}, i32 {words[1]}"]
 
 
 def _found(text: str, known: dict[str, Address]) -> Address | None:
@@ -192,25 +231,3 @@ def _found(text: str, known: dict[str, Address]) -> Address | None:
     if text.startswith(CONSTANT):
         return Address("constant", 0, int(text.removeprefix(CONSTANT)))
     return known.get(text)
-
-
-def _words_of(address: Address) -> list[int]:
-    """The words that say which address it is, if its base is known: the number of the base, and the offset."""
-    if address.base == "memory":
-        return [address.offset]
-    return [address.number, address.offset] if address.offset else [address.number]
-
-
-def _made(name: str, address: Address, first: int) -> list[str]:
-    """The lines that make an address of the words from the first one on."""
-    words = [f"{name}_{i}" for i in range(len(_words_of(address)))]
-    lines = []
-    for i, word in enumerate(words, first):
-        lines.append(f"  {word}_at = getelementptr i32, ptr %words, i32 {i}")
-        lines.append(f"  {word} = load i32, ptr {word}_at")
-    if address.base == "memory":
-        return [*lines, f"  {name} = getelementptr i8, ptr %memory, i32 {words[0]}"]
-    table = "i8, ptr %frame" if address.base == "slot" else f"ptr, ptr @{CONSTANTS}"
-    start = f"{name}_start" if address.offset else name
-    lines += [f"  {name}_of = getelementptr {table}, i32 {words[0]}", f"  {start} = load ptr, ptr {name}_of"]
-    return [*lines, f"  {name} = getelementptr i8, ptr {start}, i32 {words[1]}"] if address.offset else lines
