@@ -19,6 +19,7 @@ LARGEST = 2**31  # each word is less
 FEWEST = 8  # records of a table
 CALL, STORE, LOAD = "call void @", "store double ", "load ptr"
 STEPS = {"getelementptr i8": 1, "getelementptr i64": 8}  # bytes
+OF_MEMORY = "getelementptr i8, ptr %memory, i64 "
 NAME = re.compile(r"%\w+")
 FUNCTIONS = "@functions_of_records"
 CARRY_OUT = function(
@@ -147,13 +148,15 @@ def _needed(lines: list[Line]) -> list[str]:
 
 def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
     """The address that an instruction makes; None if it is none that a record can have."""
+    if instruction.startswith(OF_MEMORY):  # most of them, for speed
+        return Address("memory", int(instruction[len(OF_MEMORY) :]))
     kind, *args = instruction.split(", ")
     if kind not in (*STEPS, LOAD) or (base := _found(args[0].removeprefix("ptr "), known)) is None:
         return None
     if kind == LOAD:
         return Address("slot", 0, base.offset) if base.base == "frame" else None
     number = args[1].removeprefix("i64 ")
-    return base._replace(offset=base.offset + STEPS[kind] * int(number)) if number.isdigit() else None
+    return Address(base.base, base.offset + STEPS[kind] * int(number), base.number) if number.isdigit() else None
 
 
 def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...], str]) -> Record | None:
