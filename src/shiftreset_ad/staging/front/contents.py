@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from types import CellType
 from typing import Any, Protocol
 
@@ -48,6 +49,41 @@ class Place:
             self.container[self.key] = value
 
 
+@dataclass(frozen=True)
+class Tail(Place):
+    """The last items of a list or a deque, where blocks change the number of items; `key` is what it is called.
+
+    They are `back` items before the blocks, from the index `start` on. What comes before them stays as it is.
+    """
+
+    back: int = 0
+    start: int = 0
+
+    def identity(self) -> Any:
+        return id(self.container), Tail
+
+    def is_there(self) -> bool:
+        return True
+
+    def get(self) -> Any:
+        """The items as a tuple. So what a site hands on is not the list itself, which may change later."""
+        return tuple(islice(self.container, self.start, None))
+
+    def put(self, value: Any) -> None:
+        items = [*islice(self.container, self.start), *value]
+        self.container.clear()
+        self.container.extend(items)
+
+    def now(self) -> Tail:
+        """The items that the list has now, before the blocks."""
+        start = max(0, len(self.container) - self.back)
+        return replace(self, start=start, back=len(self.container) - start)
+
+    def has(self, place: Place) -> bool:
+        """Whether a place is one of these items."""
+        return type(place) is Place and place.container is self.container and place.key >= self.start
+
+
 class Restorable(Protocol):
     """Some contents of one thing, which can be put back."""
 
@@ -65,17 +101,24 @@ class OfSequence:
     """The items of a list, a deque or a set."""
 
     def __init__(self, x: Any) -> None:
-        self._x = x
+        self.x = x
 
     def read(self) -> list[Any]:
-        return list(self._x)
+        return list(self.x)
 
     def put_back(self, before: list[Any]) -> None:
-        self._x.clear()
-        (self._x.extend if isinstance(self._x, list | deque) else self._x.update)(before)
+        self.x.clear()
+        (self.x.extend if isinstance(self.x, list | deque) else self.x.update)(before)
 
     def place(self, i: int) -> Place | None:
-        return Place(self._x, self._x, i) if type(self._x) in (list, deque) else None
+        return Place(self.x, self.x, i) if type(self.x) in (list, deque) else None
+
+    def tail(self, name: str, before: list[Any]) -> Tail | None:
+        """The items from the first one on that is another one than before."""
+        if type(self.x) not in (list, deque):
+            return None
+        same = takewhile(lambda pair: pair[0] is pair[1], zip(self.x, before, strict=False))
+        return Tail(self.x, self.x, name, back=len(before) - sum(1 for _ in same))
 
 
 class OfDict:

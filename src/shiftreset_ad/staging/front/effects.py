@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from array import array as compact_array
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
 from operator import is_
@@ -32,6 +32,7 @@ from shiftreset_ad.staging.front.contents import (
     OfSlots,
     Place,
     Restorable,
+    Tail,
 )
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
@@ -64,6 +65,7 @@ class Effects:
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._own = {id(cell): cell for cell in own}
         self._expected = set[Any]()
+        self._starts: dict[int, int] = {}  # of the tails of lists that may change, by the ids of the lists
         self._seen: dict[int, Any] = {}
         self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
         while self._waiting and self.problem is None:
@@ -78,15 +80,22 @@ class Effects:
         """Whether the functions can reach an object."""
         return self._seen.get(id(x)) is x
 
-    def expects(self, places: Iterable[Place]) -> None:
+    def expects(self, places: Collection[Place]) -> None:
         """These places may change."""
         self._expected = {place.identity() for place in places}
+        self._starts = {id(place.container): place.start for place in places if isinstance(place, Tail)}
 
     def changes(self) -> list[Change]:
         """What has changed beside the places that may."""
         found: list[Change] = []
-        for name, contents, before in self._contents:
-            now = contents.read()
+        for name, contents, as_it_was in self._contents:
+            now, before = contents.read(), as_it_was
+            if isinstance(contents, OfSequence):
+                start = self._starts.get(id(contents.x))
+                now, before = now[:start], before[:start]
+                if len(now) != len(before):
+                    found.append(Change(name, contents.tail(name, as_it_was)))
+                    continue
             if len(now) != len(before):
                 key = next((x for x in now if type(x) is str and all(x is not y for y in before)), None)
                 found.append(Change(name if key is None else key, is_new=key is not None))

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from shiftreset_ad.staging.control.versions import Written
-from shiftreset_ad.staging.front.contents import Place
+from shiftreset_ad.staging.front.contents import Place, Tail
 from shiftreset_ad.staging.front.effects import Effects
-from shiftreset_ad.staging.front.refusals import HAS_EFFECT
+from shiftreset_ad.staging.front.refusals import GROWS_IN_A_BRANCH, GROWS_IN_ROUNDS, HAS_EFFECT
 from shiftreset_ad.staging.front.session import Session
 
 
@@ -27,11 +27,18 @@ class Places:
         self._known = session.places.setdefault(site, [])
         self.carried: list[Place] = []
         self._effects: Effects
+        self._tails: list[Tail] = []
+        self._lengths: dict[Any, int] = {}  # of the tails, after the first block
 
     def begin(self, effects: Effects) -> None:
         """The blocks are going to be written down, and `effects` has what they can reach."""
         self._effects = effects
-        self.carried = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
+        known = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
+        tails = sorted((place.now() for place in known if isinstance(place, Tail)), key=lambda tail: tail.back)
+        self._tails = list({tail.identity(): tail for tail in tails}.values())  # the longest one of each list
+        self._lengths = {}
+        places = [place for place in known if not isinstance(place, Tail)]
+        self.carried = [*self._tails, *[p for p in places if not any(tail.has(p) for tail in self._tails)]]
         effects.expects(self.carried)
 
     def values(self) -> list[Any]:
@@ -54,6 +61,16 @@ class Places:
         if changes:
             self._known.extend({place.identity(): place for _, place, _ in changes if place is not None}.values())
             raise Written(self, changes[0].name)
+        self._require_lengths()
+
+    def _require_lengths(self) -> None:
+        """Lists have the same length after each block, and before a round: their structure is a part of the record."""
+        for tail in self._tails:
+            length, before = len(tail.get()), tail.back
+            if self._site.has_rounds and length != before:
+                self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=tail.name))
+            if self._lengths.setdefault(tail.identity(), length) != length:
+                self._session.refuse(self._site, GROWS_IN_A_BRANCH.format(name=tail.name))
 
     def add(self, x: Any) -> bool:
         """Add the places that hold an array to which the blocks write. False if there are none, or some are outside."""

@@ -38,6 +38,19 @@ UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give 
 FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list, a tuple or an array"
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
+GROWS_IN_ROUNDS = (
+    "the list {name!r} has another length after each round, so its length depends on the arguments. Carry what is "
+    "needed of it, such as the sum or the last item, or write to an array of shiftreset_ad.zeros"
+)
+GROWS_IN_A_BRANCH = (
+    "the list {name!r} has other lengths in the two branches, so its length depends on the arguments. Let it grow in "
+    "both, or carry what is needed of it, such as the sum"
+)
+FILTERS = (
+    "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
+    "max where it stands, or let each item be `x if ... else 0.0`"
+)
+NO_FLOATS = "the least or greatest of items that a filter leaves is looked for among floats alone. Make floats of them"
 CHANGES_LATER = (
     "a list, a dict, an object or an array that is carried through this test, or read at an index that depends on the "
     "arguments, changes afterwards, and may have another name. Make a new one"
