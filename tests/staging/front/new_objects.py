@@ -1151,6 +1151,6 @@ ASKED = {
     kind_changes: "while_loop has the structure",
     linked_new: "while_loop has the structure",
     global_effect_op: "seen outside of the block",
-    print_in_op: "changes 'log', which is seen outside",
+    print_in_op: "'log', or a list in it, has another length after each round",
     post_init: "runs '__post_init__', which is not looked into",
 }

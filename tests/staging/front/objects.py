@@ -751,7 +751,7 @@ ASKED = {
     other_dict: "changes 'o', which is seen outside",
     other_class: "changes 'o', which is seen outside",
     other_object: "changes afterwards, and may have another name",
-    growing: "changes 'xs', which is seen outside",
+    growing: "'xs', or a list in it, has another length after each round",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",
     list_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_is_bound_to_itself: "changes afterwards, and may have another name",

@@ -180,10 +180,10 @@ def grows_more_in_a_branch(x, n):
 
 
 REASONS = {
-    grows_in_rounds: "the list 'out' has another length after each round",
-    shrinks_in_rounds: "the list 'out' has another length after each round",
-    grows_in_a_branch: "the list 'out' has other lengths in the two branches",
-    grows_more_in_a_branch: "the list 'out' has other lengths in the two branches",
+    grows_in_rounds: "'out', or a list in it, has another length after each round",
+    shrinks_in_rounds: "'out', or a list in it, has another length after each round",
+    grows_in_a_branch: "'out', or a list in it, has other lengths in the two branches",
+    grows_more_in_a_branch: "'out', or a list in it, has other lengths in the two branches",
 }
 
 

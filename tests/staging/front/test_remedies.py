@@ -125,15 +125,61 @@ def first_of(items):
 
 
 def changing(x):
+    signs = set()
+    if x > 0:
+        signs.add(1)
+    return x * len(signs)
+
+
+def choosing(x):
+    return x * (1 if x > 0 else 0)
+
+
+def growing_in_a_branch(x):
     kept = [0.0]
     if x > 0:
         kept.append(x)
     return kept[-1]
 
 
-def choosing(x):
-    kept = [x if x > 0 else 0.0]
-    return kept[0]
+def growing_in_both_branches(x):
+    kept = [0.0]
+    if x > 0:
+        kept.append(x)
+    else:
+        kept.append(0.0)
+    return kept[-1]
+
+
+def growing_in_rounds(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return halves[-1]
+
+
+def carrying_the_last(x):
+    half = x
+    while half > 1:
+        half = half / 2
+    return half
+
+
+def filtering(x):
+    found = [v * x for v in (1.0, -2.0) if v * x > 0]
+    return sum(found)
+
+
+def filtering_where_it_is_added_up(x):
+    return sum([v * x for v in (1.0, -2.0) if v * x > 0])
+
+
+def greatest_integer(x):
+    return max(k for k in (1, 2, 3) if k < x + 2)
+
+
+def greatest_float(x):
+    return max(float(k) for k in (1, 2, 3) if k < x + 2)
 
 
 class Mean:
@@ -249,6 +295,29 @@ PROGRAMS = [
         changing,
         "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead",
         choosing,
+    ),
+    (
+        growing_in_a_branch,
+        "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Let "
+        "it grow in both, or carry what is needed of it, such as its sum",
+        growing_in_both_branches,
+    ),
+    (
+        growing_in_rounds,
+        "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Carry what is "
+        "needed of the list, such as its sum or its last item, or write to an array of shiftreset_ad.zeros",
+        carrying_the_last,
+    ),
+    (
+        filtering,
+        "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min "
+        "or max where it stands, or let each item be `x if ... else 0.0`",
+        filtering_where_it_is_added_up,
+    ),
+    (
+        greatest_integer,
+        "the least or greatest of items that a filter leaves is looked for among floats alone. Make floats of them",
+        greatest_float,
     ),
     (
         without_an_attribute,

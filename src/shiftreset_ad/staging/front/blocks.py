@@ -90,6 +90,13 @@ class CodeBlock:
 
     @unwatched
     def _compile(self, names: list[str]) -> CodeType:
+        function = self._tree(names)
+        inside = replace(self._code.place, is_nested=True, free=tuple(names))
+        code = self._code.with_objects(inside.compiled(place(function, function)))
+        return code.replace(co_name=self._code.name, co_qualname=self._code.qualname)
+
+    def _tree(self, names: list[str]) -> ast.FunctionDef:
+        """The function of the block, among variables with these names."""
         part = deepcopy(self._part)
         body: list[ast.stmt]
         written: set[str] = set()
@@ -110,9 +117,7 @@ class CodeBlock:
         lines = [node.lineno for node in ast.walk(ast.Module(body, [])) if hasattr(node, "lineno")]
         ast.copy_location(function, ast.Pass(lineno=min(lines, default=1), col_offset=0))
         function.end_lineno, function.end_col_offset = function.lineno, 0
-        inside = replace(self._code.place, is_nested=True, free=tuple(names))
-        code = self._code.with_objects(inside.compiled(place(function, function)))
-        return code.replace(co_name=self._code.name, co_qualname=self._code.qualname)
+        return function
 
 
 class _AsData:

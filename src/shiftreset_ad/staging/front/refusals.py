@@ -39,12 +39,12 @@ FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list,
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
 GROWS_IN_ROUNDS = (
-    "the list {name!r} has another length after each round, so its length depends on the arguments. Carry what is "
-    "needed of it, such as the sum or the last item, or write to an array of shiftreset_ad.zeros"
+    "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Carry what is "
+    "needed of the list, such as its sum or its last item, or write to an array of shiftreset_ad.zeros"
 )
 GROWS_IN_A_BRANCH = (
-    "the list {name!r} has other lengths in the two branches, so its length depends on the arguments. Let it grow in "
-    "both, or carry what is needed of it, such as the sum"
+    "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Let it "
+    "grow in both, or carry what is needed of it, such as its sum"
 )
 FILTERS = (
     "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from copy import deepcopy
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
 from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
+from shiftreset_ad.staging.front.folds import ITEMS, fold_site, is_fold, others_of, without_filters
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import Jumps
@@ -35,6 +37,7 @@ from shiftreset_ad.staging.front.names import (
 from shiftreset_ad.staging.front.refusals import (
     BINDS_IN_EXPRESSION,
     DELETES,
+    FILTERS,
     GLOBAL,
     USES_SUPER,
 )
@@ -201,10 +204,30 @@ class Rewriter(ast.NodeTransformer):
         return self._choice(node, self.test(node.test), node.body, node.orelse, self.visit)
 
     def visit_Call(self, node: ast.Call) -> Any:
+        return self._reduced(node) if is_fold(node) else self._called(node)
+
+    def _reduced(self, node: ast.Call) -> Any:
+        """A call that reduces a comprehension: by a loop, or by the function as it stands there."""
+        function: Any = node.func
+        comprehension: Any = node.args[0]
+        site = fold_site(node, self._code, type(self)(self._code, self._visible).function)
+        cells = self._cells(node, [comprehension], set())
+        others = [self.visit(deepcopy(part)) for part in others_of(node) or []]
+        first = comprehension.generators[0]
+        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, {"range"}))
+        first.iter = place(load(ITEMS), first.iter)
+        is_loop = self._call(site, "is_a_loop", load(function.id), items)
+        return place(
+            ast.IfExp(is_loop, self._call(site, "answer", load(ITEMS), cells, *others), self._called(node)), node
+        )
+
+    def _called(self, node: ast.Call) -> Any:
+        """A call of a function."""
         sees_its_frame = isinstance(node.func, ast.Name) and node.func.id in SEES_ITS_FRAME
         called = "called"
         if isinstance(node.func, ast.Name) and node.func.id in JOINED and has_no_effects(items := _only_argument(node)):
             called = "called_without_effects"
+            without_filters(node)
             items.generators[0].iter = place(self._run("lasting", items.generators[0].iter), items)
         self.generic_visit(node)
         if not sees_its_frame:
@@ -280,10 +303,17 @@ class Rewriter(ast.NodeTransformer):
         if not has([first.iter], (*COMPREHENSIONS, *FUNCTIONS)):
             first.iter = _Calls(self).visit(first.iter)
         self._visible = outer | targets
+        for part in node.generators:
+            part.ifs = [self._filter(test) for test in part.ifs]
         for field in elements:
             setattr(node, field, self.visit(getattr(node, field)))
         self._visible = outer
         return node
+
+    def _filter(self, test: ast.expr) -> ast.expr:
+        site = ChoiceSite(test.lineno, self._code, FILTERS)
+        found: ast.expr = place(self._call(site, "noted", self.test(test)), test)
+        return found
 
     # Parts
 
