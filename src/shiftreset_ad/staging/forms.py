@@ -14,7 +14,7 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
-from shiftreset_ad.staging.front.functions import original, rewritten
+from shiftreset_ad.staging.front.functions import is_called_by_python, original, rewritten
 from shiftreset_ad.staging.front.refusals import Refusal
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
@@ -27,6 +27,8 @@ from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.trace import TOO_MANY, Trace
 from shiftreset_ad.staging.ways import Way
 
+HAS_TRUTH = "__bool__ should return bool, returned Staged"  # an object has a truth that is staged
+WRITES_TO_PLAIN = "writes staged values to a plain array"
 PATIENCE = 2_000  # steps of a run that has asked, before the rewritten form is tried
 
 
@@ -41,10 +43,12 @@ def recorded_in_a_form(
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)
     asks = as_it_is is not None and as_it_is.is_asked and as_it_is.answers
-    if not (is_long if as_it_is is None else asks):
+    has_truth = reason is not None and HAS_TRUTH in reason
+    has_form = has_truth or (reason is not None and WRITES_TO_PLAIN in reason)
+    if not (is_long or has_form if as_it_is is None else asks):
         return found
     if surroundings.opaque is None and rewritten(f) is not f:
-        written = _recorded_rewritten(f, call, expected, surroundings, as_it_is, of_reads)
+        written = _recorded_rewritten(f, call, expected, surroundings, as_it_is, of_reads, has_truth)
         if written is not None:
             return written
     is_early = reason is not None and reason.startswith(f"{TOO_MANY} {PATIENCE} ")
@@ -58,25 +62,38 @@ def _recorded_rewritten(
     surroundings: Surroundings,
     as_it_is: Way | None,
     of_reads: Guards | None,
+    looks_into_objects: bool,
 ) -> tuple[Way, Guards, None] | None:
-    """The way of the rewritten form, and guards on what it and the run of the function `as_it_is` read."""
+    """The way of the rewritten form, and guards on what it and the run of the function `as_it_is` read.
+
+    Operators of objects are looked into from the beginning, or as soon as one of them asks.
+    """
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
     recursive: dict[CodeType, Any] = {}
-    entered_code: set[Any] = set()
+    entered_code: set[Any] = {None} if looks_into_objects else set()
+    buffers: set[Any] = set()
+    traces: list[Trace] = []
+    found: tuple[Way, Guards, None] | None = None
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
-        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code).opened()
+        traces[:] = [trace]
+        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code, buffers).opened()
 
     while True:
-        known = len(refusals), len(recursive), len(entered_code)
+        known = len(refusals), len(recursive), len(entered_code), len(buffers)
         way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
             if as_it_is is not None and of_reads is not None:
                 way.lines = as_it_is.lines
                 guards.add(of_reads)
-            return way, guards, None
-        if (len(refusals), len(recursive), len(entered_code)) == known:
-            return None
+            found = way, guards, None
+            if entered_code or not (methods := set(filter(is_called_by_python, traces[-1].asked_in))):
+                return found
+            entered_code |= methods  # from then on operators are looked into
+            refusals.clear()
+            continue
+        if (len(refusals), len(recursive), len(entered_code), len(buffers)) == known:
+            return found

@@ -1109,7 +1109,7 @@ WRITTEN = [
     *(inherit, nested_objects, list_of_objects, list_items_objects, sum_of_vecs, iadd, iadd_no_method),
     *(aug_attr, reflected, compare_ops, getitem, property_chain, classmethod_static, matmul_users),
     *(interval_newton, returns_self, state_string, object_with_function, kalman_objects, choice_objects),
-    *(return_in_branch, dataclass_of_vec, sorted_users, copy_after),
+    *(return_in_branch, dataclass_of_vec, sorted_users, copy_after, post_init, setter),
     *(
         abstract,
         generic,
@@ -1124,7 +1124,6 @@ WRITTEN = [
 ]
 ASKED = {
     kept_property: "runs 'sq', which is not looked into",
-    setter: "runs 'v', which is not looked into",
     attr_order: "while_loop has the structure",
     is_after: "may be the same object as another one",
     eq_after: "may be the same object as another one",
@@ -1152,5 +1151,4 @@ ASKED = {
     linked_new: "while_loop has the structure",
     global_effect_op: "seen outside of the block",
     print_in_op: "'log', or a list in it, has another length after each round",
-    post_init: "runs '__post_init__', which is not looked into",
 }

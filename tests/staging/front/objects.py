@@ -558,9 +558,6 @@ def variable_that_is_none_at_first(x, n):
     return s
 
 
-# What is asked.
-
-
 def with_a_property(x, n):
     class Holder:
         def __init__(self, v):
@@ -579,6 +576,9 @@ def with_a_property(x, n):
     for _ in range(n):
         o.v = o.v * 1.1
     return o.v * o.count
+
+
+# What is asked.
 
 
 def with_setattr(x, n):
@@ -740,11 +740,10 @@ WRITTEN = [
     *(namespace, fibonacci, window, queue, dictionary, dict_of_attributes, world, newton, arrays, inherited, counter),
     *(two_loops, nested, branch, integer_becomes_float, tuple_of_state, test_that_acts, expression_that_acts),
     *(derivative_that_acts, in_a_list, in_a_closure, returned, in_two_objects, linked, old_value),
-    *(list_with_two_names, new_list, parts_of_a_dict, array_with_two_names, array_that_gets_a_name),
+    *(list_with_two_names, new_list, parts_of_a_dict, array_with_two_names, array_that_gets_a_name, with_a_property),
 ]
 AFTER_A_ROUND = [unset, unset_slot, of_the_class, none_at_first, variable_that_is_none_at_first]
 ASKED = {
-    with_a_property: "runs 'v', which is not looked into",
     with_setattr: "runs '__setattr__', which is not looked into",
     with_getattr: "runs '__getattr__', which is not looked into",
     of_the_class_itself: "changes 'Total', which is seen outside",

@@ -366,6 +366,6 @@ WRITTEN = [
     *(gcd_while, complex_state, median3, sorted_ties, sorted_reverse_ties, sorted_objects, min_two_key, min_args),
     *(min_default, argsort, sort_method, sort_method_reverse, sort_alias, sorted_ints, floor_ceil, isqrt),
     *(frexp_branch, complex_abs, all_list, dict_key, dict_global, dict_rows, dict_missing, dict_staged_values),
-    *(dict_changed_in_round, dict_changed_after, any_user, filter_list, sum_cond),
+    *(dict_changed_in_round, dict_changed_after, any_user, filter_list, sum_cond, minmax_tuple),
 ]
-ASKED = [minmax_tuple, dict_write_staged, dict_fn]
+ASKED = [dict_write_staged, dict_fn]

@@ -216,3 +216,15 @@ class _Filled(ast.NodeTransformer):
         if node.id == "_sr_float":
             return ast.Attribute(self._site, "float_of", ast.Load())
         return place(ast.Constant(inf), self._element) if node.id == "_sr_inf" else node
+
+
+class CallsAlone(ast.NodeTransformer):
+    """The calls in what a comprehension goes over, in which Python allows no `:=`: each calls what `called` gives."""
+
+    def __init__(self, called: Callable[[ast.expr], ast.expr]) -> None:
+        self._called = called
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        node.func = place(self._called(node.func), node.func)
+        return node

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
+from shiftreset_ad.staging.front.blocks import LATER
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import RefusedError
@@ -46,6 +47,13 @@ def original(x: Any) -> Any:
         _, code = _original_codes.get(id(x), (x, x))
         return code
     return _originals.get(x, x) if type(x) is FunctionType else x
+
+
+def is_called_by_python(code: CodeType) -> bool:
+    """Whether this is the code of a method that Python has called by itself: it is not rewritten."""
+    of, _, _ = code.co_qualname.rpartition(".")
+    is_method = bool(of) and not of.endswith("<locals>") and not code.co_flags & LATER
+    return is_method and not any(x is sys.modules[RUNNING] for x in code.co_consts)
 
 
 def refusal_of(f: FunctionType) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.front.buffers import PlainItems
 from shiftreset_ad.staging.front.session import Session, changing, current
 from shiftreset_ad.staging.front.sites import Site
 
@@ -30,6 +31,8 @@ def writable(x: Any) -> Any:
     """What stands for `x` in `x[index] = item` and in `x[index] += item`."""
     session = current()
     changing(x)
+    if session is not None and id(x) in session.made:
+        return PlainItems(x, session)
     if session is None or type(x) is not list or session.control.is_outside(x):
         return x
     return WritableItems(x, session)

@@ -143,7 +143,7 @@ def write_to_a_part(node: ast.Assign | ast.AugAssign) -> WriteToAPart | None:
         holder, at = _container(target), target.slice
         is_found_again = _is_path(holder) and (operator is None or _is_path(at))
     elif isinstance(target, ast.Attribute) and operator is not None:
-        holder, at = ast.Attribute(_unwrapped(target.value), target.attr, ast.Load()), None
+        holder, at = ast.Attribute(unwrapped(target.value), target.attr, ast.Load()), None
         is_found_again = _is_path(holder)
     else:
         return None
@@ -158,7 +158,7 @@ def _is_path(node: ast.expr) -> bool:
     ) and not any(isinstance(part, ast.NamedExpr | ast.Lambda | ast.Await) for part in ast.walk(node))
 
 
-def _unwrapped(holder: ast.expr) -> ast.expr:
+def unwrapped(holder: ast.expr) -> ast.expr:
     """The holder of an attribute or an item that is written to, without what stands for it."""
     is_wrapped = isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute)
     is_ours = is_wrapped and holder.func.attr in ("changing", "writable")  # type: ignore[attr-defined]

@@ -19,6 +19,8 @@ from shiftreset_ad.staging.control.choosing import value_of
 from shiftreset_ad.staging.steps.functions import comparable
 from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
+Less = Callable[[Any, Any], Any]
+
 
 def of_numbers(function: Callable[..., Any], *args: Any) -> Any:
     """The answer of a function of numbers, or of lists and tuples of numbers."""
@@ -70,34 +72,52 @@ def in_order(keys: Sequence[Any]) -> list[Any]:
     return [call(comparable, (x,)) if type(x) is Staged else comparable(x) for x in plain]
 
 
+def in_order_by_parts(keys: Sequence[Any]) -> list[Any] | None:
+    """Keys that are tuples of numbers, some of which are staged, as `in_order` has them; None if they are others."""
+    are_tuples = all(type(key) is tuple and key for key in keys)
+    plain = [[value_of(part) for part in key] for key in keys] if are_tuples else []
+    if not is_staged(plain) or not all(_is_number(part) for parts in plain for part in parts):
+        return None
+    return [tuple(in_order(parts)) for parts in plain]
+
+
 # Programs in Python, which are rewritten as the user's programs are.
 
 
-def least(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+def is_less(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """`a < b` of tuples: the first parts that differ decide."""
+    found: Any = len(a) < len(b)
+    for i in range(len(a) - 1 if len(a) < len(b) else len(b) - 1, -1, -1):
+        if a[i] != b[i]:
+            found = a[i] < b[i]
+    return found
+
+
+def least(values: Sequence[Any], keys: Sequence[Any], less: Less) -> Any:
     """The first of the values with the least key, as `min` finds it."""
     found, least_key = values[0], keys[0]
     for i in range(1, len(keys)):
-        if keys[i] < least_key:
+        if less(keys[i], least_key):
             found, least_key = values[i], keys[i]
     return found
 
 
-def greatest(values: Sequence[Any], keys: Sequence[Any]) -> Any:
+def greatest(values: Sequence[Any], keys: Sequence[Any], less: Less) -> Any:
     """The first of the values with the greatest key, as `max` finds it."""
     found, greatest_key = values[0], keys[0]
     for i in range(1, len(keys)):
-        if keys[i] > greatest_key:
+        if less(greatest_key, keys[i]):
             found, greatest_key = values[i], keys[i]
     return found
 
 
-def in_sorted_order(values: Sequence[Any], keys: Sequence[Any], is_reversed: bool) -> list[Any]:
+def in_sorted_order(values: Sequence[Any], keys: Sequence[Any], less: Less, is_reversed: bool) -> list[Any]:
     """The values as `sorted` has them: equal ones stay in their order. Each is compared with those before it."""
     values, keys = list(values), list(keys)
     for i in range(1, len(keys)):
         for j in range(i, 0, -1):
             one, other, key, other_key = values[j], values[j - 1], keys[j], keys[j - 1]
-            if (other_key < key) if is_reversed else (key < other_key):
+            if less(other_key, key) if is_reversed else less(key, other_key):
                 one, other, key, other_key = other, one, other_key, key
             values[j], values[j - 1], keys[j], keys[j - 1] = one, other, key, other_key
     return values
@@ -123,5 +143,6 @@ def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any
 
 OF_PYTHONS = {divmod: cast(FunctionType, quotient_and_remainder), math.isclose: cast(FunctionType, is_close)}
 MOST_SORTED = 32  # values; the number of comparisons grows with the square
+IS_LESS = cast(FunctionType, is_less)
 IN_SORTED_ORDER = cast(FunctionType, in_sorted_order)
 IN_ORDER: dict[Any, FunctionType] = {min: cast(FunctionType, least), max: cast(FunctionType, greatest)}

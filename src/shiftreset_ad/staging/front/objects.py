@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
 
 from shiftreset_ad.staging.front.functions import called_form
 from shiftreset_ad.staging.front.instances import hashed, told_apart_in
+from shiftreset_ad.staging.front.membership import contained, truth_as
 from shiftreset_ad.staging.front.session import current, negated
 from shiftreset_ad.staging.front.users import is_object, is_of_the_user
 
@@ -82,7 +84,8 @@ def compared(name: str, x: Any, y: Any) -> Any:
     """`x < y`, or its kin; `in` and `not in`, too."""
     if name in ("in", "not in"):
         told_apart_in(x, y)
-        return (x in y) is (name == "in")
+        has = method_of(y, "__contains__")
+        return contained(name, x, y) if has is None else truth_as(name == "in", has(x))
     if name in ("eq", "ne"):
         told_apart_in(x, y)
     if name == "ne" and method_of(x, "__ne__") is None and (equals := method_of(x, "__eq__")) is not None:
@@ -101,6 +104,44 @@ def compared(name: str, x: Any, y: Any) -> Any:
             if method is not None and (answer := method(other)) is not NotImplemented:
                 return answer
     return getattr(operator, name)(x, y)
+
+
+def truth_of(x: Any) -> Any:
+    """What decides on the truth of a value: the answer of its method if it is an object."""
+    if (method := method_of(x, "__bool__")) is not None:
+        answer, session = method(), current()
+        is_known = type(answer) is bool or (session is not None and session.control.type_of(answer) is bool)
+        return answer if is_known else bool(x)  # which raises the error
+    if _in_class(type(x), "__bool__") is None and (method := method_of(x, "__len__")) is not None:
+        return method()
+    return x
+
+
+def iterated(x: Any) -> Any:
+    """What a `for` loop goes over."""
+    method = method_of(x, "__iter__")
+    return x if method is None else method()
+
+
+def _setter_of(x: Any, name: str) -> Callable[..., Any] | None:
+    found = _in_class(type(x), name) if is_object(x) else None
+    if type(found) is property and type(found.fset) is FunctionType and is_of_the_user(found.fset.__module__):
+        return partial(called_form(found.fset), x)
+    return None
+
+
+def has_setter(x: Any, name: str) -> bool:
+    """Whether `x.name = value` calls a function of the user's."""
+    return _setter_of(x, name) is not None
+
+
+def assigned(value: Any, x: Any, name: str) -> None:
+    """`x.name = value`, where the name may be that of a property."""
+    setter = _setter_of(x, name)
+    if setter is None:
+        setattr(x, name, value)
+    else:
+        setter(value)
 
 
 def attribute(x: Any, name: str) -> Any:
@@ -136,9 +177,24 @@ def summed(items: Iterable[Any], /, start: Any = 0) -> Any:
 def constructed(kind: Any, *args: Any, **kwargs: Any) -> Any:
     """A new object of a class of the user's, made by the rewritten form of its `__init__`."""
     x: Any = object.__new__(kind)
+    if is_dataclass(kind):
+        _with_post_init(x)
     if (answer := called_form(kind.__init__)(x, *args, **kwargs)) is not None:
         raise TypeError(f"__init__() should return None, not {type(answer).__name__!r}")
     return x
+
+
+def _with_post_init(x: Any) -> None:
+    """The `__init__` of a dataclass finds the rewritten form of its `__post_init__`, in the object itself."""
+    form = method_of(x, "__post_init__")
+    if form is None or not hasattr(x, "__dict__") or x.__init__.__func__.__code__.co_filename != "<string>":
+        return
+
+    def called_once(*args: Any) -> None:
+        del vars(x)["__post_init__"]
+        form(*args)
+
+    vars(x)["__post_init__"] = called_once
 
 
 def is_constructed_here(kind: Any) -> bool:

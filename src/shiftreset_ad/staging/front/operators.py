@@ -10,7 +10,7 @@ from typing import Any
 from shiftreset_ad.staging.front.facts import place
 from shiftreset_ad.staging.front.indices import outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
-from shiftreset_ad.staging.front.names import write_to_a_part
+from shiftreset_ad.staging.front.names import unwrapped, write_to_a_part
 from shiftreset_ad.staging.front.rewriting import Rewriter
 from shiftreset_ad.staging.front.versions import OPERATORS
 
@@ -41,11 +41,19 @@ class ObjectRewriter(Rewriter):
         return self._operated("operated_alone", ALONE[type(node.op)], node, node.operand)
 
     def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: N802
-        super().visit_Compare(node)
         name = COMPARISONS.get(type(node.ops[0]))
         if name is None or len(node.ops) > 1:
-            return node
+            return super().visit_Compare(node)
+        self.generic_visit(node)
         return self._operated("compared", name, node, node.left, node.comparators[0])
+
+    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
+        """`o.v = value`, where `v` may be a property."""
+        self.generic_visit(node)
+        target = node.targets[0]
+        if len(node.targets) > 1 or not isinstance(target, ast.Attribute) or _is_private(target):
+            return node
+        return place(ast.Expr(self._run("assigned", node.value, target.value, ast.Constant(target.attr))), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
         """`x += v`, which may be a method of the class of `x`. To look at `x` first, it is found twice."""
@@ -62,11 +70,24 @@ class ObjectRewriter(Rewriter):
             "augmented_object", ast.Constant(OPERATORS[type(node.op)]), deepcopy(found), deepcopy(node.value)
         )
         version = ast.Assign([deepcopy(node.target)], new)
-        return place(ast.If(self._run("is_object", found), [version], [node]), node)
+        done = place(ast.If(self._run("is_object", found), [version], [node]), node)
+        if not isinstance(node.target, ast.Attribute) or _is_private(node.target):
+            return done
+        at = [unwrapped(node.target.value), ast.Constant(node.target.attr)]
+        again = self._run("operated", new.args[0], self._run("attribute", *at), node.value)
+        assigned = ast.Expr(self._run("assigned", again, node.target.value, at[1]))
+        return place(ast.If(self._run("has_setter", *at), deepcopy([assigned]), [done]), node)
+
+    def test(self, node: ast.expr) -> ast.expr:
+        found = super().test(node)
+        is_known = isinstance(node, ast.BoolOp | ast.Compare | ast.Constant)
+        return found if is_known else place(self._run("truth_of", found), node)
+
+    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
+        return place(self._run("iterated", super()._iterable(node, counted)), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
-        is_private = node.attr.startswith("__") and not node.attr.endswith("__")  # the compiler completes the name
-        if not isinstance(node.ctx, ast.Load) or is_private or self._is_of_a_module(node):
+        if not isinstance(node.ctx, ast.Load) or _is_private(node) or self._is_of_a_module(node):
             return super().visit_Attribute(node)
         self.generic_visit(node)
         return place(self._run("attribute", node.value, ast.Constant(node.attr)), node)
@@ -127,3 +148,8 @@ class ObjectRewriter(Rewriter):
             and holder.id not in self._visible
             and type(self._code.globals.get(holder.id)) is ModuleType
         )
+
+
+def _is_private(node: ast.Attribute) -> bool:
+    """Whether the compiler completes the name."""
+    return node.attr.startswith("__") and not node.attr.endswith("__")

@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
+from shiftreset_ad.staging.front.buffers import NAMES as MAKING
+from shiftreset_ad.staging.front.buffers import MakingSite
 from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
 from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
-from shiftreset_ad.staging.front.folds import ITEMS, fold_site, is_fold, others_of, without_filters
+from shiftreset_ad.staging.front.folds import ITEMS, CallsAlone, fold_site, is_fold, others_of, without_filters
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import Jumps
@@ -48,6 +51,7 @@ from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
 JOINED = {"any", "all"}
+SOUGHT = "_sr_sought"  # the variable for what `in` looks for
 COUNTED = {"range", "zip", "enumerate", "reversed"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -198,6 +202,12 @@ class Rewriter(ast.NodeTransformer):
         operands = [node.left, *node.comparators]
         if isinstance(node.ops[0], ast.Is | ast.IsNot) and not any(isinstance(x, ast.Constant) for x in operands):
             node.left, *node.comparators = [place(self._run("told_apart", x), x) for x in operands]
+        if isinstance(node.ops[0], ast.In | ast.NotIn) and len(node.ops) == 1:
+            name = ast.Constant("in" if isinstance(node.ops[0], ast.In) else "not in")
+            is_staged = self._is_staged(ast.NamedExpr(ast.Name(SOUGHT, ast.Store()), node.left))
+            node.left = load(SOUGHT)
+            found = self._run("contained", name, load(SOUGHT), *deepcopy(node.comparators))
+            return place(ast.IfExp(is_staged, found, node), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -230,7 +240,10 @@ class Rewriter(ast.NodeTransformer):
             without_filters(node)
             items.generators[0].iter = place(self._run("lasting", items.generators[0].iter), items)
         self.generic_visit(node)
-        if not sees_its_frame:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in MAKING and called == "called":
+            site = self._code.constant(MakingSite(node.lineno, self._code, None))
+            node.func = place(self._run("called_to_make", site, node.func), node.func)
+        elif not sees_its_frame:
             node.func = place(self._run(called, node.func), node.func)
         return node
 
@@ -238,8 +251,7 @@ class Rewriter(ast.NodeTransformer):
         """An item that is read, or written to. A write to an array has a rewritten form of its own, too."""
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
-            by = "changing" if is_constant(node.slice) else "writable"
-            node.value = place(self._run(by, node.value), node.value)
+            node.value = place(self._run("writable", node.value), node.value)
             facts(node).is_written = True
             return node
         if is_constant(node.slice) or isinstance(node.ctx, ast.Del):
@@ -259,11 +271,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_SetComp(self, node: ast.SetComp) -> Any:
         return self._comprehension(node, ["elt"])
 
-    def visit_DictComp(self, node: ast.DictComp) -> Any:
-        return self._comprehension(node, ["key", "value"])
-
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         return self._comprehension(node, ["elt"])
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        return self._comprehension(node, ["key", "value"])
 
     def test(self, node: ast.expr) -> ast.expr:
         """An expression of which only the truth matters. Python asks each operand of `and` and `or` once."""
@@ -301,7 +313,7 @@ class Rewriter(ast.NodeTransformer):
         first = node.generators[0]
         targets = {name for part in node.generators for name in bound_by([part.target])}
         if not has([first.iter], (*COMPREHENSIONS, *FUNCTIONS)):
-            first.iter = _Calls(self).visit(first.iter)
+            first.iter = CallsAlone(partial(self._run, "called")).visit(first.iter)
         self._visible = outer | targets
         for part in node.generators:
             part.ifs = [self._filter(test) for test in part.ifs]
@@ -367,18 +379,6 @@ class Rewriter(ast.NodeTransformer):
 
     def _call(self, x: Site | ModuleType, name: str, *args: ast.expr) -> ast.Call:
         return ast.Call(ast.Attribute(self._code.constant(x), name, ast.Load()), list(args), [])
-
-
-class _Calls(ast.NodeTransformer):
-    """The calls in the iterable of a comprehension, in which Python allows no `:=`."""
-
-    def __init__(self, rewriter: Rewriter) -> None:
-        self._rewriter = rewriter
-
-    def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        node.func = place(self._rewriter._run("called", node.func), node.func)
-        return node
 
 
 def _only_argument(node: ast.Call) -> Any:

@@ -13,33 +13,41 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.staging.front.buffers import MakingSite, making
 from shiftreset_ad.staging.front.functions import called_form, form_if_users, with_forms
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
 from shiftreset_ad.staging.front.items import writable
+from shiftreset_ad.staging.front.membership import contained
 from shiftreset_ad.staging.front.numbers import (
     IN_ORDER,
     IN_SORTED_ORDER,
+    IS_LESS,
     MOST_SORTED,
     OF_PYTHONS,
     array_of,
     decide_the_order,
     has_staged_number,
     in_order,
+    in_order_by_parts,
     of_numbers,
 )
 from shiftreset_ad.staging.front.objects import (
     OF_ONE,
+    assigned,
     attribute,
     augmented_object,
     compared,
     constructed,
+    has_setter,
     is_constructed_here,
     item_at,
+    iterated,
     of_object,
     operated,
     operated_alone,
     summed,
+    truth_of,
 )
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT
 from shiftreset_ad.staging.front.sequences import counting, sequence_of
@@ -60,17 +68,21 @@ from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 
 __all__ = [
     "Item",
+    "assigned",
     "attribute",
     "attribute_of",
     "augmented",
     "augmented_object",
     "called",
     "called_for_its_effect",
+    "called_to_make",
     "called_without_effects",
     "changing",
     "compared",
+    "contained",
     "counted",
     "has_array",
+    "has_setter",
     "hashed",
     "is_array",
     "is_in_block",
@@ -79,12 +91,14 @@ __all__ = [
     "item_at",
     "item_of",
     "item_written",
+    "iterated",
     "lasting",
     "negated",
     "operated",
     "operated_alone",
     "slice_of",
     "told_apart",
+    "truth_of",
     "writable",
 ]
 
@@ -137,6 +151,11 @@ def _called(f: Any, session: Any) -> Any:
     if f is np.array or f is np.asarray:
         return f if session is None else partial(array_of, f)
     return with_forms(f, form_if_users)
+
+
+def called_to_make(site: MakingSite, f: Any) -> Any:
+    """What to call for a function that may make an array, by its name."""
+    return making(site, f, called(f))
 
 
 def called_for_its_effect(f: Any) -> Any:
@@ -195,11 +214,15 @@ def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         again = (values,) if type(items) is GeneratorType else tuple(map(_rewritten_argument, args))
         return f(*again, **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
     keys = values if key is None else [key(x) for x in values]
-    is_written = decide_the_order(keys)
+    is_written, less = decide_the_order(keys), operator.lt
+    if not is_written and (by_parts := in_order_by_parts(keys)) is not None:
+        is_written, keys, less = True, by_parts, called_form(IS_LESS)
     if f is not sorted:
-        return called_form(IN_ORDER[f])(values, keys) if is_written else values[f(_places(keys), key=keys.__getitem__)]
+        form = called_form(IN_ORDER[f])
+        return form(values, keys, less) if is_written else values[f(_places(keys), key=keys.__getitem__)]
     if is_written and len(values) <= MOST_SORTED:
-        return called_form(IN_SORTED_ORDER)(values, in_order(keys), is_reversed)
+        keys = in_order(keys) if less is operator.lt else keys
+        return called_form(IN_SORTED_ORDER)(values, keys, less, is_reversed)
     return [values[i] for i in sorted(_places(keys), key=keys.__getitem__, reverse=is_reversed)]
 
 

@@ -36,6 +36,9 @@ class ControlWriter(Protocol):
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the function was called."""
 
+    def adopted(self, array: Any) -> Any:
+        """A plain array as a staged one, to write to."""
+
     def type_of(self, x: Any) -> type:
         """The type of the plain value."""
 
@@ -91,6 +94,7 @@ class Session:
         asked: dict[Any, Refusal],
         recursive: dict[CodeType, Any],
         entered: set[Any] | None = None,
+        buffers: set[Any] | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
@@ -100,6 +104,8 @@ class Session:
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
+        self.buffers: set[Any] = set() if buffers is None else buffers
+        self.made: dict[int, tuple[Any, Any]] = {}  # plain arrays by their ids, and the calls that have made them
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
@@ -199,6 +205,11 @@ class Session:
         self.entered.add(code)
         self.refusals.clear()
         self._give_up(reason)
+
+    def needs_buffer(self, site: Any) -> NoReturn:
+        """Give this recording up, as the array of a call gets a staged value. The call makes a staged array then."""
+        self.buffers.add(site)
+        self._give_up("a plain array gets a staged value")
 
     def refuse(self, site: Any, reason: str) -> NoReturn:
         """Give this recording up, as a site cannot be written down. The site asks from then on."""

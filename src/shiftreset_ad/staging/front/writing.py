@@ -27,7 +27,7 @@ from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
-from shiftreset_ad.staging.steps.values import Staged, call, is_staged
+from shiftreset_ad.staging.steps.values import Staged, adopted, call, is_staged
 
 MOST_KEYS = 64  # of a dict that is read at a staged key
 
@@ -54,6 +54,9 @@ class Writing:
 
     def is_outside(self, x: Any) -> bool:
         return self._reads.has_variable(x) if type(x) is CellType else self._reads.is_outside(x)
+
+    def adopted(self, array: Any) -> Staged:
+        return adopted(self._trace, array)
 
     def type_of(self, x: Any) -> type:
         return type_of(x)

@@ -115,6 +115,10 @@ class Calls:
         name = function.__name__
         if name in ("called", "called_for_its_effect", "called_without_effects", "counted"):
             self._looks_up(args[0])
+        elif name == "called_to_make":
+            self._looks_up(args[1])
+        elif name == "made_by":
+            self.look_at(args[0], args[2:], frame)
         elif name in ("_given_rewritten", "_joined"):
             self.look_at(args[0], args[1:], frame)
         elif name == "lasting":
@@ -129,8 +133,12 @@ class Calls:
             return Unknown([args[1]], True), None
         elif name in ("item", "item_at"):
             self.item(*args[-2:])
-        elif name in ("operated", "operated_alone", "compared", "augmented_object"):
+        elif name in ("operated", "operated_alone", "compared", "contained", "augmented_object"):
             self._operates(args[1:])
+        elif name in ("truth_of", "iterated") and not is_made_by_python(type(args[0])):
+            return args[0], None
+        elif name in ("truth_of", "iterated", "assigned", "has_setter"):
+            self._operates([x for x in args[:2] if is_made_by_python(type(x))])
         elif name == "attribute":
             return self._getattr(getattr, args)
         elif name == "constructed":

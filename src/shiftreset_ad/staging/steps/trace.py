@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -128,6 +128,7 @@ class Trace:
         self.homes: list[Block] = []
         self.inputs = 0
         self.has_control = False
+        self.asked_in: set[CodeType] = set()  # the code of the user's that has asked
         self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
         self._count = 0
         self._forgotten = Block(None)
@@ -237,6 +238,7 @@ class Trace:
         step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
         self.is_asked = self.is_asked or not is_of_an_operator(sys._getframe(2))
         site: Any = call_site(question, sys._getframe(2))
+        self.asked_in.add(site[1])
         step.site = line_text(site[1:])
         return step
 

@@ -1,0 +1,176 @@
+"""Plain arrays that the program makes may get staged values; others stay plain."""
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, staged
+from tests.staging.front.agreement import POINTS, by_numpy, ids
+from tests.staging.native.natively import needs_native
+
+XS = np.array([0.5, -1.2, 2.0, 0.1])
+
+
+def of_zeros(x, n):
+    a = np.zeros(4)
+    for k in range(4):
+        if x > 0.4 * k:
+            a[k] = x * k
+    return np.sum(a * a)
+
+
+def at_a_staged_index(x, n):
+    a = np.zeros(8)
+    for k in range(n):
+        a[k] = x * k
+        a[(k + 1) % 8] += a[k] * x
+    return np.sum(a * a)
+
+
+def of_parts(x, n):
+    a = np.empty((3, 3))
+    a[...] = 1.0
+    a[0], a[1, 1:] = x, x * x
+    a[:, 0] += x
+    return np.sum(a @ a) + n
+
+
+def of_copies(x, n):
+    a, b = XS.copy(), np.ones_like(XS)
+    a[n % 4] = x
+    b[1:3] = a[:2]
+    return np.sum(a * b)
+
+
+def of_full(x, n):
+    a = np.full((2, 3), x)
+    a[0, n % 3] = 2.0
+    return np.sum(a * a)
+
+
+def with_two_names(x, n):
+    a = b = np.arange(4.0)
+    b[0] = x
+    a[1] += x
+    return np.sum(a * a) + np.sum(b)
+
+
+def with_a_third_name(x, n):
+    a = np.arange(4.0)
+    b = np.asarray(a)
+    b[0] = x
+    a[1] += x
+    return np.sum(a * a) + np.sum(b)
+
+
+def through_a_view(x, n):
+    a = np.zeros((2, 3))
+    row = a[1]
+    a[0, 0] = x
+    row[1] = x * x
+    return np.sum(a * a) + np.sum(row)
+
+
+class Table:
+    def __init__(self, n):
+        self.values = np.zeros(n)
+
+    def put(self, k, v):
+        self.values[k] = v if v > 0.5 else 0.5
+
+
+def in_an_object(x, n):
+    table = Table(3)
+    for k in range(3):
+        table.put(k, x * k)
+    return np.sum(table.values * np.arange(3.0))
+
+
+def in_a_list(x, n):
+    rows = [np.zeros(2) for _ in range(3)]
+    for k in range(n):
+        rows[1][k % 2] = x + k
+    return np.sum(np.stack(rows))
+
+
+def returned(x, n):
+    a = np.zeros(3)
+    a[1] = x
+    return a
+
+
+def decides(x, n):
+    a = np.zeros(3)
+    a[1] = x
+    k = 0
+    while a[1] > 0.1 and k < n:
+        a[1] = a[1] * 0.5
+        k = k + 1
+    return a[1] + k
+
+
+PROGRAMS = [of_zeros, at_a_staged_index, of_parts, of_copies, of_full, with_two_names, in_an_object, returned, decides]
+
+
+def require_right(f):
+    compiled = staged(f)
+    for x, n in (*POINTS, *POINTS[::-1]):
+        np.testing.assert_array_equal(compiled(x, n), f(x, n))
+    return compiled
+
+
+@pytest.mark.parametrize("f", PROGRAMS, **ids)
+def test_it_is_written_down_once(f, monkeypatch):
+    by_numpy(monkeypatch)
+    compiled = require_right(f)
+    assert len(compiled.sources) == 1
+
+
+@needs_native
+@pytest.mark.parametrize("f", [*PROGRAMS, in_a_list, with_a_third_name, through_a_view], **ids)
+def test_native_code_is_right(f):
+    require_right(f)
+
+
+def test_an_array_with_plain_items_alone_stays_a_constant(monkeypatch):
+    def f(x, n):
+        weights, a = np.zeros(50), np.zeros(2)
+        for k in range(50):
+            weights[k] = k * k
+        a[1] = x * np.sum(weights)
+        return np.sum(a) if x > 1.0 else a[1]
+
+    by_numpy(monkeypatch)
+    compiled = require_right(f)
+    assert len(compiled.sources) == 1
+    assert compiled.sources[0].count("\n") < 20
+
+
+def test_integers_are_cut_off_by_numpy():
+    def f(x, n):
+        a = np.zeros(3, int)
+        a[1] = x * 10.0
+        return np.sum(a)
+
+    require_right(f)
+
+
+@pytest.mark.parametrize("f", [of_zeros, at_a_staged_index, of_parts], **ids)
+def test_a_number_is_refused_as_ever(f):
+    with pytest.raises(TypeError) as expected:
+        grad(f)(1.3, 3)
+    with pytest.raises(TypeError) as found:
+        staged(grad(f))(1.3, 3)
+    assert str(found.value) == str(expected.value)
+
+
+def test_an_array_from_outside_is_seen_to_change():
+    table = np.zeros(3)
+
+    def f(x):
+        a = np.asarray(table)
+        a[1] = x
+        return np.sum(a) if x > 0.0 else x
+
+    compiled = staged(f)
+    with pytest.warns(UserWarning, match="which others see"):
+        assert [(compiled(x), table[1]) for x in (0.5, 0.7, 0.5, 0.9)] == [(x, x) for x in (0.5, 0.7, 0.5, 0.9)]
