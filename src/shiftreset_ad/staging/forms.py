@@ -14,8 +14,9 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
+from shiftreset_ad.staging.front.blocks import is_of_a_generator
 from shiftreset_ad.staging.front.functions import is_called_by_python, original, rewritten
-from shiftreset_ad.staging.front.refusals import Refusal
+from shiftreset_ad.staging.front.refusals import IN_A_GENERATOR, Refusal
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
@@ -55,6 +56,10 @@ def recorded_in_a_form(
     return recorded(f, call, expected, surroundings) if is_early else found
 
 
+def in_a_generator(code: CodeType) -> Refusal:
+    return Refusal(code.co_filename, code.co_firstlineno, IN_A_GENERATOR.format(name=code.co_name))
+
+
 def _recorded_rewritten(
     f: Callable[..., Any],
     call: StagedCall,
@@ -85,7 +90,11 @@ def _recorded_rewritten(
         known = len(refusals), len(recursive), len(entered_code), len(buffers)
         way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
-            way.not_written = [f"{refusal}" for refusal in {**asked, **refusals}.values()]
+            reasons = [
+                *{**asked, **refusals}.values(),
+                *map(in_a_generator, filter(is_of_a_generator, traces[-1].asked_in)),
+            ]
+            way.not_written = [f"{reason}" for reason in reasons]
             if as_it_is is not None and of_reads is not None:
                 way.lines = as_it_is.lines
                 guards.add(of_reads)

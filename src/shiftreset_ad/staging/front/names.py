@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.front.facts import facts
@@ -256,6 +256,13 @@ def surely_bound_by(body: Iterable[ast.stmt]) -> set[str]:
 def has(nodes: Iterable[ast.AST], kinds: Any) -> bool:
     """Whether there is a node of these kinds in this scope."""
     return any(isinstance(node, kinds) for node in in_scope(nodes))
+
+
+def deletes_what_lives(nodes: Iterable[ast.AST], live: Collection[str]) -> bool:
+    """Whether these nodes delete an item or an attribute, or a variable that is read later."""
+    deletions = [node for node in in_scope(nodes) if isinstance(node, ast.Delete)]
+    targets = [target for node in deletions for target in node.targets]
+    return any(not isinstance(target, ast.Name) or target.id in live for target in targets)
 
 
 def is_left_by_a_jump(statement: ast.AST) -> bool:

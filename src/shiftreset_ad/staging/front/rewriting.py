@@ -23,6 +23,7 @@ from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import Jumps
 from shiftreset_ad.staging.front.liveness import note_liveness
+from shiftreset_ad.staging.front.matches import statements_of
 from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
     FUNCTIONS,
@@ -30,6 +31,7 @@ from shiftreset_ad.staging.front.names import (
     bound_by,
     captured_in,
     declared,
+    deletes_what_lives,
     has,
     own_names,
     read_by,
@@ -87,7 +89,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             node.body = body[0]
         else:
-            node.body = Jumps().to_the_end(body)
+            node.body = Jumps().to_the_end(statements_of(body))
             if any(isinstance(part, ast.If) and facts(part).answers for part in ast.walk(node)):
                 start = 1 if ast.get_docstring(node, clean=False) is not None else 0
                 node.body.insert(start, assign(RESULT, ast.Constant(None), node.body[start]))
@@ -355,7 +357,7 @@ class Rewriter(ast.NodeTransformer):
             return known.must_ask
         if bound & self._globals:
             return GLOBAL.format(name=min(bound & self._globals))
-        if has(parts, ast.Delete):
+        if deletes_what_lives(parts, known.live_after | known.live_at_head):
             return DELETES
         if {"super", "__class__"} & read_by(parts):
             return USES_SUPER
