@@ -179,7 +179,23 @@ def grows_more_in_a_branch(x, n):
     return sum(out)
 
 
+def bound_anew_in_rounds(x, n):
+    out = [x]
+    for _ in range(n):
+        out += [np.sin(out[-1])]
+    return sum(out)
+
+
+def bound_anew_in_a_branch(x, n):
+    out = [x]
+    if x > 1.0:
+        out = [*out, x * x]
+    return sum(out)
+
+
 REASONS = {
+    bound_anew_in_rounds: "'out', or a list in it, has another length after each round",
+    bound_anew_in_a_branch: "'out', or a list in it, has other lengths in the two branches",
     grows_in_rounds: "'out', or a list in it, has another length after each round",
     shrinks_in_rounds: "'out', or a list in it, has another length after each round",
     grows_in_a_branch: "'out', or a list in it, has other lengths in the two branches",

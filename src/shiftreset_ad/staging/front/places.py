@@ -66,11 +66,14 @@ class Places:
     def _require_lengths(self) -> None:
         """Lists have the same length after each block, and before a round: their structure is a part of the record."""
         for tail in self._tails:
-            length, before = len(tail.get()), tail.back
-            if self._site.has_rounds and length != before:
-                self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=tail.name))
-            if self._lengths.setdefault(tail.identity(), length) != length:
-                self._session.refuse(self._site, GROWS_IN_A_BRANCH.format(name=tail.name))
+            self.require_length(tail, tail.back, len(tail.get()))
+
+    def require_length(self, of: Any, before: int, length: int) -> None:
+        """What is `of` this name and identity has a length after a block that the record may have."""
+        if self._site.has_rounds and length != before:
+            self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=of.name))
+        if self._lengths.setdefault(of.identity(), length) != length:
+            self._session.refuse(self._site, GROWS_IN_A_BRANCH.format(name=of.name))
 
     def add(self, x: Any) -> bool:
         """Add the places that hold an array to which the blocks write. False if there are none, or some are outside."""

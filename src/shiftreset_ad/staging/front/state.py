@@ -29,6 +29,7 @@ class State:
         self._variables = variables
         self._base = base
         self._holders: list[Holder] = []
+        self._lengths: list[int | None] = []  # of the lists before a block
         self._before: list[Any] = []  # the values before the blocks, or before the block that is being written down
 
     @property
@@ -51,6 +52,9 @@ class State:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
         self._frame.fill(self._base)
         self._before = self._put_together(state)
+        self._lengths = [
+            len(x) if type(x) is list else None for x in self._before
+        ]  # a block may change the list itself
         self._fill(self._before)
         return self.arrays.begin()
 
@@ -72,6 +76,9 @@ class State:
         for holder, before, now in zip(self._holders, self._before, values, strict=True):
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, holder.name)
+        for holder, length, now in zip(self._holders, self._lengths, values, strict=True):
+            if length is not None and type(now) is list:
+                self.places.require_length(holder, length, len(now))
         self.objects.require_known(self._keys(), self._before, values)
         apart = self.objects.taken_apart(self._keys(), values)
         self._session.control.versions.require_last(apart)
