@@ -62,6 +62,13 @@ def with_a_third_name(x, n):
     return np.sum(a * a) + np.sum(b)
 
 
+def with_a_name_for_the_same(x, n):
+    a = np.zeros(3)
+    b = np.array(a, copy=False)
+    b[0] = x
+    return np.sum(a) * x
+
+
 def through_a_view(x, n):
     a = np.zeros((2, 3))
     row = a[1]
@@ -126,7 +133,9 @@ def test_it_is_written_down_once(f, monkeypatch):
 
 
 @needs_native
-@pytest.mark.parametrize("f", [*PROGRAMS, in_a_list, with_a_third_name, through_a_view], **ids)
+@pytest.mark.parametrize(
+    "f", [*PROGRAMS, in_a_list, with_a_third_name, with_a_name_for_the_same, through_a_view], **ids
+)
 def test_native_code_is_right(f):
     require_right(f)
 
