@@ -6,7 +6,7 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 import numpy as np
@@ -355,5 +355,38 @@ def test_each_message_has_a_program() -> None:
         *OF_SPARSE,
         *(said for _, said, _ in PROGRAMS.values()),
         *in_plain_python,
+        OF_A_GENERATOR,
     ]
     assert not_done("staging", said) == []
+
+
+OF_A_GENERATOR = " is a generator, whose tests are asked. Write its loop where its values are used"
+
+
+def halves(x: Any) -> Iterator[Any]:
+    while x > 1.0:
+        yield x
+        x = x / 2.0
+
+
+def sum_of_halves(x: Any) -> Any:
+    found = 0.0
+    for half in halves(x):
+        found = found + half
+    return found
+
+
+def sum_in_its_loop(x: Any) -> Any:
+    found = 0.0
+    while x > 1.0:
+        found, x = found + x, x / 2.0
+    return found
+
+
+def test_a_generator_is_named_that_asks() -> None:
+    wrong, right = staged(sum_of_halves), staged(sum_in_its_loop)
+    for x in (5.0, 1.5, 9.0):
+        assert wrong(x) == right(x) == sum_of_halves(x)
+    assert f"'halves'{OF_A_GENERATOR}" in wrong.report()
+    assert len(right.sources) == 1
+    assert OF_A_GENERATOR not in right.report()

@@ -71,22 +71,3 @@ def test_what_carries_out_the_steps():
     of_others(1.0)
     assert "\nway 1, 5 steps, as native code:\n" in of_floats.report()
     assert "\nway 1, 1 step, by NumPy, with no native code (it keeps a complex):\n" in of_others.report()
-
-
-def halves(x):
-    while x > 1.0:
-        yield x
-        x = x / 2.0
-
-
-def test_a_generator_is_named_that_asks():
-    def total(x):
-        found = 0.0
-        for half in halves(x):
-            found = found + half
-        return found
-
-    g = staged(total)
-    for x in (5.0, 1.5, 9.0):
-        assert g(x) == total(x)
-    assert "\n  'halves' is a generator, whose tests are asked. Return a list, or write the loop" in g.report()

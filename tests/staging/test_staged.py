@@ -167,7 +167,7 @@ def test_integers():
         calls.append((*state, t))
         state = adam(*state, t)
     answers_as(adam, *calls, ways=1)
-    answers_as(lambda x, n: sum(x**k for k in range(n)), *[(2.0, n) for n in (2, 3, 2, 3, 1)], ways=3)
+    answers_as(lambda x, n: sum(x**k for k in range(n)), *[(2.0, n) for n in (2, 3, 2, 3, 1)], ways=1)
     answers_as(lambda x, n: x[n] * n, *[(X, n) for n in (0, 1, 2, -1)])
     answers_as(lambda x, n: derivative(lambda t: t**5, n)(x), *[(2.0, n) for n in (1, 2, 3, 1, 2)], ways=3)
 

@@ -365,7 +365,8 @@ def deletes(x):
     y = x
     if x > 0:
         del y
-    return x
+        y = x * x
+    return y
 
 
 class Base:

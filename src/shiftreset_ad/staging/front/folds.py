@@ -25,7 +25,6 @@ from shiftreset_ad.staging.front.sites import Site
 from shiftreset_ad.staging.front.truths import has_no_effects
 
 ITEMS = "_sr_items"  # what the outermost loop goes over
-OTHER = "_sr_other"  # the start of a sum, or what an extreme of no items is
 
 TOTAL = """
 def _sr_fold(_sr_items, _sr_other):
@@ -67,9 +66,16 @@ def _sr_fold(_sr_items):
         raise ValueError("{name}() arg is an empty sequence")
     return _sr_extreme
 """
-EXTREME_OR_OTHER = EXTREME.replace("_sr_fold(_sr_items)", "_sr_fold(_sr_items, _sr_other)").replace(
-    'raise ValueError("{name}() arg is an empty sequence")', "return _sr_other"
-)
+EXTREME_OR_OTHER = """
+def _sr_fold(_sr_items, _sr_other):
+    _sr_is_found, _sr_extreme = False, {start}
+    for _sr_target in _sr_items:
+        _sr_one = _sr_float(_sr_element)
+        if not _sr_is_found or _sr_one {sign} _sr_extreme:
+            _sr_extreme = _sr_one
+        _sr_is_found = True
+    return _sr_extreme if _sr_is_found else _sr_other
+"""
 SIGNS: dict[Any, str] = {min: "<", max: ">"}
 FORMS: dict[Any, str] = {sum: TOTAL, len: COUNT, any: ANY, all: ALL, min: EXTREME, max: EXTREME}
 NAMES = {f.__name__: f for f in FORMS}

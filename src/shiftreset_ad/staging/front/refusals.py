@@ -25,7 +25,7 @@ LEAVES_A_BLOCK = (
     "a `return`, `break` or `continue` under this test leaves a `with`, `try` or `match` statement, or the `else` of a "
     "loop. Move the jump out of the statement"
 )
-IN_A_GENERATOR = "{name!r} is a generator, whose tests are asked. Return a list, or write the loop where it is needed"
+IN_A_GENERATOR = "{name!r} is a generator, whose tests are asked. Write its loop where its values are used"
 BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind the variable in a statement of its own"
 DELETES = "a block under this test deletes a variable. Leave out the `del`"
 TOO_MANY_PATHS = "there are too many paths from this test to the end of the function"
