@@ -18,6 +18,7 @@ from shiftreset_ad.array_api import Standard
 from shiftreset_ad.array_api import libraries as foreign
 from shiftreset_ad.array_api.standard import adopted, standard
 from shiftreset_ad.rules.indexing import scatter
+from tests.array_api.libraries import Library
 from tests.rules.three_ways import examples
 
 X = np.linspace(-1.0, 1.4, 6).reshape(2, 3)
@@ -232,6 +233,40 @@ def test_bitwise_functions(library):
         lambda n, m: (np.where(m, n, 0), np.where(m), m.all(), n[m], n[n[0]][:, 0] if n.max() < 2 else n[:, n[0] % 3]),
     ):
         assert_as_numpy(f(n, m), f(N, M))
+
+
+@pytest.mark.parametrize("x", [np.array(2.0), np.array([3]), np.array(True)], ids=["float", "shape", "bool"])
+def test_an_index_is_a_scalar_of_integers(x, library):
+    with pytest.raises(TypeError, match="only integer scalar arrays can be converted to a scalar index"):
+        operator.index(standard(library.array(x)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_comparisons_with_a_scalar_are_in_the_precision_of_the_array(dtype, library):
+    x = np.array([0.1, 0.25, -3.0], dtype)
+    try:
+        array = standard(library.array(x))
+    except (AttributeError, TypeError):
+        pytest.skip("the library has no such dtype")
+    for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        for scalar in (0.1, -3, 0.25):
+            assert_as_numpy(compare(array, scalar), compare(x, scalar))
+
+
+def test_systems_are_solved_in_batches_of_one_shape(monkeypatch):
+    """CuPy takes no others."""
+    linalg = pytest.importorskip("array_api_strict").linalg
+    solve = linalg.solve
+
+    def of_one_shape(a, b):
+        assert a.shape[:-2] == b.shape[:-2]
+        return solve(a, b)
+
+    monkeypatch.setattr(linalg, "solve", of_one_shape)
+    library, a = Library("array_api_strict"), np.array([[[2.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [3.0, 1.0]]])
+    for b in (np.array([1.0, -2.0]), np.array([[1.0], [-2.0]]), np.arange(12.0).reshape(3, 2, 2, 1)):
+        expected = np.linalg.solve(a, b)
+        assert_as_numpy(np.linalg.solve(standard(library.array(a)), standard(library.array(b))), expected)
 
 
 def test_scalars(library):

@@ -10,6 +10,7 @@ from shiftreset_ad import nn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("array_api_compat")
+TorchDispatchMode = pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode
 
 LENGTHS = np.array([5, 3])
 
@@ -90,3 +91,61 @@ def test_derivatives_are_those_of_arrays(name, device):
 
 def flat(answer):
     return [answer] if not isinstance(answer, tuple) else [part for parts in answer for part in flat(parts)]
+
+
+class Operators(TorchDispatchMode):
+    """In this context the names of all operators of PyTorch's that compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(function.overloadpacket.__name__)
+        return function(*args, **(kwargs or {}))
+
+
+KERNELS = {
+    "relu": ["relu"],
+    "sigmoid": ["sigmoid"],
+    "max_pool 1d": ["max_pool2d_with_indices", "max_pool2d_with_indices_backward"],
+    "max_pool 2d": ["max_pool2d_with_indices", "max_pool2d_with_indices_backward"],
+    "max_pool 3d": ["max_pool3d_with_indices", "max_pool3d_with_indices_backward"],
+    "batch_norm": ["native_batch_norm", "native_batch_norm_backward"],
+    "rnn, tanh": ["addmm"] * 10,
+    "ctc_loss": ["logaddexp"] * (2 * 2 * 4 + 1),  # a sum and a skip for each time but one, there and back, and the end
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_of_pytorch_compute(name):
+    """There and back, each as often as it must; and no element is written to a position that the host has made."""
+    f, xs, _ = arguments(name)
+    gradient = sr.grad(lambda *xs: np.sum(f(*xs)), tuple(range(len(xs))))
+    with Operators() as operators:
+        gradient(*map(torch.from_numpy, xs))
+    expected = KERNELS[name]
+    assert [operator for operator in operators.names if operator in expected] == expected
+    assert name == "ctc_loss" or not {"index_put", "_index_put_impl_"} & set(operators.names)
+
+
+@pytest.mark.parametrize("function", [nn.relu, nn.sigmoid])
+def test_integers_become_floats_as_in_numpy(function):
+    found, expected = function(torch.tensor([-1, 0, 2])), function(np.array([-1, 0, 2]))
+    assert found.dtype == torch.float64
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-15)
+
+
+def test_a_labelling_without_an_alignment():
+    """It is too long for its input: its loss is infinity, and its gradient is zero."""
+
+    def losses(x):
+        return nn.ctc_loss(nn.log_softmax(x), [[1, 1, 1], [1, 2, 3]], [3, 5], [3, 3], reduction="none")
+
+    x = torch.from_numpy(arguments("ctc_loss")[1][0])
+    value = losses(x)
+    assert value.tolist() == [math.inf, pytest.approx(float(losses(x.numpy())[1]))]
+    (gradient,) = sr.vjp(losses, x)[1](torch.ones(2, dtype=torch.float64))
+    assert not gradient[:, 0].any()
+    expected = sr.grad(lambda x: losses(x)[1])(x.numpy())
+    np.testing.assert_allclose(gradient[:, 1].numpy(), expected[:, 1], rtol=1e-9)
