@@ -299,25 +299,21 @@ def _operator(name: str, reflected: bool) -> Callable[[Standard, Any], Any]:
     """
     operate = getattr(operator, name)
     usual = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{'r' if reflected else ''}{name}__")
-    # PyTorch compares an array of half precision with a scalar of higher precision; only equality has complex operands.
-    dtypes = (np.float32, np.float64) if name in COMPARISONS else (np.float16, np.float32, np.float64, *COMPLEX)
 
     def method(self: Standard, other: Any) -> Any:
         kind = type(other)
         if kind is Standard:
-            if other.array.dtype == self.array.dtype and other.xp is self.xp and self.dtype.type in dtypes:
+            if other.array.dtype == self.array.dtype and other.xp is self.xp and self.dtype.kind in "fc":
                 return self.like(operate(self.array, other.array))
-        elif (kind is float or (kind is int and abs(other) < LARGEST)) and self.dtype.type in dtypes:
+        elif (kind is float or (kind is int and abs(other) < LARGEST)) and self.dtype.kind in "fc":
             return self.like(operate(other, self.array) if reflected else operate(self.array, other))
         return usual(self, other)
 
     return method
 
 
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-COMPLEX = (np.complex64, np.complex128)
 LARGEST = 2**31  # of the integers that every library takes as a scalar
-for _name in ("add", "sub", "mul", "truediv", *COMPARISONS):
+for _name in ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Standard, f"__{_name}__", _operator(_name, reflected=False))
 for _name in ("add", "sub", "mul", "truediv"):
     setattr(Standard, f"__r{_name}__", _operator(_name, reflected=True))
