@@ -73,8 +73,8 @@ def _differentiate(x: Any, tables: Any, g: Geometry | None, out: Sizes) -> Any:
     is_once = g is not None and _lie_apart(Geometry(*g))
 
     def to_x(y_bar: Any) -> Any:
-        if g is not None and type(y_bar) is type(x) is type(positions) is Standard:
-            x_bar = by_torch(partial(torch_kernels.to_winners, positions=positions.array), Geometry(*g), y_bar, x)
+        if g is not None and type(y_bar) is type(positions) is Standard:
+            x_bar = by_torch(partial(torch_kernels.to_winners, positions=positions.array), Geometry(*g), y_bar)
             if x_bar is not None:
                 return x_bar
         if type(y_bar) is not np.ndarray:

@@ -84,8 +84,9 @@ def winners(x: Any, g: Geometry) -> Any:
     return largest(x, g)[1]
 
 
-def to_winners(y_bar: Any, x: Any, g: Geometry, positions: Any) -> Any:
-    """The cotangent of `x` for one of the largest elements, whose flat positions these are."""
+def to_winners(y_bar: Any, g: Geometry, positions: Any) -> Any:
+    """The cotangent of the array whose largest elements are at these flat positions, from one of these elements."""
+    x = y_bar.new_empty((*y_bar.shape[:2], *g.size))  # only its shape and its layout are read
     tensors, given = (y_bar, x, positions.reshape(y_bar.shape)), list(g[1:5])
     has_one_axis = len(g.size) == 1  # for which there is no kernel: it is the second of two
     if has_one_axis:
