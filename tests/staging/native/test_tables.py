@@ -161,3 +161,11 @@ def test_a_few_calls_stay_calls():
     assert tables.with_tables(text) == text
     assert tables.definitions() == []
     assert not tables.functions
+
+
+def test_a_place_in_memory_that_is_computed_is_in_no_record():
+    lines = ["%t2 = getelementptr i8, ptr %memory, i64 %t1", "call void @loop(ptr %t2)"]
+    first = "%t0 = getelementptr i8, ptr %memory, i64 640"
+    text = Tables().with_tables(part(first, *many("call void @loop(ptr %t0)"), *lines))
+    assert "@carry_out" in text
+    assert text.split("\n")[-3:-1] == [f"  {line}" for line in lines]

@@ -149,7 +149,8 @@ def _needed(lines: list[Line]) -> list[str]:
 def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
     """The address that an instruction makes; None if it is none that a record can have."""
     if instruction.startswith(OF_MEMORY):  # most of them, for speed
-        return Address("memory", int(instruction[len(OF_MEMORY) :]))
+        place = instruction[len(OF_MEMORY) :]
+        return Address("memory", int(place)) if place.isdigit() else None
     kind, *args = instruction.split(", ")
     if kind not in (*STEPS, LOAD) or (base := _found(args[0].removeprefix("ptr "), known)) is None:
         return None
