@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -166,7 +167,9 @@ def test_no_item_is_an_error(monkeypatch):
         if x > 1.0:
             assert compiled(x) == f(x)
         else:
-            with pytest.raises(ValueError, match="empty sequence"):
+            with pytest.raises(ValueError, match="empty") as expected:
+                f(x)
+            with pytest.raises(ValueError, match=re.escape(str(expected.value))):
                 compiled(x)
 
 

@@ -63,7 +63,7 @@ def _sr_fold(_sr_items):
             _sr_extreme = _sr_one
         _sr_is_found = True
     if not _sr_is_found:
-        raise ValueError("{name}() arg is an empty sequence")
+        raise ValueError({message!r})
     return _sr_extreme
 """
 EXTREME_OR_OTHER = """
@@ -141,7 +141,7 @@ def loop_of(call: ast.Call, site: ast.expr) -> ast.FunctionDef:
     function, comprehension, others = NAMES[call.func.id], call.args[0], others_of(call)  # type: ignore[attr-defined]
     text = EXTREME_OR_OTHER if function in SIGNS and others else FORMS[function]
     start = "-_sr_inf" if function is max else "_sr_inf"
-    text = text.format(name=function.__name__, sign=SIGNS.get(function), start=start)
+    text = text.format(message=_of_no_items(function), sign=SIGNS.get(function), start=start)
     (loop,) = ast.parse(text).body
     for node in ast.walk(loop):
         for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
@@ -192,6 +192,15 @@ def others_of(call: ast.Call) -> list[ast.expr] | None:
     else:
         return None
     return others if all(isinstance(other, ast.Constant | ast.Name | ast.UnaryOp) for other in others) else None
+
+
+def _of_no_items(function: Any) -> str:
+    """What Python's error says where there is no least or greatest item; the words depend on the version."""
+    try:
+        function([])
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _is_range(node: ast.expr) -> bool:
