@@ -188,8 +188,8 @@ def with_else(x, n):
 def with_texts(x, n):
     table = {f"of {k}": x * k for k in range(3)}
     total = 0.0
-    for k in range(3):
-        total = total + table[f"of {k}"] if x > k * 0.5 else total
+    for j in range(3):
+        total = total + table[f"of {j}"] if x > j * 0.5 else total
     return total
 
 
