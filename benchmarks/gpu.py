@@ -130,6 +130,23 @@ def clock_of(device: str) -> Callable[[], float]:
     return now
 
 
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """The options of a benchmark of tensors: the device, and the sizes."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--small", action="store_true", help="sizes that a host computes in a moment")
+    return parser
+
+
+def prepared(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, str]:
+    """The given options, and the name of the device. The program ends if there is no such device."""
+    options = parser.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.exit(2, "there is no graphics card that PyTorch can use; give --device cpu\n")
+    torch.set_num_threads(1)
+    return options, torch.cuda.get_device_name() if options.device == "cuda" else "the processor, one thread"
+
+
 def require_agreement(programs: dict[str, Callable[[], list[Any]]]) -> None:
     """Raise AssertionError unless all libraries find the same gradients, up to the rounding of single precision."""
     expected = programs["PyTorch"]()
@@ -141,14 +158,7 @@ def require_agreement(programs: dict[str, Callable[[], list[Any]]]) -> None:
 
 def main() -> None:
     """Measure all programs, and print the times and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--small", action="store_true", help="sizes that a host computes in a moment")
-    options = parser.parse_args()
-    if options.device == "cuda" and not torch.cuda.is_available():
-        parser.exit(2, "there is no graphics card that PyTorch can use; give --device cpu\n")
-    torch.set_num_threads(1)
-    name = torch.cuda.get_device_name() if options.device == "cuda" else "the processor, one thread"
+    options, name = prepared(options_of(__doc__))
     table = Table(
         *("program", "shiftreset_ad, ms", "PyTorch, ms", "torch.func, ms", "to PyTorch", "to torch.func"),
         title=f"gradients on {name}; overhead: us for each operation",

@@ -10,7 +10,6 @@ memory is the most that tensors take during a step, beyond what is there before 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ import networks
 import networks_in_torch as theirs
 import numpy as np
 import torch
-from gpu import clock_of
+from gpu import clock_of, options_of, prepared
 from networks import Program, deepspeech2, images, resnet50, speech, squeezenet, tree_lstm, trees
 from rich.console import Console
 from rich.table import Table
@@ -41,6 +40,17 @@ def with_gradients(p: Parameters) -> dict[str, torch.Tensor]:
     return {name: x.clone().requires_grad_() for name, x in p.items()}
 
 
+def with_buffers(loss: Callable[..., Any], *data: Any) -> Callable[[Parameters], tuple[Any, Any]]:
+    """The value and the gradient of a loss that gives new buffers, too."""
+    step = value_and_grad(loss, has_aux=True)
+
+    def ours(p: Parameters) -> tuple[Any, Any]:
+        (value, _), gradient = step(p, *data)
+        return value, gradient
+
+    return ours
+
+
 def programs(
     p: Parameters, theirs_of: Callable[[Any], torch.Tensor], ours: Callable[[Parameters], tuple[Any, Any]]
 ) -> dict[str, Program]:
@@ -56,13 +66,7 @@ def of_images(module: Any, size: int, device: str, loss: Callable[..., torch.Ten
     """The programs of an image network."""
     p, buffers = (there(arrays, device) for arrays in module.initial())
     batch = images.Batch(*(torch.tensor(x, device=device) for x in next(images.batches(None, size))))
-    step = value_and_grad(module.loss, has_aux=True)
-
-    def ours(p: Parameters) -> tuple[Any, Any]:
-        (value, _), gradient = step(p, buffers, batch)
-        return value, gradient
-
-    return programs(p, lambda q: loss(q, list(batch)), ours)
+    return programs(p, lambda q: loss(q, list(batch)), with_buffers(module.loss, buffers, batch))
 
 
 def of_speech(size: Any, count: int, time: int, device: str) -> dict[str, Program]:
@@ -74,12 +78,7 @@ def of_speech(size: Any, count: int, time: int, device: str) -> dict[str, Progra
         labels=torch.tensor(batch.labels, device=device),
         shares=np.ones(count, np.float32),
     )
-    step = value_and_grad(deepspeech2.loss_by(size), has_aux=True)
-
-    def ours(p: Parameters) -> tuple[Any, Any]:
-        (value, _), gradient = step(p, buffers, batch)
-        return value, gradient
-
+    ours = with_buffers(deepspeech2.loss_by(size), buffers, batch)
     q = with_gradients(p)
     layers = [layer.to(device) for layer in theirs.recurrent_layers(q, size)]
     given = [batch.inputs, batch.labels, torch.tensor(batch.lengths)]
@@ -135,15 +134,9 @@ def peak_of(program: Program, device: str) -> str:
 
 def main() -> None:
     """Measure all networks, and print times, ratios and memory."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--small", action="store_true", help="sizes that a host computes in a moment")
+    parser = options_of(__doc__)
     parser.add_argument("--only", default="", help="the networks whose names have this text")
-    given = parser.parse_args()
-    if given.device == "cuda" and not torch.cuda.is_available():
-        parser.exit(2, "there is no graphics card that PyTorch can use; give --device cpu\n")
-    torch.set_num_threads(1)
-    name = torch.cuda.get_device_name() if given.device == "cuda" else "the processor, one thread"
+    given, name = prepared(parser)
     columns = "network", "program", "a step, ms", "ratio to PyTorch", "memory of a step, MB"
     table = Table(*columns, title=f"loss and gradient on {name}, PyTorch {torch.__version__}")
     for title, case in cases(given.device, given.small).items():

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign
 from shiftreset_ad.array_api.standard import Standard, adopted
-from shiftreset_ad.nn.torch_kernels import by_torch_on_tensors
+from shiftreset_ad.nn.torch_kernels import are_floating_tensors, by_torch_on_tensors
 from shiftreset_ad.numbers.dispatch import call_with
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.table import COMPOSITE, STRUCTURED, answered
@@ -53,7 +53,7 @@ def fused(
                     is_plain = False
             if is_plain:
                 return function(*args)
-            if of_tensors is not None and any(type(x) is Standard for x in args[:operands]):
+            if of_tensors is not None and are_floating_tensors(args[:operands]):
                 answer = by_torch_on_tensors(of_tensors, args[:operands], *args[operands:])
                 if answer is not None:
                     return answer

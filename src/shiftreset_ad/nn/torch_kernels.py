@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.array_api.libraries import name_of_library
-from shiftreset_ad.array_api.promotion import together
+from shiftreset_ad.array_api.promotion import common_dtype, together
 from shiftreset_ad.array_api.standard import Standard
 from shiftreset_ad.nn.geometry import Geometry
 
@@ -100,23 +100,24 @@ def to_winners(y_bar: Any, g: Geometry, positions: Any) -> Any:
 def by_torch(kernel: Callable[..., Any], g: Geometry, *operands: Any) -> Any:
     """The answer of a kernel where the operands are tensors or the program has asked for it; otherwise None."""
     if any(isinstance(x, Standard) for x in operands):
-        tensors = together(*operands)
-        if name_of_library(tensors[0].xp) != "torch":
-            return None
-        return _each(tensors[0].like, kernel(*[x.array for x in tensors], g))
+        return by_torch_on_tensors(kernel, operands, g)
     return by_torch_on_memory(kernel, *operands, g) if g.kernels == "torch" else None
 
 
-def by_torch_on_tensors(kernel: Callable[..., Any], operands: Sequence[Any], *others: Any) -> Any:
-    """The answer, or the answers, of a kernel whose operands are floating-point tensors, and plain arrays beside them.
+def are_floating_tensors(operands: Sequence[Any]) -> bool:
+    """Whether these are arrays of another library, with plain arrays beside them, in a floating-point dtype."""
+    kinds = {type(x) for x in operands}
+    return Standard in kinds <= {Standard, np.ndarray} and common_dtype(tuple(operands)).kind == "f"
 
-    None if they are something else. The kernel gets the `others` as they are.
+
+def by_torch_on_tensors(kernel: Callable[..., Any], operands: Sequence[Any], *others: Any) -> Any:
+    """The answer, or the answers, of a kernel whose operands are tensors, and plain arrays beside them.
+
+    None if they are of another library than PyTorch. The kernel gets the `others` as they are.
     """
-    if not {type(x) for x in operands} <= {Standard, np.ndarray}:
-        return None
     tensors = together(*operands)
     first = tensors[0]
-    if first.dtype.kind != "f" or name_of_library(first.xp) != "torch":
+    if name_of_library(first.xp) != "torch":
         return None
     return _each(first.like, kernel(*[x.array for x in tensors], *others))
 

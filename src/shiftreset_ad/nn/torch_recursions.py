@@ -59,11 +59,11 @@ class Alignments:
 
         self.times = at_places.unbind()
         self.none, self.has_skips = none, at_places.shape[2] > 4
-        self.first, self.last, self.skips = (on_device_of(at_places, x) for x in (first, last, skips))
+        self.first, self.last = on_device_of(at_places, first), on_device_of(at_places, last)
         self.has_time = None if has_time.all() else on_device_of(at_places, has_time)
         self.nothing = torch.full(self.first.shape, none, dtype=at_places.dtype, device=at_places.device)
         # Added to a logarithm, it leaves it, or makes it one of no probability.
-        self.barrier = torch.zeros_like(self.nothing).masked_fill(~self.skips, none)
+        self.barrier = torch.zeros_like(self.nothing).masked_fill(~on_device_of(at_places, skips), none)
 
     def beginnings(self) -> Any:
         """For each time, the logarithms of the probabilities of all beginnings that are at each place then."""

@@ -55,30 +55,23 @@ def _sr_fold(_sr_items):
     return True
 """
 EXTREME = """
-def _sr_fold(_sr_items):
+def _sr_fold({parameters}):
     _sr_is_found, _sr_extreme = False, {start}
     for _sr_target in _sr_items:
         _sr_one = _sr_float(_sr_element)
         if not _sr_is_found or _sr_one {sign} _sr_extreme:
             _sr_extreme = _sr_one
         _sr_is_found = True
+{end}
+"""
+OTHER_OF_NO_ITEMS = "    return _sr_extreme if _sr_is_found else _sr_other"
+ERROR_OF_NO_ITEMS = """\
     if not _sr_is_found:
         raise ValueError({message!r})
-    return _sr_extreme
-"""
-EXTREME_OR_OTHER = """
-def _sr_fold(_sr_items, _sr_other):
-    _sr_is_found, _sr_extreme = False, {start}
-    for _sr_target in _sr_items:
-        _sr_one = _sr_float(_sr_element)
-        if not _sr_is_found or _sr_one {sign} _sr_extreme:
-            _sr_extreme = _sr_one
-        _sr_is_found = True
-    return _sr_extreme if _sr_is_found else _sr_other
-"""
+    return _sr_extreme"""
+FORMS: dict[Any, str] = {sum: TOTAL, len: COUNT, any: ANY, all: ALL}
 SIGNS: dict[Any, str] = {min: "<", max: ">"}
-FORMS: dict[Any, str] = {sum: TOTAL, len: COUNT, any: ANY, all: ALL, min: EXTREME, max: EXTREME}
-NAMES = {f.__name__: f for f in FORMS}
+NAMES = {f.__name__: f for f in (*FORMS, *SIGNS)}
 
 
 class FoldSite(Site):
@@ -139,9 +132,7 @@ def loop_of(call: ast.Call, site: ast.expr) -> ast.FunctionDef:
     Its parameters are what the outermost loop goes over, and the second argument of the call, if there is one.
     """
     function, comprehension, others = NAMES[call.func.id], call.args[0], others_of(call)  # type: ignore[attr-defined]
-    text = EXTREME_OR_OTHER if function in SIGNS and others else FORMS[function]
-    start = "-_sr_inf" if function is max else "_sr_inf"
-    text = text.format(message=_of_no_items(function), sign=SIGNS.get(function), start=start)
+    text = _extreme(function, bool(others)) if function in SIGNS else FORMS[function]
     (loop,) = ast.parse(text).body
     for node in ast.walk(loop):
         for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
@@ -192,6 +183,16 @@ def others_of(call: ast.Call) -> list[ast.expr] | None:
     else:
         return None
     return others if all(isinstance(other, ast.Constant | ast.Name | ast.UnaryOp) for other in others) else None
+
+
+def _extreme(function: Any, has_other: bool) -> str:
+    """The text of the loop for the least or the greatest item, or for another value where there is no item."""
+    return EXTREME.format(
+        parameters="_sr_items, _sr_other" if has_other else "_sr_items",
+        start="-_sr_inf" if function is max else "_sr_inf",
+        sign=SIGNS[function],
+        end=OTHER_OF_NO_ITEMS if has_other else ERROR_OF_NO_ITEMS.format(message=_of_no_items(function)),
+    )
 
 
 def _of_no_items(function: Any) -> str:

@@ -52,9 +52,8 @@ class State:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
         self._frame.fill(self._base)
         self._before = self._put_together(state)
-        self._lengths = [
-            len(x) if type(x) is list else None for x in self._before
-        ]  # a block may change the list itself
+        # A block may change the list itself.
+        self._lengths = [len(x) if type(x) is list else None for x in self._before]
         self._fill(self._before)
         return self.arrays.begin()
 
