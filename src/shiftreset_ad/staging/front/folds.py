@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from copy import deepcopy
-from math import inf
 from typing import Any
 
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
@@ -56,7 +55,7 @@ def _sr_fold(_sr_items):
 """
 EXTREME = """
 def _sr_fold({parameters}):
-    _sr_is_found, _sr_extreme = False, {start}
+    _sr_is_found, _sr_extreme = False, 0.0
     for _sr_target in _sr_items:
         _sr_one = _sr_float(_sr_element)
         if not _sr_is_found or _sr_one {sign} _sr_extreme:
@@ -67,7 +66,7 @@ def _sr_fold({parameters}):
 OTHER_OF_NO_ITEMS = "    return _sr_extreme if _sr_is_found else _sr_other"
 ERROR_OF_NO_ITEMS = """\
     if not _sr_is_found:
-        raise ValueError({message!r})
+        raise ValueError("there is no item")  # the function itself runs then, and raises Python's own error
     return _sr_extreme"""
 FORMS: dict[Any, str] = {sum: TOTAL, len: COUNT, any: ANY, all: ALL}
 SIGNS: dict[Any, str] = {min: "<", max: ">"}
@@ -189,19 +188,9 @@ def _extreme(function: Any, has_other: bool) -> str:
     """The text of the loop for the least or the greatest item, or for another value where there is no item."""
     return EXTREME.format(
         parameters="_sr_items, _sr_other" if has_other else "_sr_items",
-        start="-_sr_inf" if function is max else "_sr_inf",
         sign=SIGNS[function],
-        end=OTHER_OF_NO_ITEMS if has_other else ERROR_OF_NO_ITEMS.format(message=_of_no_items(function)),
+        end=OTHER_OF_NO_ITEMS if has_other else ERROR_OF_NO_ITEMS,
     )
-
-
-def _of_no_items(function: Any) -> str:
-    """What Python's error says where there is no least or greatest item; the words depend on the version."""
-    try:
-        function([])
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 def _is_range(node: ast.expr) -> bool:
@@ -231,7 +220,7 @@ class _Filled(ast.NodeTransformer):
             return deepcopy(self._element)
         if node.id == "_sr_float":
             return ast.Attribute(self._site, "float_of", ast.Load())
-        return place(ast.Constant(inf), self._element) if node.id == "_sr_inf" else node
+        return node
 
 
 class CallsAlone(ast.NodeTransformer):
