@@ -280,3 +280,31 @@ def test_what_changes_outside_is_seen(f, monkeypatch):
     for name in ("sum", "max", "any"):
         monkeypatch.setitem(globals(), name, lambda items, default=0.0: 7.0 * len(list(items)))
     check()
+
+
+def greatest_below(x):
+    return max(v * x for v in FACTORS if v * x < 1.0)
+
+
+def least_above(x):
+    return min([v * x for v in FACTORS if v * x > 0.3])
+
+
+def least_above_or_two(x):
+    return min((v * x for v in FACTORS if v * x > 0.3), default=2.0)
+
+
+@pytest.mark.parametrize("f", [greatest_below, least_above, least_above_or_two], **ids)
+def test_other_items_are_left_at_each_call(f, monkeypatch):
+    """One record serves them all, and an extreme of no items is Python's error, or the default."""
+    by_numpy(monkeypatch)
+    compiled = staged(f)
+    for x in (0.7, 3.0, 0.4, -2.2, -4.0, 0.01, 0.7, 0.01):
+        try:
+            expected = f(x)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=re.escape(str(error))):
+                compiled(x)
+        else:
+            assert compiled(x) == expected
+    assert len(compiled.sources) == 1
