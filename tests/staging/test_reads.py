@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
+from shiftreset_ad.staging import StagingWarning
 from shiftreset_ad.staging.seen.parts import is_read_as_a_tuple
 from tests.staging.in_turns import (
     beside_a_test,
@@ -551,6 +552,39 @@ def test_a_variable_of_a_comprehension_that_inner_functions_see_too():
     calls = [([(k, 2.0), (3.0, k)],) for k in (1.0, 2.0, 3.0, 4.0)]
     in_turns(f, *calls)
     in_turns(grad(f), *calls)
+
+
+def test_a_variable_of_a_comprehension_that_the_function_sees_from_outside_too():
+    """CPython 3.12 gives the one the value of the other while the function is watched."""
+
+    def f(x, scale):
+        k = scale * 3.0
+
+        def total(y):
+            return [(0.0, y)[k] for k in range(2)], y * k
+
+        (_, first), second = total(x)
+        return first * second
+
+    for g in (f, grad(f)):
+        _, reasons = in_turns(g, (1.0, 2.0), (1.0, 2.0), (3.0, 2.0), (3.0, 5.0))
+        assert "something else" not in reasons
+
+
+def test_a_variable_of_a_comprehension_in_the_body_of_a_class():
+    """CPython 3.12 loses its value while the body is watched, and warns."""
+
+    def f(x):
+        class Parts:
+            products = tuple([x * k for k in (1.0, 2.0)])
+
+        return sum(Parts.products)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        g = staged(f)
+        assert [g(x) for x in (1.0, 2.0, 3.0)] == [3.0, 6.0, 9.0]
+    assert not [warning for warning in caught if warning.category is not StagingWarning]
 
 
 # Objects of one class

@@ -19,10 +19,10 @@ def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     waiting = [*nodes][::-1]
     while waiting:
         yield (node := waiting.pop())
-        waiting += _parts_in_scope(node)[::-1]
+        waiting += parts_in_scope(node)[::-1]
 
 
-def _parts_in_scope(node: ast.AST) -> list[ast.AST]:
+def parts_in_scope(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     if isinstance(node, FUNCTIONS):
@@ -66,7 +66,7 @@ def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
         found.add(node.name)
     elif isinstance(node, ast.MatchMapping) and node.rest is not None:
         found.add(node.rest)
-    for part in _parts_in_scope(node):
+    for part in parts_in_scope(node):
         _add_bound(part, found, in_comprehension or isinstance(node, COMPREHENSIONS))
 
 
@@ -176,7 +176,7 @@ def read_by(nodes: Iterable[ast.AST]) -> set[str]:
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, FUNCTIONS):
-            found |= read_by(_parts_in_scope(node)) | free_in(node)
+            found |= read_by(parts_in_scope(node)) | free_in(node)
         elif isinstance(node, COMPREHENSIONS):
             parts = list(ast.iter_child_nodes(node))
             found |= read_by(parts) - {name for part in node.generators for name in bound_by([part.target])}

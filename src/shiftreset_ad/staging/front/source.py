@@ -19,6 +19,7 @@ from operator import or_
 from types import CodeType, FunctionType
 from typing import TypeAlias
 
+from shiftreset_ad.staging.front.apart import with_names_apart
 from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, children_of, in_scope
 from shiftreset_ad.staging.front.private import with_whole_names
 from shiftreset_ad.staging.front.refusals import RefusedError
@@ -96,7 +97,9 @@ def source_of(function: FunctionType) -> Source:
             code.co_filename, of_class, is_nested, code.co_freevars, tree.imported, code.co_flags & FEATURES
         )
         if place.compiled(node) == code:
-            return Source(with_whole_names(deepcopy(node), of_class), place)
+            found = with_whole_names(deepcopy(node), of_class)
+            with_names_apart(found)
+            return Source(found, place)
     raise RefusedError(
         f"the source of {function.__qualname__} in {code.co_filename} is not there, or is not what was compiled"
     )

@@ -10,6 +10,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
@@ -57,19 +58,24 @@ USING = (
 )
 
 
-# From 3.13 on, CPython reads the variable of a comprehension as a cell if inner functions see another variable of this
-# name, although it is none: the process would end.
-HIDES_CELLS = sys.version_info >= (3, 13)
+# A variable of a comprehension cannot be read if the function has another one of this name in a cell. From 3.13 on,
+# CPython takes it for the cell that inner functions see, and the process would end. Before each instruction that is
+# watched, 3.12 gives it the value of what the function sees from outside; in the body of a class it loses the value.
+HAS_INLINE_COMPREHENSIONS = sys.version_info >= (3, 12)
+ITERATOR = ".0"  # a variable of a comprehension that has no name in the source
+LOSES_VALUES = sys.version_info[:2] == (3, 12)
 _hidden: dict[int, tuple[CodeType, frozenset[str]]] = {}
 
 
 def hidden_in(code: CodeType) -> frozenset[str]:
-    """The variables of comprehensions that cannot be read: inner functions see another variable of the same name."""
-    if not HIDES_CELLS or not code.co_cellvars:
+    """The variables of comprehensions that cannot be read while the code is watched."""
+    of_a_class = LOSES_VALUES and not code.co_flags & CO_OPTIMIZED
+    in_cells = code.co_freevars if LOSES_VALUES else code.co_cellvars
+    if not HAS_INLINE_COMPREHENSIONS or not (of_a_class or in_cells):
         return frozenset()
     if id(code) not in _hidden:
-        cleared = (step.argval for step in disassembled(code) if step.opname == "LOAD_FAST_AND_CLEAR")
-        _hidden[id(code)] = code, frozenset(cleared).intersection(code.co_cellvars)
+        cleared = {step.argval for step in disassembled(code) if step.opname == "LOAD_FAST_AND_CLEAR"}
+        _hidden[id(code)] = code, frozenset(cleared - {ITERATOR} if of_a_class else cleared.intersection(in_cells))
     return _hidden[id(code)][1]
 
 
@@ -168,10 +174,17 @@ class Instructions:
         watched.stack.give(watched.variable(loaded))
         watched.late = loaded if stored == loaded else None  # it has its value after the instruction
 
+    def _comprehension(self, watched: Watched, instruction: Instruction) -> None:
+        if LOSES_VALUES:
+            self._require_shown(watched, (instruction.value,))
+
     def _require_shown(self, watched: Watched, names: Sequence[str]) -> None:
         for name in names:
             if name in watched.hidden:
-                self._refuse(f"{name!r} is a variable of a comprehension, and inner functions see another {name!r}")
+                self._refuse(
+                    f"{name!r} is a variable of a comprehension that this version of Python does not show: another "
+                    f"function or the body of a class sees a {name!r}, too. Give the variable another name"
+                )
 
     def _nothing(self, watched: Watched, instruction: Instruction) -> None:
         watched.stack.give(NOTHING)
@@ -315,6 +328,7 @@ LOOKS: dict[str, Callable[[Instructions, Watched, Instruction], None]] = {
     **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT"), Instructions._constant),
     **dict.fromkeys(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_DEREF"), Instructions._variable),
     "STORE_FAST_LOAD_FAST": Instructions._store_and_load,
+    "LOAD_FAST_AND_CLEAR": Instructions._comprehension,
     "PUSH_NULL": Instructions._nothing,
     **dict.fromkeys(("LOAD_GLOBAL", "LOAD_NAME"), Instructions._global),
     "IMPORT_NAME": Instructions._import,
