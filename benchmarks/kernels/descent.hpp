@@ -50,8 +50,7 @@ template <typename T>
 static Dual<T> operator-(const Dual<T>& x) {
     return {-x.value, -x.slope};
 }
-static bool by_pow = false;
-static double inverse_root(double x) { return by_pow ? std::pow(x, -0.5) : 1.0 / std::sqrt(x); }
+static double inverse_root(double x) { return 1.0 / std::sqrt(x); }
 template <typename T>
 static Dual<T> inverse_root(const Dual<T>& x) {
     const T y = inverse_root(x.value);

@@ -1,5 +1,5 @@
 // A descent over a loop of Euler's steps, each with the force from a derivative of the potential. The sizes say whether
-// the outer derivative, and the inner one, is by reverse mode, and whether inverse roots are by `pow`, as in Python.
+// the outer derivative, and the inner one, is by reverse mode.
 #include "descent.hpp"
 static const double STEP = 0.1;
 template <typename T>
@@ -63,7 +63,6 @@ static double by_reverse(double w, bool is_reverse) {
 }
 static void gradient(Inputs in, Sizes size, double* out) {
     const bool outer = size[0], inner = size[1];
-    by_pow = size[2];
     using One = std::array<double, 1>;
     auto slope = [&](const One& w) {
         return One{outer ? by_reverse(w[0], inner) : miss(Dual<double>{w[0], 1.0}, inner).slope};

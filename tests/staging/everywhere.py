@@ -40,6 +40,7 @@ OF_THE_CALL = {
     "test_the_matrix_of_many_cells_gets_one_product_of_matrices",
     "test_a_step_of_a_recurrent_network_is_one_operation_and_its_matrices_get_one_product",
     "test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once",
+    "test_few_floats_are_no_arrays",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",
