@@ -65,18 +65,20 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return NotImplemented
     rule = STRUCTURED.get(function)
     if rule is None:
-        restated = None
-        known = RESTATED.get(function)
-        if known is not None and len(args) <= position_of_out(function):  # a call as a call of a function of ours
-            ours, restate = known
-            try:
-                restated = restate(*args, **kwargs) if kwargs else restate(*args)
-            except TypeError:
-                _require_supported(function, COMPOSITE[function], args, kwargs)
-                raise
+        known = RESTATING.get(function, NEW)
+        if known is NEW:
+            known = restating(function)
+        if known is None or len(args) > known[0]:
+            return _compose_usual(function, args, kwargs)
+        _, restate, rule = known
+        try:
+            restated = restate(*args, **kwargs) if kwargs else restate(*args)
+        except TypeError:
+            _require_supported(function, COMPOSITE[function], args, kwargs)
+            raise
         if restated is None:
             return _compose_usual(function, args, kwargs)
-        rule, args, kwargs = STRUCTURED[ours], restated, {}
+        args, kwargs = restated, {}
     count = len(args)
     if count == 1:  # without `map`, which takes twice as long
         form = FORMS.get((rule, type(args[0])), NEW)
@@ -99,6 +101,18 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     except TypeError:
         _require_supported(function, rule.differentiate, args, kwargs)
         raise
+
+
+def restating(function: Callable[..., Any]) -> Any:
+    """How a call of `function` is restated: up to so many arguments, by this function, for this rule; None if never."""
+    known = RESTATED.get(function)
+    found = None if known is None else (position_of_out(function), known[1], STRUCTURED[known[0]])
+    RESTATING[function] = found
+    return found
+
+
+# By the functions that have been met
+RESTATING: dict[Callable[..., Any], Any] = {}
 
 
 def _compose_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

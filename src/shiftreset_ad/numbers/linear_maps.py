@@ -25,6 +25,7 @@ from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped
 
 MAPS = (LinearMap, Choice)
+KEEPS = Number.frozen  # which keeps a constant as it is
 BUFFERS = (array, bytearray, deque, memoryview)
 
 
@@ -76,12 +77,31 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
         if issubclass(type(maps), JointMap):
             return number.jointly_linearized(tag, answer, [number], maps, [operand])
         return number.carried(answer, maps(operand) if callable(maps) else maps[operand])
+    is_usual = issubclass(type(value), Number) and value.takes_maps
+    if not is_usual or (type(bottom := value.primal) is not ndarray and issubclass(type(bottom), Number)):
+        return by_levels(number, rule, values, kwargs, form)
+    values[place] = bottom  # the steps of `by_levels` for two levels, for speed
+    if form.kept and value.frozen is not KEEPS:
+        for kept in form.kept:
+            values[kept] = value.frozen(values[kept], value.tag)
+    answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
+    linear_map = maps(operand) if callable(maps) else maps[operand]
+    linear_map.is_constant = True
+    value.tag.site = rule.function
+    return number.carried(value.carried(answer, linear_map), linear_map)
+
+
+def by_levels(number: Number, rule: Structured, values: list[Any], kwargs: dict[str, Any], form: Form) -> Any:
+    """`by_one`, where the function is linear in its only number, for all levels of the number at once.
+
+    `values` are the arguments as the newest level takes them.
+    """
+    place, operand = form.only
     levels, bottom = levels_down(number)
     values[place] = bottom
-    if form.kept and needs_other_constants(levels):
-        for kept in form.kept:
-            values[kept] = frozen_below(values[kept], levels)
-    answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
+    for kept in form.kept:
+        values[kept] = frozen_below(values[kept], levels)
+    answer, maps = rule.differentiate(*values, **kwargs)
     return at_levels(levels, bottom, rule.function, answer, maps(operand) if callable(maps) else maps[operand])
 
 
@@ -118,12 +138,18 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
     if len(places) == 1 and type(number.primal) is not ndarray and 0 in rule.linear_places:
-        levels, bottom = levels_down(number)
-        values[places[0]] = bottom
-        if is_kept and needs_other_constants(levels):
-            values = [x if x is bottom else frozen_below(x, levels) for x in values]
-        answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+        value = number.primal
+        if issubclass(type(value), Number) and value.takes_maps and type(value.primal) is ndarray:
+            # the steps of `levels_down` for the usual case, for speed
+            levels: Sequence[Number] = (number, value)
+            bottom = value.primal
+        else:
+            levels, bottom = levels_down(number)
         place = places[0]
+        values[place] = bottom
+        if is_kept and (len(levels) > 2 or levels[-1].frozen is not KEEPS):
+            values = [x if x is bottom else frozen_below(x, levels) for x in values]
+        answer, (maps,) = rule.differentiate(values, *rest, **kwargs) if kwargs else rule.differentiate(values, *rest)
         return at_levels(levels, bottom, rule.function, answer, maps(place) if callable(maps) else maps[place])
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     if len(places) == 1 and callable(maps):
@@ -167,15 +193,10 @@ def at_levels(
     return answer
 
 
-def needs_other_constants(levels: Sequence[Number]) -> bool:
-    """Whether a level below the newest may not keep a constant as it is; the usual number below does."""
-    return len(levels) > 2 or levels[-1].frozen is not Number.frozen
-
-
 def frozen_below(constant: Any, levels: Sequence[Number]) -> Any:
     """A constant operand as each level below the newest can use it later."""
     for x in levels[1:]:
-        if x.frozen is not Number.frozen:  # which keeps it as it is
+        if x.frozen is not KEEPS:
             constant = x.frozen(constant, x.tag)
     return constant
 

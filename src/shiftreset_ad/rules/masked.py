@@ -143,9 +143,11 @@ class Choice:
     It is a factor, as the partial derivative of `maximum` is, and a linear map. `mask` says where `shares` are not
     zero. If the two are one array, nothing is shared. A choice by `halved_unless` has no `shares` until they are asked
     for: what is chosen counts, all of it where `alone` is True, or half of it.
+
+    `is_alike`: the answer has the shape of the mask, which is plain, and there are no shares, or they are the mask.
     """
 
-    __slots__ = ("_shares", "alone", "is_constant", "mask")
+    __slots__ = ("_shares", "alone", "is_alike", "is_constant", "mask")
     __array_ufunc__ = None
 
     # As of a `LinearMap`
@@ -155,6 +157,7 @@ class Choice:
         self._shares = shares
         self.mask = shares != 0 if mask is None else mask
         self.alone: Any = None
+        self.is_alike = False
         self.is_constant = True  # no number is in a choice
 
     @property
@@ -166,12 +169,12 @@ class Choice:
 
     def __mul__(self, x_dot: Tangent) -> Any:
         """The tangent of the chosen elements; `x_dot` itself if all of it counts."""
-        shares, mask = self._shares, self.mask
-        is_plain = type(x_dot) is type(mask) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape
-        if is_plain and (shares is None or shares is mask):  # the usual case, for speed: no shares are made
+        mask = self.mask
+        if self.is_alike and type(x_dot) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape:
+            # for speed: no shares are made
             if COUNT(mask) != mask.size:
                 x_dot = selected(mask, x_dot)
-            return x_dot if shares is mask else halves(self.alone, x_dot)
+            return x_dot if self.alone is None else halves(self.alone, x_dot)
         shares = self.shares
         if shape_of(shares):
             return selected(mask, x_dot if shares is mask else shares * x_dot)
@@ -181,13 +184,13 @@ class Choice:
 
     def pullback(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, from that of the answer; without a mask if all elements were chosen."""
-        shares, mask = self._shares, self.mask
-        is_plain = type(y_bar) is type(mask) is ndarray and y_bar.dtype is FLOAT64 and y_bar.shape == mask.shape
-        if is_plain and (shares is None or shares is mask):  # the usual case, for speed
+        mask = self.mask
+        if self.is_alike and type(y_bar) is ndarray and y_bar.dtype is FLOAT64:  # the usual case, for speed
             if COUNT(mask) == mask.size:
-                return y_bar if shares is mask else halves(self.alone, y_bar)
+                return y_bar if self.alone is None else halves(self.alone, y_bar)
             values = selected(mask, y_bar)
-            return masked_values(values if shares is mask else halves(self.alone, values), mask)
+            return masked_values(values if self.alone is None else halves(self.alone, values), mask)
+        shares = self._shares
         is_whole = shares is mask  # nothing is shared
         if type(mask) is not ndarray:
             if not shape_of(shares):
@@ -217,17 +220,21 @@ class Choice:
 
 
 def chosen_where(mask: Any) -> Choice:
-    """`Choice(mask, mask)`: one where the mask is True, and zero elsewhere."""
+    """One where the mask is True, and zero elsewhere, for an answer of the shape of the mask."""
     choice = new(Choice)
     choice._shares = choice.mask = mask
-    choice.alone, choice.is_constant = None, True
+    choice.alone, choice.is_alike, choice.is_constant = None, type(mask) is ndarray, True
     return choice
 
 
 def halved_unless(alone: Any, mask: Any) -> Choice:
-    """Zero where the mask is False; where it is True, one if the operand was chosen `alone`, or else a half."""
+    """Zero where the mask is False; where it is True, one if the operand was chosen `alone`, or else a half.
+
+    The masks are plain, and the answer has their shape.
+    """
     choice = new(Choice)
-    choice._shares, choice.mask, choice.alone, choice.is_constant = None, mask, alone, True
+    choice._shares, choice.mask, choice.alone = None, mask, alone
+    choice.is_alike = choice.is_constant = True
     return choice
 
 
@@ -242,6 +249,29 @@ def halves(alone: Any, values: Any) -> Any:
     shares += HALF
     shares *= values
     return shares
+
+
+class Pick(Choice):
+    """A choice of one element among several: the element at `place`."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, mask: Any) -> None:
+        super().__init__(mask, mask)
+        place = mask.argmax()
+        self.place = place if mask.ndim == 1 else np.unravel_index(place, mask.shape)
+
+    def of(self, x_dot: Any) -> Any:
+        """The sum of the tangents of the chosen elements, of a plain array."""
+        return x_dot[self.place] + 0.0  # and never -0.0, as in a sum
+
+    def pullback(self, y_bar: Cotangent) -> Cotangent:
+        """As of any choice, and of a plain scalar without a product of the whole array."""
+        if type(y_bar) is not float64:
+            return super().pullback(y_bar)
+        values = ZEROS(self.mask.shape)
+        values[self.place] = y_bar
+        return masked_values(values, self.mask)
 
 
 def once(found: Callable[[], Choice]) -> Callable[[], Choice]:
@@ -277,6 +307,8 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
         return pullback(y_bar)
     x_bar = pullback(y_bar.values)
     reached = pullback(mask if moves else np.where(mask, np.nan, 0.0))
+    if moves and type(x_bar) is type(reached) is ndarray:  # the usual case, for speed
+        return masked_values(x_bar, reached)
     if type(x_bar) is At:
         return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))
     if type(reached) is Masked:  # what was chosen may depend on the values, as no mask is kept where all were chosen

@@ -70,26 +70,22 @@ class NumF(ArrayNumber):
 
     def carried(self, answer: Primal, linear_map: LinearMap) -> Any:
         kind, tag = type(answer), self.tag
-        if kind is not ndarray and issubclass(kind, SEQUENCES):
-            return self.linearized(tag, answer, [(self, linear_map)])
-        is_new = kind is float64 or (kind is ndarray and answer.base is None)
-        if not is_new and is_view(answer, self.primal):
-            y = view(self, answer, linear_map.pushforward)
-        else:
+        is_new = answer.base is None if kind is ndarray else kind is float64
+        if is_new or not (issubclass(kind, SEQUENCES) or is_view(answer, self.primal)):
             y_dot = linear_map.pushforward(x_dot := self.tangent)
-            if kind is type(y_dot) is float64:  # the steps of `number` for the usual cases, for speed
-                y = new(NumF)
-                y.primal, y.tangent, y.tag = answer, y_dot, tag
-            elif (
-                kind is type(y_dot) is ndarray
-                and answer.dtype is y_dot.dtype is FLOAT64
-                and answer.shape == y_dot.shape
-                and y_dot.base is None
-            ):
+            if (
+                answer.dtype is y_dot.dtype is FLOAT64 and y_dot.base is None and answer.shape == y_dot.shape
+                if kind is type(y_dot) is ndarray
+                else kind is type(y_dot) is float64
+            ):  # the steps of `number` for the usual cases, for speed
                 y = new(NumF)
                 y.primal, y.tangent, y.tag = answer, y_dot if y_dot is not x_dot else y_dot.copy("K"), tag
             else:
                 y = number(answer, y_dot, tag, x_dot)
+        elif issubclass(kind, SEQUENCES):
+            return self.linearized(tag, answer, [(self, linear_map)])
+        else:
+            y = view(self, answer, linear_map.pushforward)
         return y if tag.capture is nothing_to_capture else attended(y, tag)
 
     @staticmethod

@@ -102,6 +102,9 @@ def add(x: Accumulator, x_bar: Cotangent) -> None:
 def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     """Add the contribution `x_bar` to the adjoint of `x`. `owned`: nothing else sees the array `x_bar`."""
     adjoint, plain = x.adjoint, x.primal
+    kind = type(plain)
+    if kind is not ndarray and kind is not float64 and issubclass(kind, Number):
+        plain = inside if type(inside := plain.inside) is ndarray and plain.has_one_value else single_value(plain)
     if type(x_bar) is type(plain) is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape:
         if adjoint is ZERO:  # the usual cases, for speed
             x.adjoint = x_bar
@@ -112,9 +115,6 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             return
     else:
         given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
-        if issubclass(type(plain), Number):
-            inside = plain.inside if plain.has_one_value else None
-            plain = inside if type(inside) is ndarray else single_value(plain)
         if (
             type(given) is not ndarray
             or type(plain) is not ndarray
@@ -159,17 +159,14 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
 
 def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     """Add a contribution that counts only where its mask is True."""
-    primal, adjoint, values = x.primal, x.adjoint, x_bar.values
-    is_usual = type(primal) is type(values) is ndarray and primal.dtype is values.dtype
-    if is_usual and primal.shape == x_bar.mask.shape == values.shape != () and adjoint is ZERO:  # for speed
-        x.adjoint, x.owns = x_bar, False
-        return
+    plain, adjoint, values = x.primal, x.adjoint, x_bar.values
+    kind = type(plain)
+    if kind is not ndarray and issubclass(kind, Number):
+        plain = inside if type(inside := plain.inside) is ndarray and plain.has_one_value else single_value(plain)
     given = values if type(values) is ndarray else single_value(values)
-    plain = primal
-    if type(primal) is not ndarray and issubclass(type(primal), Number):
-        plain = inside if type(inside := primal.inside) is ndarray and primal.has_one_value else single_value(primal)
     is_plain = type(given) is type(plain) is ndarray and given.dtype is plain.dtype
     if not is_plain or not given.shape == plain.shape == x_bar.mask.shape != ():
+        primal = x.primal
         shape, mask = shape_of(primal), x_bar.mask
         if mask.shape != shape:
             mask = unbroadcast_mask(mask, shape)
@@ -178,7 +175,7 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
                 accumulate(x, conform(values, primal))
             return
         x_bar = Masked(values if conforms(given, plain) else conform(values, primal), mask)
-    if adjoint is ZERO:
+    if adjoint is ZERO or (type(adjoint) is Window and type(adjoint.root.adjoint) is Viewed):
         x.adjoint, x.owns = x_bar, False
     elif type(adjoint) is Masked:
         x.adjoint, x.owns = Masked(adjoint.values + x_bar.values, adjoint.mask | x_bar.mask), False
@@ -296,6 +293,12 @@ def accumulate_at(x: Accumulator, index: Any, y_bar: Cotangent, mask: Any = True
     plain = x.primal
     if type(plain) is not ndarray and issubclass(type(plain), Number):
         plain = inside if type(inside := plain.inside) is ndarray and plain.has_one_value else single_value(plain)
+    if is_slice and (adjoint is ZERO or type(adjoint) is Viewed) and type(plain) is ndarray and type(y_bar) in USUAL:
+        values, counted = np.zeros(plain.shape, plain.dtype), np.zeros(plain.shape, bool)
+        values[index] = y_bar  # the first contribution, usually
+        counted[index] = mask
+        x.adjoint, x.owns = masked_values(values, counted), True
+        return
     if type(adjoint) in PLACES:
         if type(adjoint) is not Viewed and has_been_written(x):
             add_at(x, index, y_bar, mask)

@@ -126,11 +126,15 @@ def operation_by_choice(
     def operate(a: Any, b: Any) -> Any:
         is_first = type(a) is NumR
         x, other = (a, b) if is_first else (b, a)
-        levels, value, tag = None, x.primal, x.tag
+        levels: Any = None
+        value, tag = x.primal, x.tag
         if type(value) is not ndarray:
             if not issubclass(type(value), Number):
                 return otherwise(a, b)
-            levels, value = levels_down(x)
+            if value.takes_maps and type(value.primal) is ndarray:  # the steps of `levels_down`, for speed
+                levels, value = (x, value), value.primal
+            else:
+                levels, value = levels_down(x)
             if type(value) is not ndarray:
                 return otherwise(a, b)
         kind, second = type(other), None

@@ -171,12 +171,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 operation = (pulls[2], y, a, b, primal, p, q)
             else:
                 operation = sparing.binary(pulls[3], pulls[4], y, a, b, p, q)
-        elif issubclass(kind, Number) and (
-            (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
-        ):
-            operation = (pulls[1], y, a, b)
-        elif issubclass(kind, Number) and inside is ndarray and 0 < primal.inside.size <= SMALL:
-            operation = (pulls[2], y, a, b, primal, p, q)
+        elif issubclass(kind, Number):  # the operation of the level below has looked at it
+            array = primal.inside
+            if type(array) is ndarray and 0 < array.size <= SMALL:
+                operation = (pulls[2], y, a, b, primal, p, q)
+            elif type(array) in DOUBLES or (type(array) is not ndarray and is_double(primal)):
+                operation = (pulls[1], y, a, b)
+            else:
+                operation = sparing.binary(pulls[3], pulls[4], y, a, b, p, q)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
@@ -234,12 +236,14 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
                 operation = (pull_array, y, x, primal, x.primal)
             else:
                 operation = sparing.unary(pull_large, reads, y, x)
-        elif issubclass(kind, Number) and (
-            (inside := type(primal.inside)) in DOUBLES or (inside is not ndarray and is_double(primal))
-        ):
-            operation = (pull_nested, y, x)
-        elif issubclass(kind, Number) and inside is ndarray and 0 < primal.inside.size <= SMALL:
-            operation = (pull_array, y, x, primal, x.primal)
+        elif issubclass(kind, Number):  # the operation of the level below has looked at it
+            array = primal.inside
+            if type(array) is ndarray and 0 < array.size <= SMALL:
+                operation = (pull_array, y, x, primal, x.primal)
+            elif type(array) in DOUBLES or (type(array) is not ndarray and is_double(primal)):
+                operation = (pull_nested, y, x)
+            else:
+                operation = sparing.unary(pull_large, reads, y, x)
         else:
             require_differentiable(function, primal)
             array = primal if kind is ndarray else getattr(primal, "inside", None)
@@ -259,8 +263,6 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
 
 def require_differentiable(function: Callable[..., Any], answer: Any) -> None:
     """Raise TypeError if an answer that is not in double precision is no floating-point number either."""
-    if issubclass(type(answer), Number):  # the operation of the level below has looked at it
-        return
     is_inexact(answer)
     if function in CHOICES:
         require_order(function, answer)

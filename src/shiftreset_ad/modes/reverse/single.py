@@ -31,19 +31,15 @@ def operation_on_one(x: NumR, answer: Primal, linear_map: LinearMap) -> Any:
     """`operation`, where `x` is the only active operand."""
     tag: Any = x.tag
     array = answer.inside if issubclass(type(answer), Number) else answer
-    if tag.has_shells and type(x.adjoint) in OF_LARGE:
+    is_array = type(array) is ndarray
+    if (array.dtype is not FLOAT64 or array.size > SMALL if is_array else type(array) is not float64) or (
+        tag.has_shells and type(x.adjoint) in OF_LARGE
+    ):
         return operation(tag, answer, [(x, linear_map)])
-    if type(array) is ndarray:
-        if array.dtype is not FLOAT64 or array.size > SMALL:
-            return operation(tag, answer, [(x, linear_map)])
-        y = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
-        y.primal, y.tag = answer, tag
-        y.adjoint = ZERO if array.base is None else window(array, x, None, linear_map) or ZERO
-    elif type(array) is float64:
-        y = new(NumR)
-        y.primal, y.adjoint, y.tag = answer, ZERO, tag
-    else:
-        return operation(tag, answer, [(x, linear_map)])
+    y = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
+    y.primal, y.adjoint, y.tag = answer, ZERO, tag
+    if is_array and array.base is not None:
+        y.adjoint = window(array, x, None, linear_map) or ZERO
     site, tag.site = tag.site, None
     try:
         if tag.capture(here(), (pull_one, y, x, linear_map, site)):

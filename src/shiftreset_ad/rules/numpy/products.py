@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.annotations import Cotangent, Pullback
+from shiftreset_ad.rules.annotations import Cotangent, Pullback, Tangent
 from shiftreset_ad.rules.broadcasting import is_complex, reshaped, shape_of, transposed, unbroadcast
 from shiftreset_ad.rules.numpy.shapes import inverse_of
 from shiftreset_ad.rules.stand_ins import are_arrays
@@ -20,6 +20,8 @@ from shiftreset_ad.rules.table import LinearMap, composite, dispatched, function
 
 # What `np.einsum` calls for plain arrays. It is private, so a NumPy without it has `np.einsum` itself.
 EINSUM: Any = getattr(sys.modules.get("numpy._core.multiarray"), "c_einsum", np.einsum)
+# What `np.dot` of plain arrays calls, without NumPy's protocol
+DOT: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "dot", np.dot)
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
 LARGE = 4096  # elements of a matrix, from which on its outer products are summed together
 normalize_axes = np.lib.array_utils.normalize_axis_tuple
@@ -29,18 +31,20 @@ Answer: TypeAlias = tuple[Any, Callable[[int], LinearMap] | tuple[LinearMap, Lin
 
 
 def bilinear(
-    product: Callable[[Any, Any], Any], a: Any, b: Any, pullback_of: Callable[..., Pullback], *others: Any
+    product: Callable[[Any, Any], Any], a: Any, b: Any, pullback_of: Callable[[int], Pullback] | None = None
 ) -> Answer:
     """The rule of a product that is linear in each of its operands.
 
-    `pullback_of(operand, *others)` is the pullback of the operand at this place.
+    `pullback_of(operand)` is the pullback of the operand at this place; without it, that of a product of vectors and
+    single matrices.
     """
 
     def map_of(operand: int) -> LinearMap:
+        pullback = _matmul_pullback(operand, a, b) if pullback_of is None else pullback_of(operand)
         if operand == 0:
-            linear_map = LinearMap(lambda a_dot: product(a_dot, b), pullback_of(0, *others))
+            linear_map = LinearMap(lambda a_dot: product(a_dot, b), pullback)
         else:
-            linear_map = LinearMap(lambda b_dot: product(a, b_dot), pullback_of(1, *others))
+            linear_map = LinearMap(lambda b_dot: product(a, b_dot), pullback)
         if (type(a) is type(b) is ndarray or are_arrays(a, b)) and a.size + b.size >= LARGE:
             if operand == 0 and a.ndim == 2 and b.ndim == 1:
                 linear_map.factors = lambda y_bar: (y_bar, b)
@@ -53,17 +57,15 @@ def bilinear(
 
 @structured(np.matmul, "a", "b", kept=("a", "b"), multilinear=True)
 def _matmul(a: Any, b: Any) -> Answer:
-    if type(a) is type(b) is ndarray:
-        ndim_a, ndim_b = a.ndim, b.ndim
-    else:
-        ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    ndim_a, ndim_b = (a.ndim, b.ndim) if type(a) is type(b) is ndarray else (len(shape_of(a)), len(shape_of(b)))
     if ndim_a <= 2 and ndim_b <= 2:
-        return bilinear(np.matmul, a, b, _matmul_pullback, a, b, ndim_a, ndim_b)
+        return bilinear(np.matmul, a, b)
     return bilinear(np.matmul, a, b, _stacked_matmul_pullbacks(a, b, shape_of(a), shape_of(b)).__getitem__)
 
 
-def _matmul_pullback(operand: int, a: Any, b: Any, ndim_a: int, ndim_b: int) -> Pullback:
+def _matmul_pullback(operand: int, a: Any, b: Any) -> Pullback:
     """The pullback of `matmul` for vectors and single matrices."""
+    ndim_a, ndim_b = (a.ndim, b.ndim) if type(a) is type(b) is ndarray else (len(shape_of(a)), len(shape_of(b)))
     if operand == 0:
         if ndim_b == 1:
             return (lambda y_bar: y_bar[:, None] * b) if ndim_a == 2 else (lambda y_bar: y_bar * b)
@@ -131,16 +133,19 @@ def put_in_order(x: Any, places: list[int]) -> Any:
 
 @structured(np.dot, "a", "b", kept=("a", "b"), multilinear=True)
 def _dot(a: Any, b: Any) -> Answer:
-    if type(a) is type(b) is ndarray:
-        ndim_a, ndim_b = a.ndim, b.ndim
-    else:
-        ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+    ndim_a, ndim_b = (a.ndim, b.ndim) if type(a) is type(b) is ndarray else (len(shape_of(a)), len(shape_of(b)))
     if ndim_a == 0 or ndim_b == 0:
         return contraction(np.dot, a, b, [], [])
     if ndim_a <= 2 and ndim_b <= 2:
-        a, b = as_array(a), as_array(b)
-        return bilinear(np.dot, a, b, _matmul_pullback, a, b, ndim_a, ndim_b)
+        if type(a) is not ndarray or type(b) is not ndarray:
+            a, b = as_array(a), as_array(b)
+        return bilinear(dot, a, b)
     return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
+
+
+def dot(a: Any, b: Any) -> Any:
+    """`np.dot`. For plain arrays, call the function in C inside it."""
+    return DOT(a, b) if type(a) is type(b) is ndarray else np.dot(a, b)
 
 
 @structured(np.inner, "a", "b", kept=("a", "b"), multilinear=True)
@@ -296,13 +301,26 @@ def _explicit_of_contraction(subscripts: str, ndims: tuple[int, ...] | int) -> s
 
 @structured(contract, kept=("operands",), multilinear=True)
 def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
+    is_plain = optimize is False
+    for x in operands:  # without `map`, which takes twice as long for two
+        if type(x) is not ndarray:
+            is_plain = False
+
     def part(place: int) -> LinearMap:
         before, after = operands[:place], operands[place + 1 :]
         shape = x.shape if type(x := operands[place]) is ndarray else shape_of(x)
 
+        def pushforward(x_dot: Tangent) -> Tangent:
+            if is_plain and type(x_dot) is ndarray:
+                return EINSUM(subscripts, *before, x_dot, *after)
+            return np.einsum(subscripts, *before, x_dot, *after, optimize=optimize)
+
         def pullback(y_bar: Cotangent) -> Cotangent:
             back, labels, found = _way_back(subscripts, place)
-            x_bar = einstein_sum(back, (y_bar, *before, *after), optimize)
+            if is_plain and type(y_bar) is ndarray:
+                x_bar = EINSUM(back, y_bar, *before, *after)
+            else:
+                x_bar = np.einsum(back, y_bar, *before, *after, optimize=optimize)
             if (x_bar.shape if type(x_bar) is ndarray else shape_of(x_bar)) == shape:
                 return x_bar
             # A label of only this operand was summed over: the cotangent is constant along its axis.
@@ -311,20 +329,9 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
             full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
             return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
-        return LinearMap(lambda x_dot: einstein_sum(subscripts, (*before, x_dot, *after), optimize), pullback)
+        return LinearMap(pushforward, pullback)
 
-    return einstein_sum(subscripts, operands, optimize), (part,)
-
-
-def einstein_sum(subscripts: str, operands: Sequence[Any], optimize: Any) -> Any:
-    """`np.einsum`. For plain arrays, call the function in C inside it."""
-    if optimize is False:
-        for x in operands:  # without `map`, which takes twice as long for two
-            if type(x) is not ndarray:
-                break
-        else:
-            return EINSUM(subscripts, *operands)
-    return np.einsum(subscripts, *operands, optimize=optimize)
+    return EINSUM(subscripts, *operands) if is_plain else np.einsum(subscripts, *operands, optimize=optimize), (part,)
 
 
 @lru_cache(256)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.rules.annotations import Cotangent
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, reshaped, shape_of, total
 from shiftreset_ad.rules.conversion import in_precision
-from shiftreset_ad.rules.masked import Choice, chosen_where, once, where_chosen
+from shiftreset_ad.rules.masked import Choice, Pick, once, where_chosen
 from shiftreset_ad.rules.numpy.shapes import broadcast
 from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import CONSTANT, LinearMap, composite, functions_of, linear, require_order, structured
@@ -160,7 +160,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             extreme = y if is_whole else lined_up(y, shape, axes)
             tied = a == extreme
             if is_whole and is_usual and COUNT(tied) == 1:
-                return chosen_where(tied)  # the usual case, for speed
+                return Pick(tied) if tied.size > 1 else Choice(tied, tied)  # the usual case, for speed
             if where is not True:
                 tied = tied & where
             # Staged masks are counted in floats, which have native code; the shares are the same.
@@ -168,13 +168,20 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             if initial is not NOT_GIVEN:
                 count = count + (np.asarray(initial, dtype_of(y)) == extreme)
             if type(tied) is ndarray and type(count) is ndarray and COUNT(count == 1) == count.size:
-                return chosen_where(tied)
+                return Choice(tied, tied)
             return Choice(tied / count)
 
         shares = once(found) if type(a) is ndarray else found
+
+        def pushforward(x_dot: Tangent) -> Tangent:
+            choice = shares()
+            if type(choice) is Pick and type(x_dot) is ndarray and not keepdims:
+                return choice.of(x_dot)
+            return total(choice * x_dot, axis, keepdims=keepdims)
+
         return y, (
             LinearMap(
-                lambda x_dot: total(shares() * x_dot, axis, keepdims=keepdims),
+                pushforward,
                 lambda y_bar: shares().pullback(y_bar if is_whole else lined_up(y_bar, shape, axes)),
             ),
         )
