@@ -72,13 +72,13 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
     values[place] = value
     for kept in form.kept:
         values[kept] = number.frozen(args[kept], tag)
-    if type(value) is ndarray or place not in rule.linear_places:
+    if type(value) is ndarray or not issubclass(type(value), Number) or place not in rule.linear_places:
         answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
         if issubclass(type(maps), JointMap):
             return number.jointly_linearized(tag, answer, [number], maps, [operand])
         return number.carried(answer, maps(operand) if callable(maps) else maps[operand])
-    is_usual = issubclass(type(value), Number) and value.takes_maps
-    if not is_usual or (type(bottom := value.primal) is not ndarray and issubclass(type(bottom), Number)):
+    bottom = value.primal
+    if not value.takes_maps or (type(bottom) is not ndarray and issubclass(type(bottom), Number)):
         return by_levels(number, rule, values, kwargs, form)
     values[place] = bottom  # the steps of `by_levels` for two levels, for speed
     if form.kept and value.frozen is not KEEPS:

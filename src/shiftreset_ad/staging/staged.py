@@ -20,6 +20,7 @@ from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
+from shiftreset_ad.rules.linalg.factors import apart
 from shiftreset_ad.staging.forms import recorded_in_a_form
 from shiftreset_ad.staging.pictures import Picture
 from shiftreset_ad.staging.python.errors import is_of_a_handler
@@ -180,7 +181,7 @@ class StagedFunction(Generic[P, Y]):
                     self._has_replayed()
                     answer: Y = way.answer(answers, call.nodes)
                     if not way.is_checked:
-                        return self._checked(way, answer, f(*args, **kwargs))
+                        return self._checked(way, answer, apart(f, *args, **kwargs))
                     self._shortcut = shortcut(way, signature, call) or self._shortcut
                     return answer
                 left = signature.after(way, answers)
@@ -189,7 +190,7 @@ class StagedFunction(Generic[P, Y]):
         if not one_at_a_time.acquire(blocking=False):  # another thread records: a later call will be recorded
             return f(*args, **kwargs)
         try:
-            return self._written_down(call)
+            return apart(self._written_down, call)
         finally:
             one_at_a_time.release()
 

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
+from shiftreset_ad.rules.linalg.factors import MANY, factored, here
 from shiftreset_ad.rules.linalg.matrices import array_of, transposed
 from shiftreset_ad.rules.linalg.systems import inverse, solved
 from shiftreset_ad.rules.table import LinearMap, composite, structured
@@ -17,8 +18,11 @@ from shiftreset_ad.rules.table import LinearMap, composite, structured
 
 @structured(np.linalg.solve, "a", "b", kept=("a",), linear_in=("b",))
 def _solve(a: Any, b: Any) -> Any:
+    factors = None
     if type(a) is type(b) is ndarray:
-        shape_a, shape_b, x = a.shape, b.shape, solved(a, b)
+        shape_a, shape_b = a.shape, b.shape
+        known = factored(a, b) if a.size >= MANY * MANY else None
+        x, factors = (solved(a, b), None) if known is None else known
     else:
         a, b = array_of(a), array_of(b)
         shape_a, shape_b, x = shape_of(a), shape_of(b), np.linalg.solve(a, b)
@@ -28,14 +32,17 @@ def _solve(a: Any, b: Any) -> Any:
     def as_column(y: Any) -> Any:
         return y[..., None] if has_vector else y
 
-    def solution(a: Any, b: Any) -> Any:
+    def solution(b: Any, is_transposed: bool) -> Any:
         """The solution where `b` is like the answer: NumPy takes a stack of vectors for a matrix."""
-        solve = solved if type(a) is type(b) is ndarray else np.linalg.solve
-        return solve(a, b[..., None])[..., 0] if has_vectors else solve(a, b)
+        if factors is not None and factors.takes(b) and (here.shares or not is_transposed):
+            return factors.solution(b, is_transposed)
+        matrix = transposed(a) if is_transposed else a
+        solve = solved if type(matrix) is type(b) is ndarray else np.linalg.solve
+        return solve(matrix, b[..., None])[..., 0] if has_vectors else solve(matrix, b)
 
     def pushforward_a(a_dot: Tangent) -> Tangent:
         product = np.matmul(a_dot, as_column(x))
-        return -solution(a, product[..., 0] if has_vector else product)
+        return -solution(product[..., 0] if has_vector else product, False)
 
     # If both operands are numbers: a cotangent, and what the way back of `a` has solved for it, and `b` needs, too.
     shared: tuple[Any, Any] | None = None
@@ -43,7 +50,7 @@ def _solve(a: Any, b: Any) -> Any:
 
     def pullback_a(y_bar: Cotangent) -> Cotangent:
         nonlocal shared
-        b_bar = solution(transposed(a), y_bar)
+        b_bar = solution(y_bar, True)
         if is_shared:
             shared = y_bar, b_bar
         return unbroadcast(-np.matmul(as_column(b_bar), transposed(as_column(x))), shape_a)
@@ -51,8 +58,13 @@ def _solve(a: Any, b: Any) -> Any:
     def pullback_b(y_bar: Cotangent) -> Cotangent:
         nonlocal shared
         known, shared = shared, None
-        b_bar = known[1] if known is not None and known[0] is y_bar else solution(transposed(a), y_bar)
+        b_bar = known[1] if known is not None and known[0] is y_bar else solution(y_bar, True)
         return b_bar if type(b_bar) is ndarray and b_bar.shape == shape_b else unbroadcast(b_bar, shape_b)
+
+    def pushforward_b(b_dot: Tangent) -> Tangent:
+        if factors is not None and factors.takes(b_dot):
+            return factors.solution(b_dot, False)
+        return (solved if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot)
 
     def map_of(operand: int) -> LinearMap:
         nonlocal has_number_a, is_shared
@@ -60,9 +72,7 @@ def _solve(a: Any, b: Any) -> Any:
             has_number_a = True
             return LinearMap(pushforward_a, pullback_a)
         is_shared = has_number_a
-        return LinearMap(
-            lambda b_dot: (solved if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot), pullback_b
-        )
+        return LinearMap(pushforward_b, pullback_b)
 
     return x, map_of
 
