@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
 import shiftreset_ad as sr
-from shiftreset_ad import grad, jvp
+from shiftreset_ad import grad, hvp, jvp, vjp
 from tests.rules.three_ways import check, check_values, examples, generators
 
 INF, NAN = np.inf, np.nan
@@ -357,3 +357,29 @@ def test_initial_may_be_changed_afterwards(function):
 
     x = np.array([2.0, 3.0, 2.0])
     np.testing.assert_array_equal(grad(f)(x, True), grad(f)(x, False))
+
+
+@pytest.mark.parametrize("x", [np.array([1.0, 3.0, 2.0]), np.array([[1.0, 0.5], [2.0, 3.0]]), np.array([[4.0, 0.5]]).T])
+def test_the_tangent_of_one_greatest_element_is_the_sum_of_what_was_chosen(x):
+    """Also in its bits: a sum of zeros and -0.0 is 0.0. What was not chosen does not count, not even if it is NaN."""
+    at = np.unravel_index(x.argmax(), x.shape)
+    x_dot = np.full(x.shape, np.nan)
+    for tangent, expected in ((2.5, 2.5), (-0.0, 0.0)):
+        x_dot[at] = tangent
+        _, y_dot = jvp(np.max, (x,), (x_dot,))
+        assert type(y_dot) is np.float64
+        assert (y_dot, np.copysign(1.0, y_dot)) == (expected, 1.0)
+    expected = np.zeros(x.shape)
+    expected[at] = 6.0
+    np.testing.assert_array_equal(
+        hvp(lambda x: np.max(x) ** 3, (x,), (np.where(x == x[at], 1.0, 0.0),)), expected * x[at]
+    )
+    np.testing.assert_array_equal(grad(lambda x: np.max(x))(x), expected / 6.0)
+
+
+def test_the_way_back_of_the_greatest_element_takes_a_cotangent_of_its_own_shape():
+    x = np.array([[1.0, 3.0], [4.0, 2.0]])
+    _, pullback = vjp(lambda x: np.max(x, keepdims=True), x)
+    np.testing.assert_array_equal(pullback(np.array([[2.0]]))[0], [[0.0, 0.0], [2.0, 0.0]])
+    _, y_dot = jvp(lambda x: np.max(x, keepdims=True), (x,), (x,))
+    np.testing.assert_array_equal(y_dot, [[4.0]], strict=True)
