@@ -38,8 +38,8 @@ Program = Callable[[], Any]
 class Step(NamedTuple):
     """One step of a chain, `step(np, x, c)`, which gives an array of the shape of `x`; `c` is a constant array.
 
-    Arrays are vectors, or square matrices where `matrices` says so. `writes` says that the step writes in place, which
-    the other libraries cannot differentiate.
+    Arrays are vectors, or square matrices where `matrices` says so; of these, `x` may be a single `row`. `writes` says
+    that the step writes in place, which the other libraries cannot differentiate.
     """
 
     family: str
@@ -47,6 +47,7 @@ class Step(NamedTuple):
     step: Callable[[Any, Any, Any], Any]
     matrices: bool = False
     writes: bool = False
+    row: bool = False
 
 
 def overwritten(np: Any, x: Any, c: Any) -> Any:
@@ -78,6 +79,7 @@ FAMILIES = [
     Step("products", "matmul and a product", lambda np, x, c: (c @ x) * c, matrices=True),
     Step("products", "einsum and a product", lambda np, x, c: np.einsum("ij,jk->ik", c, x) * c, matrices=True),
     Step("linalg", "solve and a product", lambda np, x, c: np.linalg.solve(c, x) * c, matrices=True),
+    Step("linalg", "solve for a vector, and a product", lambda np, x, c: np.linalg.solve(c, x) * c[0], True, row=True),
     Step("linalg", "inv and a product", lambda np, x, c: np.linalg.inv(c + x) * c, matrices=True),
     Step("choices", "where", lambda np, x, c: np.where(c > 0.5, x, c)),
     Step("choices", "maximum", lambda np, x, c: np.maximum(x, c)),
@@ -113,7 +115,7 @@ def arrays(case: Step, size: int) -> tuple[Any, Any]:
     if not case.matrices:
         return x, c
     rows = int(size**0.5)
-    return x.reshape(rows, rows), c.reshape(rows, rows) / rows + np.eye(rows)
+    return x[:rows] if case.row else x.reshape(rows, rows), c.reshape(rows, rows) / rows + np.eye(rows)
 
 
 def programs(case: Step, size: int, order: int) -> dict[str, Program]:

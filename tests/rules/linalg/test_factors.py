@@ -115,6 +115,33 @@ def test_without_factors_the_derivatives_are_those_of_numpy(b: Any, without_fact
 
 
 @found
+def test_a_loop_with_one_matrix_factors_it_once_and_holds_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loop(b: Any) -> Any:
+        for _ in range(5):
+            b = np.tanh(np.linalg.solve(A, b))
+        return np.sum(b)
+
+    assert factorizations(lambda: grad(loop)(VECTOR), monkeypatch) == 1
+    assert factorizations(lambda: hvp(loop, (VECTOR,), (VECTOR,)), monkeypatch) == 1
+    assert factors.here.last is not None
+    assert factors.here.last.matrix is None  # as soon as nobody needs the factors
+
+
+@found
+@pytest.mark.parametrize("change", [lambda a: a[:1], lambda a: a[-1:], lambda a: a[:0]])
+def test_another_matrix_has_other_factors(change: Callable[[Any], Any]) -> None:
+    a, held = A.copy(), []
+    for _ in range(2):
+        x, known = factors.factored(a, VECTOR)  # type: ignore[misc]
+        held.append(known)
+        np.testing.assert_array_equal(x, np.linalg.solve(a, VECTOR))
+        change(a)[...] += 1.0
+    assert (held[0] is held[1]) is (change(a).size == 0)
+    _, other = factors.factored(a, MATRIX)  # type: ignore[misc]
+    assert other is not held[1]
+
+
+@found
 def test_a_function_and_its_record_have_the_same_bits_of_a_system_whose_derivative_is_nearly_lost() -> None:
     """Otherwise the two would seem to differ, and the function would not be staged."""
     rows = np.arange(ROWS)
