@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -124,7 +125,17 @@ def test_a_loop_with_one_matrix_factors_it_once_and_holds_it_once(monkeypatch: p
     assert factorizations(lambda: grad(loop)(VECTOR), monkeypatch) == 1
     assert factorizations(lambda: hvp(loop, (VECTOR,), (VECTOR,)), monkeypatch) == 1
     assert factors.here.last is not None
-    assert factors.here.last.matrix is None  # as soon as nobody needs the factors
+    assert not factors.here.last.matrix  # as soon as nobody needs the factors
+
+
+@found
+def test_the_copy_of_a_matrix_goes_as_soon_as_there_is_another_matrix() -> None:
+    first = factors.factored(A, VECTOR)
+    copy = ref(factors.here.last.matrix[0])  # type: ignore[union-attr]
+    second = factors.factored(A + 1.0, VECTOR)
+    assert first is not None
+    assert second is not None
+    assert copy() is None
 
 
 @found

@@ -105,18 +105,17 @@ class Last:
     __slots__ = ("columns", "factors", "matrix")
 
     def __init__(self, a: Any, b: Any, factors: Factors) -> None:
-        self.matrix: Any = a.copy()
+        self.matrix = matrix = [a.copy()]
         self.columns = b.shape[1:]
-        self.factors = ref(factors, self.forget)
-
-    def forget(self, _: Any) -> None:
-        """Free the copy."""
-        self.matrix = None
+        self.factors = ref(factors, lambda _: matrix.clear())  # which does not hold this object, so it goes at once
 
     def factors_of(self, a: Any, b: Any) -> Factors | None:
         """The factors, if this is the matrix, bit by bit."""
-        known, matrix = self.factors(), self.matrix
-        if known is None or matrix is None or matrix.shape != a.shape or b.shape[1:] != self.columns:
+        known = self.factors()
+        if known is None or b.shape[1:] != self.columns:
+            return None
+        (matrix,) = self.matrix
+        if matrix.shape != a.shape:
             return None
         if not np.array_equal(a[0], matrix[0]):  # in most other cases
             return None
