@@ -65,8 +65,8 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return NotImplemented
     rule = STRUCTURED.get(function)
     if rule is None:
-        known = RESTATING.get(function, NEW)
-        if known is NEW:
+        known = RESTATING.get(function)
+        if known is None and function in RESTATED:
             known = restating(function)
         if known is None or len(args) > known[0]:
             return _compose_usual(function, args, kwargs)
@@ -104,10 +104,9 @@ def call_usual(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def restating(function: Callable[..., Any]) -> Any:
-    """How a call of `function` is restated: up to so many arguments, by this function, for this rule; None if never."""
-    known = RESTATED.get(function)
-    found = None if known is None else (position_of_out(function), known[1], STRUCTURED[known[0]])
-    RESTATING[function] = found
+    """How a call of `function` is restated: up to so many arguments, by this function, for this rule."""
+    ours, restate = RESTATED[function]
+    RESTATING[function] = found = position_of_out(function), restate, STRUCTURED[ours]
     return found
 
 
