@@ -21,7 +21,17 @@ RNG = np.random.default_rng(0)
 A = RNG.normal(size=(ROWS, ROWS)) + 3.0 * np.eye(ROWS)
 VECTOR, MATRIX = RNG.normal(size=ROWS), RNG.normal(size=(ROWS, 3))
 
+LAPACK = np.show_config(mode="dicts")["Build Dependencies"]["lapack"]["name"]  # type: ignore[index]
 found = pytest.mark.skipif(factors.routines() is None, reason="NumPy's LAPACK has no names here")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or LAPACK != "scipy-openblas",
+    reason="only of NumPy's own wheels is it known what they need",
+)
+def test_the_functions_are_found_in_this_version_of_numpy() -> None:
+    """Otherwise NumPy would solve each system, and most tests here would be left out."""
+    assert factors.routines() is not None
 
 
 @pytest.fixture
