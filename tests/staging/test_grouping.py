@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged, value_and_grad
-from shiftreset_ad.staging.python.grouping import LEAST, MOST
+from shiftreset_ad.staging.python.grouping import FOURS, LEAST, MANY, MOST, QUICK
 
 SIZE = 190
 W, V = (np.random.default_rng(seed).normal(size=(SIZE, SIZE)) / SIZE for seed in range(2))
 XS = list(np.random.default_rng(2).normal(size=(6, SIZE)))
-assert LEAST < W.size < MOST
+assert LEAST < W.size < QUICK // MOST
 
 
 def same_up_to_rounding(f, *args, bits=False):
@@ -45,18 +45,43 @@ def of_all(w, xs):
     return total
 
 
-def test_vectors_that_do_not_need_one_another_share_products_of_four():
-    assert products_in(same_up_to_rounding(of_all, W, XS)) == [4, 2]
-    assert products_in(same_up_to_rounding(lambda w: of_all(w, XS), W)) == [4, 2]  # the vectors are constants
-    assert products_in(same_up_to_rounding(lambda xs: of_all(W, xs), XS)) == [4, 2]  # the matrix is a constant
+def test_vectors_that_do_not_need_one_another_share_a_product():
+    assert products_in(same_up_to_rounding(of_all, W, XS)) == [6]
+    assert products_in(same_up_to_rounding(lambda w: of_all(w, XS), W)) == [6]  # the vectors are constants
+    assert products_in(same_up_to_rounding(lambda xs: of_all(W, xs), XS)) == [6]  # the matrix is a constant
     products = [
         lambda w, xs: [x @ w for x in xs],
         lambda w, xs: [w.T @ x for x in xs],
         lambda w, xs: [x @ w.T for x in xs],
     ]
     for f in products:
-        assert products_in(same_up_to_rounding(f, W, XS[:3])) == [3]
-    assert products_in(same_up_to_rounding(of_all, np.asfortranarray(W), XS)) == [4, 2]
+        assert products_in(same_up_to_rounding(f, W, XS[:2])) == [2]
+    assert products_in(same_up_to_rounding(of_all, np.asfortranarray(W), XS)) == [6]
+
+
+@pytest.mark.parametrize(("count", "products"), [(3, [4]), (5, [5]), (7, [8]), (18, [16, 2]), (19, [16, 4])])
+def test_the_last_vector_stands_twice_where_one_is_missing_for_a_multiple_of_four(count, products):
+    xs = list(np.random.default_rng(3).normal(size=(count, SIZE)))
+    for f in (lambda w, xs: [w @ x for x in xs], lambda w, xs: [x @ w for x in xs]):
+        assert products_in(same_up_to_rounding(f, W, xs)) == products
+        assert products_in(same_up_to_rounding(lambda w, f=f: f(w, xs), W)) == products
+
+
+@pytest.mark.parametrize("size", [350, 500])
+def test_a_larger_matrix_has_fewer_vectors_at_a_time_but_all_of_many(size):
+    w = np.random.default_rng(4).normal(size=(size, size)) / size
+    together = QUICK // w.size // FOURS * FOURS
+    assert together in (4, 8)
+    few, many = together + 2, -(-MANY // w.size)
+    xs = list(np.random.default_rng(5).normal(size=(many, size)))
+    for f in (lambda w, xs: [w @ x for x in xs], lambda w, xs: [x @ w for x in xs]):
+        for matrix in (w, np.asfortranarray(w)):
+            assert products_in(same_up_to_rounding(f, matrix, xs[:few])) == [together, 2]
+            assert products_in(same_up_to_rounding(f, matrix, xs)) == [many]
+        assert len(products_in(same_up_to_rounding(f, w, xs[:-1]))) > 1
+    constant = same_up_to_rounding(lambda w: [w @ x for x in xs], w)
+    assert products_in(constant) == [many]
+    assert f"matmul(a constant float64[{many}, {size}], " in constant.ir[0]  # the vectors are rows
 
 
 def test_a_gradient_shares_them_on_both_ways():
@@ -111,10 +136,19 @@ def test_random_programs(seed):
 
 
 @pytest.mark.parametrize("size", [64, 512])
-def test_small_matrices_and_very_large_ones_have_the_bits_of_the_function(size):
+def test_small_matrices_and_few_products_of_very_large_ones_have_the_bits_of_the_function(size):
     w = np.random.default_rng(0).normal(size=(size, size)) / size
     xs = [np.resize(x, size) for x in XS]
     assert products_in(same_up_to_rounding(of_all, w, xs, bits=True)) == [1] * 6
+
+
+def test_many_products_of_a_very_large_matrix_share_a_copy_of_it():
+    w = np.random.default_rng(0).normal(size=(600, 600)) / 600
+    assert w.size > QUICK // FOURS
+    assert 9 * w.size < MANY <= 10 * w.size
+    xs = list(np.random.default_rng(1).normal(size=(10, 600)))
+    assert products_in(same_up_to_rounding(of_all, w, xs)) == [10]
+    assert products_in(same_up_to_rounding(of_all, w, xs[:9], bits=True)) == [1] * 9
 
 
 def test_the_answers_have_memory_of_their_own():
@@ -176,7 +210,7 @@ def test_a_program_that_needs_little_memory_goes_on_needing_little(monkeypatch):
 
     assert products_in(same_up_to_rounding(f, W, XS[0], bits=True)) == [1] * 12
     monkeypatch.undo()
-    assert products_in(same_up_to_rounding(f, W, XS[0])) == [4, 4, 4]
+    assert products_in(same_up_to_rounding(f, W, XS[0])) == [12]
 
 
 def test_a_number_that_is_not_finite_goes_its_way():

@@ -101,6 +101,14 @@ OTHERS = {
     "joins": (lambda x, v: (np.concatenate([x, v[None]], axis=0), np.concatenate([x, x * 2.0], axis=1)), A, V),
     "reshapes": (lambda x: (x.reshape(2, 6) * 1.5, np.ravel(x.T * 2.0), (x + 1.0).reshape(-1)), A),
     "copies": (lambda x: ((x * 2.0).copy(), np.copy(x.T), x.flatten()), A),
+    "along axes": (
+        lambda x: (
+            np.take_along_axis(x * 2.0, np.array([[1], [0], [-1], [2]]), axis=1) + 1.0,
+            np.take_along_axis((x * 2.0).T, indices=np.argsort(np.cos(np.arange(12.0).reshape(3, 4)), 0), axis=0),
+            np.take_along_axis(x + 1.0, np.array([3, 0, 3]), None) * 2.0,
+        ),
+        A,
+    ),
     "rolls": (lambda x: (np.roll(x, 1, axis=0) - x, np.flip(x, 1) + x, np.repeat(x, 2, axis=1), np.tile(x, 2)), A),
     "views of steps": (lambda x: (x * 2.0).T[1:] + (x * 3.0).T[:-1], A),
     "spread numbers": (lambda x: np.broadcast_to(x[0, 0] * 2.0, (2, 3)) * 1.0, A),

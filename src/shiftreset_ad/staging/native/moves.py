@@ -19,7 +19,7 @@ JOINS = {assemble, np.stack, np.concatenate, np.hstack, np.vstack, np.column_sta
 MOVES = {
     *(operator.getitem, np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel),
     *(np.broadcast_to, np.copy, np.flip, np.roll, np.repeat, np.tile, np.take, np.diagonal, np.rot90),
-    *(np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
+    *(np.take_along_axis, np.atleast_1d, np.atleast_2d, repeated, read_only, again, *JOINS),
 }
 PLAIN = (int, bool, str, type(None), np.int64, np.bool)
 SOURCE = 2**40  # the offsets of each source begin at a multiple of it

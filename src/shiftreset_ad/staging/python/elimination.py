@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.python.handed_on import HandedOn
-from shiftreset_ad.staging.python.idle import idle_operand, like
+from shiftreset_ad.staging.python.idle import idle_operand, is_copy, like
 from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.steps.blocks import (
     Call,
@@ -28,7 +27,6 @@ from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
 
 NOT_RAISING = {"ignore", "warn"}
-COPIES = {np.copy, np.positive, operator.pos}
 
 
 def places_in(x: Any) -> Iterator[int]:
@@ -250,7 +248,7 @@ def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Cont
 
 def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     """The places of copies of arrays that nothing else uses; for each, the place of the array that was copied."""
-    copies = [step for step in trace.steps if step.function in COPIES and len(step.args) == 1 and not step.kwargs]
+    copies = [*filter(is_copy, trace.steps)]
     if not copies:
         return {}
     uses = Counter(x._place for step in all_steps(trace.steps) for x in operands_of(step))

@@ -27,8 +27,9 @@ from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 PRODUCTS = {np.matmul, operator.matmul}
 LEAST = 2**15  # elements of the matrix; from here on, the product takes longer than the steps around it
-MOST = 250_000  # elements; a product of a larger one with four vectors copies it first, which takes what it saves
-TOGETHER = 4  # vectors, for which BLAS is quickest
+QUICK = 1_000_000  # products of elements that BLAS takes as they lie; for more, it copies the matrix first
+MANY = 3_500_000  # products of elements from which on this copy pays
+FOURS, MOST = 4, 16  # vectors: BLAS is quickest with a multiple of four; more than sixteen together gain nothing
 SPARE = 2**24  # bytes that the other order may always take
 
 
@@ -58,12 +59,12 @@ def grouped(trace: Trace, left: Eliminated, outputs: list[Any]) -> Eliminated:
             groups[level, key_of(left, product), product.is_row].append(product)
         else:
             by_level[level].append(step)
-    if max(map(len, groups.values())) < 2:
+    parts = [(level, together) for (level, *_), members in groups.items() for together in chunks(members)]
+    if all(len(together) == 1 for _, together in parts):
         return left
     mark = len(trace.values)
-    for (level, *_), members in groups.items():
-        for together in chunks(members):
-            by_level[level] += [together[0].step] if len(together) == 1 else joined(trace, together)
+    for level, together in parts:
+        by_level[level] += [together[0].step] if len(together) == 1 else joined(trace, together)
     found = copy(left)
     found.steps = [step for level in sorted(by_level) for step in by_level[level]]
     if peak(trace, found, outputs) > max(2 * peak(trace, left, outputs), SPARE):
@@ -82,7 +83,7 @@ def product_of(step: Step) -> Product | None:
             return None
     is_row = plain[0].ndim == 1
     matrix, vector = plain[::-1] if is_row else plain
-    if matrix.ndim != 2 or vector.ndim != 1 or not LEAST <= matrix.size <= MOST:
+    if matrix.ndim != 2 or vector.ndim != 1 or matrix.size < LEAST:
         return None
     return Product(step, *(step.args[::-1] if is_row else step.args), is_row)
 
@@ -100,13 +101,24 @@ def key_of(left: Eliminated, product: Product) -> Any:
 
 
 def chunks(members: list[Product]) -> Iterator[list[Product]]:
-    """The products that are carried out together."""
-    for start in range(0, len(members), TOGETHER):
-        yield members[start : start + TOGETHER]
+    """The products that are carried out together: all of many, or as many as BLAS takes without a copy."""
+    size = unstaged(members[0].matrix).size
+    together = len(members) if is_many(members) else max(1, min(MOST, QUICK // size // FOURS * FOURS))
+    for start in range(0, len(members), together):
+        yield members[start : start + together]
+
+
+def is_many(members: list[Product]) -> bool:
+    """Whether a copy of the matrix pays for these products."""
+    return len(members) * unstaged(members[0].matrix).size >= MANY
 
 
 def joined(trace: Trace, members: list[Product]) -> list[Step]:
-    """The steps of one product in place of several. Each answer has its old place, and memory of its own."""
+    """The steps of one product in place of several. Each answer has its old place, and memory of its own.
+
+    A small product reads the matrix in the order of memory. A large one copies it in any case, so its vectors are rows,
+    which are copied as they lie. Where a vector is missing for a multiple of four, the last one stands twice.
+    """
     first, matrix, _, is_row = members[0]
     steps: list[Step] = []
 
@@ -116,12 +128,15 @@ def joined(trace: Trace, members: list[Product]) -> list[Step]:
         steps.append(step)
         return Staged(trace, step.place)
 
-    if not unstaged(matrix).flags.c_contiguous:  # the transpose is, which BLAS reads in the order of memory
+    if (not is_row) if is_many(members) else not unstaged(matrix).flags.c_contiguous:
         transposed = unstaged(matrix).T
         is_staged = type(matrix) is Staged
         matrix = added(np.transpose, (matrix,), NOTHING, transposed) if is_staged else transposed
         is_row = not is_row
     vectors: Any = [product.vector for product in members]
+    if len(vectors) % FOURS == FOURS - 1:
+        vectors.append(vectors[-1])
+    count = len(vectors)
     plain = np.stack([unstaged(x) for x in vectors], 0 if is_row else 1)
     if any(type(x) is Staged for x in vectors):
         vectors = added(np.stack, (vectors,), {"axis": 0 if is_row else 1}, plain)
@@ -130,7 +145,7 @@ def joined(trace: Trace, members: list[Product]) -> list[Step]:
         vectors.flags.writeable = False
     pair = (vectors, matrix) if is_row else (matrix, vectors)
     rows, columns = unstaged(matrix).shape
-    answer = np.zeros((len(members), columns) if is_row else (rows, len(members)))
+    answer = np.zeros((count, columns) if is_row else (rows, count))
     answers = added(np.matmul, pair, NOTHING, answer)
     for i, product in enumerate(members):
         index = i if is_row else (slice(None), i)

@@ -1,4 +1,7 @@
-"""Idle steps, whose answer is one of their operands, bit for bit: products with ones, reshapes to the same shape."""
+"""Idle steps, whose answer is one of their operands, bit for bit: copies, products with ones, reshapes to its shape.
+
+A trace without writes needs no copy, unless the user gets its memory.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
+COPIES = {np.copy, np.positive, operator.pos, method("copy")}
 TO_A_SHAPE = {np.reshape, method("reshape"), np.broadcast_to}
 
 
@@ -50,6 +54,9 @@ def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> S
         return x if type(x) is Staged else None
     if step.is_question or step.open_ended:
         return None
+    if is_copy(step):
+        has_one_layout = not (trace.has_control and has_several_layouts(trace.steps))
+        return x if type(x) is Staged and like(x.inside) == like(answer) and has_one_layout else None
     if step.function in TO_A_SHAPE:
         return x if type(x) is Staged and like(x.inside) == like(answer) else None
     if step.kwargs or (step.function not in NEUTRAL and step.function is not np.where) or dtype_of(answer).kind != "f":
@@ -59,6 +66,11 @@ def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> S
             is_alike = all(np.ndim(unstaged(other)) < 2 for other in others) or not has_several_layouts(trace.steps)
             return operand if is_alike else None
     return None
+
+
+def is_copy(step: Step) -> bool:
+    """Whether a step copies an array as it is."""
+    return step.function in COPIES and len(step.args) == 1 and not step.kwargs
 
 
 def _unchanged(step: Step, is_fixed: Callable[[Any], bool]) -> list[tuple[Any, list[Any]]]:
