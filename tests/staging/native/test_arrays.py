@@ -518,3 +518,10 @@ def test_blocks_that_are_not_needed_any_more_are_found_without_a_look_at_all(mon
             native(f, np.linspace(0.0, 1.0, 16)).entry()
         counts.append(len(looks))
     assert counts[1] < 2.5 * counts[0] + 50
+
+
+def test_elements_along_an_axis_at_constant_indices_are_no_call_of_python():
+    g = staged(lambda x: np.take_along_axis(np.exp(x), np.array([[1], [0], [-1], [2]]), axis=1) + 1.0)
+    for _ in range(4):
+        g(A)
+    assert "as native code:" in g.report()

@@ -92,7 +92,7 @@ def test_a_sum_in_the_order_of_memory_is_not_mistaken():
 
 def test_a_copy_has_the_layout_of_its_own_in_either_branch():
     square = LONG[:36].reshape(6, 6)
-    f = lambda x, s: np.ravel(cond(s > 0.0, lambda: x * 1e3, lambda: (x.T * 1e3).T).copy(), order="K") * 2.0  # noqa: E731
+    f = lambda x, s: np.ravel(cond(s > 0.0, lambda: x * 1e3, lambda: (x.T.copy() * 1e3).T).copy(), order="K") * 2.0  # noqa: E731
     g = staged(f)
     for s in (1.0, 1.0, 1.0, -1.0, 1.0, -1.0):
         np.testing.assert_array_equal(g(square, s), f(square, s))
