@@ -110,7 +110,7 @@ def chunks(members: list[Product]) -> Iterator[list[Product]]:
 
 def is_many(members: list[Product]) -> bool:
     """Whether a copy of the matrix pays for these products."""
-    return len(members) * unstaged(members[0].matrix).size >= MANY
+    return bool(len(members) * unstaged(members[0].matrix).size >= MANY)
 
 
 def joined(trace: Trace, members: list[Product]) -> list[Step]:
