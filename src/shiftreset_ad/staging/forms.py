@@ -20,7 +20,7 @@ from shiftreset_ad.staging.front.refusals import IN_A_GENERATOR, Refusal
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
-from shiftreset_ad.staging.recording import recorded
+from shiftreset_ad.staging.recording import Recorded, recorded
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.reads import Reads
@@ -34,13 +34,18 @@ PATIENCE = 2_000  # steps of a run that has asked, before the rewritten form is 
 
 
 def recorded_in_a_form(
-    f: Callable[..., Any], call: StagedCall, expected: Any, surroundings: Surroundings
+    f: Callable[..., Any],
+    call: StagedCall,
+    expected: Any,
+    surroundings: Surroundings,
+    memory_limit: int | None = None,
 ) -> tuple[Way | None, Guards | None, str | None]:
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     The rewritten form has paths that the run as it is has not taken. What it reads there is guarded, too.
     """
-    found = recorded(f, call, expected, surroundings, patience=PATIENCE)
+    record = partial(recorded, memory_limit=memory_limit)
+    found = record(f, call, expected, surroundings, patience=PATIENCE)
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)
     asks = as_it_is is not None and as_it_is.is_asked and as_it_is.answers
@@ -49,11 +54,11 @@ def recorded_in_a_form(
     if not (is_long or has_form if as_it_is is None else asks):
         return found
     if surroundings.opaque is None and rewritten(f) is not f:
-        written = _recorded_rewritten(f, call, expected, surroundings, as_it_is, of_reads, has_truth)
+        written = _recorded_rewritten(record, f, call, expected, surroundings, as_it_is, of_reads, has_truth)
         if written is not None:
             return written
     is_early = reason is not None and reason.startswith(f"{TOO_MANY} {PATIENCE} ")
-    return recorded(f, call, expected, surroundings) if is_early else found
+    return record(f, call, expected, surroundings) if is_early else found
 
 
 def in_a_generator(code: CodeType) -> Refusal:
@@ -61,6 +66,7 @@ def in_a_generator(code: CodeType) -> Refusal:
 
 
 def _recorded_rewritten(
+    record: Callable[..., Recorded],
     f: Callable[..., Any],
     call: StagedCall,
     expected: Any,
@@ -88,7 +94,7 @@ def _recorded_rewritten(
 
     while True:
         known = len(refusals), len(recursive), len(entered_code), len(buffers)
-        way, guards, _ = recorded(partial(entered, f), call, expected, surroundings, original, opened)
+        way, guards, _ = record(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             reasons = [
                 *{**asked, **refusals}.values(),

@@ -15,7 +15,17 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Visit
+from shiftreset_ad.staging.steps.blocks import (
+    Call,
+    Control,
+    Fork,
+    Gather,
+    LimitedLoop,
+    Loop,
+    Rerun,
+    Stretches,
+    Visit,
+)
 from shiftreset_ad.staging.steps.functions import Method, name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 
@@ -46,9 +56,16 @@ class _Writer:
         self._functions: dict[Block, str] = {}  # the names of functions that call themselves, by their bodies
 
     def lines(self, step: Step) -> Iterator[str]:
-        if isinstance(step, Loop):
+        if isinstance(step, Rerun):
+            yield f"{self._head(step)} = a stretch again {self._carried(step)}, rounds in %{step.rounds.place}:"
+            yield from self._block("round", step.blocks[1].steps, f"next {self.several(step.results[-1])}")
+        elif isinstance(step, Stretches):
+            yield f"{self._head(step)} = each stretch without frames in %{step.ledger} {self._carried(step)}:"
+            yield from self._block("stretch", step.blocks[0].steps, f"next {self.several(step.results[-1])}")
+        elif isinstance(step, Loop):
+            limit = f", within {step.bytes} bytes" if isinstance(step, LimitedLoop) else ""
             kept = f", rounds in %{step.rounds.place}" if step.keeps else ""
-            yield f"{self._head(step)} = while {self._carried(step)}{kept}:"
+            yield f"{self._head(step)} = while {self._carried(step)}{kept}{limit}:"
             yield from self._block("test", step.blocks[0].steps, f"go on if {self.operand(step.goes_on)}")
             yield from self._block("round", step.blocks[1].steps, f"next {self.several(step.results[-1])}")
         elif isinstance(step, Visit):

@@ -30,6 +30,8 @@ def _of_way(way: Way, number: int) -> str:
         lines.append(f"{place}: {counted(count, 'step')}{newline}{code}")
     for site in dict.fromkeys(way.sites):
         lines += ["  It holds as long as the answer is the same at", site]
+    for reason, loops in Counter(way.unlimited).items():
+        lines.append(f"  The memory limit does not hold for {counted(loops, 'loop')}: {reason}")
     if way.sites and way.not_written:
         lines += ["  Why tests are asked, and not written down:", *[f"  {reason}" for reason in way.not_written]]
     return "\n".join(lines)

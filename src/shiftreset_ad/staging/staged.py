@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable
@@ -58,6 +59,20 @@ running = _Running()
 one_at_a_time = Lock()  # a run is recorded under a trace function, which Python sets for all threads at once
 
 
+def count_of_bytes(memory_limit: Any) -> int:
+    """The limit as an integer."""
+    try:
+        count = operator.index(memory_limit)
+    except TypeError:
+        raise TypeError(
+            f"staged: memory_limit must be an integer, the number of bytes for the values of rounds, and is "
+            f"{memory_limit!r:.60}"
+        ) from None
+    if count < 1:
+        raise ValueError(f"staged: memory_limit must be at least 1, and is {count}; None is for no limit")
+    return count
+
+
 class Before:
     """What a call may change, as it is before the call: its arguments, and what it sees beside them."""
 
@@ -82,15 +97,26 @@ class StagedFunction(Generic[P, Y]):
 
     _fallback = "it runs as it is"  # what happens if it cannot be recorded
     __slots__ = (
-        *("__dict__", "__weakref__", "_in_vain", "_is_given_up", "_name", "_prepared", "_problem", "_reason"),
+        *(
+            "__dict__",
+            "__weakref__",
+            "_in_vain",
+            "_is_given_up",
+            "_memory_limit",
+            "_name",
+            "_prepared",
+            "_problem",
+            "_reason",
+        ),
         *("_shortcut", "_signatures", "_unpaid"),
     )
     __wrapped__: Callable[P, Y]
     __name__: str
     __qualname__: str
 
-    def __init__(self, f: Callable[P, Y]) -> None:
+    def __init__(self, f: Callable[P, Y], memory_limit: int | None = None) -> None:
         update_wrapper(self, f)
+        self._memory_limit = memory_limit
         self._name = named("staged", f)
         self._signatures: dict[Any, Signature] = {}
         self._shortcut: Shortcut | None = None
@@ -110,8 +136,8 @@ class StagedFunction(Generic[P, Y]):
         return f"<{self._name}>"
 
     def __reduce__(self) -> Any:
-        """Pickle it by its name if its module has it under this name, as functions are; otherwise by `f` alone."""
-        return name_in_module(self) or (type(self), (self.__wrapped__,))
+        """Pickle it by its name if its module has it under this name, as functions are; otherwise by its arguments."""
+        return name_in_module(self) or (type(self), (self.__wrapped__, self._memory_limit))
 
     @property
     def sources(self) -> list[str]:
@@ -256,7 +282,7 @@ class StagedFunction(Generic[P, Y]):
         self, call: StagedCall, answer: Y, seen: Surroundings
     ) -> tuple[Way | None, Guards | None, str | None]:
         """The way that the function takes, and guards on what it reads; or why there is none."""
-        record = partial(recorded_in_a_form, self.__wrapped__, call, answer, seen)
+        record = partial(recorded_in_a_form, self.__wrapped__, call, answer, seen, self._memory_limit)
         return with_relaxed_collector(partial(also_row_by_row, record))
 
     def _prepares(self, key: Any, effect: str) -> bool:
@@ -296,10 +322,10 @@ class StagedFunction(Generic[P, Y]):
 
 
 @overload
-def staged(f: np.ufunc) -> StagedFunction[..., Any]: ...
+def staged(f: np.ufunc, *, memory_limit: int | None = None) -> StagedFunction[..., Any]: ...
 @overload
-def staged(f: Callable[P, Y]) -> StagedFunction[P, Y]: ...
-def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
+def staged(f: Callable[P, Y], *, memory_limit: int | None = None) -> StagedFunction[P, Y]: ...
+def staged(f: Callable[..., Any], *, memory_limit: int | None = None) -> StagedFunction[..., Any]:
     """`f`, recorded when it is called: its steps, NumPy's calls on plain arrays, are replayed from then on.
 
     Use it for a function that is called often with arguments of the same shapes, such as the step of an optimiser. The
@@ -313,8 +339,13 @@ def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     `staged(f)` begins again. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
     `debug()`, `f` itself runs. The property `sources` has the steps as Python, and `report()` says what runs in steps,
     by line, and what does not, and why. With the extra `native`, steps become native code where they can, with the same
-    bits; the property `llvm` has the code, or the reason why there is none. Raises TypeError if `f` cannot be called,
-    and otherwise only the errors of `f`. Wang et al. 2019, section 4.
+    bits; the property `llvm` has the code, or the reason why there is none.
+
+    Reverse mode keeps values of each round of a loop. With a `memory_limit`, in bytes, it keeps snapshots of the state
+    of the loop in their place where they would take more memory, and carries out rounds again; the bits stay the same,
+    and `report()` says which loops cannot be limited. Griewank and Walther 2000. Raises TypeError if `f` cannot be
+    called or the limit is no integer, ValueError if the limit is less than 1, and otherwise only the errors of `f`.
+    Wang et al. 2019, section 4.
 
     >>> import numpy as np
     >>> from shiftreset_ad import grad
@@ -322,4 +353,6 @@ def staged(f: Callable[..., Any]) -> StagedFunction[..., Any]:
     >>> step(np.array([1.0, 2.0])), step(np.array([3.0, 4.0]))
     (array([0.8, 1.6]), array([2.4, 3.2]))
     """
-    return StagedFunction(f)
+    if memory_limit is not None:
+        memory_limit = count_of_bytes(memory_limit)
+    return StagedFunction(f, memory_limit)

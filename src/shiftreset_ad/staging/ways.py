@@ -11,6 +11,7 @@ import optree
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import Line
+from shiftreset_ad.staging.limits import limited
 from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.expressions import is_same
@@ -37,7 +38,7 @@ class Way:
 
     __slots__ = (
         *("_native", "_texts", "answers", "given", "has_control", "is_asked", "is_checked", "lines", "not_written"),
-        *("sites", "source", "spec", "take"),
+        *("sites", "source", "spec", "take", "unlimited"),
     )
 
     def __init__(
@@ -50,6 +51,9 @@ class Way:
     ) -> None:
         self.take: Callable[[list[Any]], Any]
         left, is_long = grouped(trace, Eliminated(trace, outputs), outputs), len(trace.steps) > LONGEST
+        self.unlimited: list[str] = []  # why loops keep the frames of all their rounds, whatever the limit is
+        if trace.memory_limit is not None:
+            left, self.unlimited = limited(trace, left, trace.memory_limit)
         if not is_long:
             self.take, self.source, questions = generated(trace, outputs, left)
         self._texts = texts = Texts(trace, outputs, left)

@@ -74,11 +74,11 @@ class ControlCode(JoinCode):
         if isinstance(step, Fork):
             self._fork(step)
         elif isinstance(step, Loop):
-            self._loop(step)
+            self.loop(step)
         elif isinstance(step, Call):
             self.call(step)
         else:
-            self._visit(step)
+            self.visit(step)
         self.now += 1
         self.memory.free_after(self.now)
 
@@ -180,14 +180,15 @@ class ControlCode(JoinCode):
 
     # A loop
 
-    def _loop(self, step: Any) -> None:
+    def loop(self, step: Any) -> None:
+        """Write a loop."""
         self.leave_now()  # a loop with wrong values may have no end
         test, body = step.blocks
         variables = self._carried(step)
         keeps, place = step.rounds.place in self.uses.count, step.rounds.place
         last = head = ""
         if keeps:
-            head, last = self.new_frame(FIRST_SLOT), self.variable(ARRAY)
+            head, last = self.new_head(step, variables), self.variable(ARRAY)
             self.lines.append(f"  store ptr {head}, ptr {last}")
         again, round_, end = self._labels("test", "round", "end")
         self._goto(again)
@@ -196,6 +197,7 @@ class ControlCode(JoinCode):
             (goes_on,) = self.block(test, [step.goes_on], [step.goes_on])
             self.memory.free_after(self.now)
             self.lines += [f"  br i1 {self._truth(goes_on)}, label %{round_}, label %{end}", f"{round_}:"]
+            self.begin_round(step, head, last, variables)
             with self.releasing(step, body):
                 results = self._results(step, body, variables)
             if keeps:
@@ -211,6 +213,13 @@ class ControlCode(JoinCode):
             self.keep(place)
         self._hand_on(step, variables)
         self._answered(step, variables)
+
+    def new_head(self, step: Any, variables: list[Variable]) -> str:
+        """The head of the frames of a loop."""
+        return self.new_frame(FIRST_SLOT)
+
+    def begin_round(self, step: Any, head: str, last: str, variables: list[Variable]) -> None:
+        """Write what is to be done at the beginning of a round of a loop. `last` is the variable of the last frame."""
 
     def _carried(self, step: Control) -> list[Variable]:
         args = self.with_tags(step.params, step.args)
@@ -256,7 +265,8 @@ class ControlCode(JoinCode):
 
     # The rounds of a loop again
 
-    def _visit(self, step: Any) -> None:
+    def visit(self, step: Any) -> None:
+        """Write a visit of the rounds of a loop."""
         self.leave_now()
         (body,) = step.blocks
         variables, head = self._carried(step), self.value_at(step.rounds.place).text

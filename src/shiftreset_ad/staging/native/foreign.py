@@ -13,8 +13,8 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
-from shiftreset_ad.staging.native.control import ControlCode
 from shiftreset_ad.staging.native.exchange import DTYPES, KINDS, NUMPYS, PYTHONS
+from shiftreset_ad.staging.native.limited import LimitedCode
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DONE,
@@ -39,7 +39,7 @@ from shiftreset_ad.staging.steps.blocks import operands_of
 from shiftreset_ad.staging.steps.trace import Step
 
 
-class ForeignCode(ControlCode):
+class ForeignCode(LimitedCode):
     """The code of a function with calls of Python in it."""
 
     __slots__ = ("_numbers", "_waiting", "shared")

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.types import Types
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Stretches, all_steps
 from shiftreset_ad.staging.steps.trace import Block
 
 EITHER = (frozenset((float, np.float64)), frozenset((bool, np.bool)))
@@ -70,6 +70,9 @@ def _made_of(wanted: list[int], left: Eliminated, types: Types, foreign: set[int
         elif isinstance(step, Control):
             for param, answer, *given in zip(step.params, step.answers, step.args, step.results[-1], strict=True):
                 sources[param], sources[answer] = [*left.places_in(given)], [param]
+            if isinstance(step, Stretches):  # a state is one of the loop
+                for param, of_loop in zip(step.params, step.loop.params, strict=False):
+                    sources[param].append(of_loop)
         elif step.place in foreign:
             sources[step.place] = []
         elif not isinstance(step, Gather) and len(types.at(step.place)) > 1:

@@ -12,13 +12,14 @@ from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds
-from shiftreset_ad.staging.steps.trace import Block, Step
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 
 
 class Writer(Protocol):
     """What writes the steps of a block, and knows the variables of the values."""
 
     left: Eliminated
+    trace: Trace
     uses: Uses
     in_place: InPlace
     variables: dict[int, str]
@@ -57,7 +58,7 @@ class ControlSource:
             args[i] = f"{writer.constant(np.copy)}({args[i]})"
         yield from assignment(carried, args)
         writer.variables.update(zip(step.params, carried, strict=True))
-        yield from self._loop(step, carried) if isinstance(step, Loop) else self._visit(step, carried)
+        yield from self.rounds(step, carried)
         for place, name in zip(step.answers, carried, strict=True):
             if place in writer.reserved:
                 yield f"{writer.variable_of(place)} = {name}"
@@ -65,12 +66,28 @@ class ControlSource:
                 writer.variables[place] = name
         writer.release(step)
 
+    def rounds(self, step: Control, carried: list[str]) -> Iterator[str]:
+        """The lines of a step with rounds, whose variables are those that are carried."""
+        return self._loop(step, carried) if isinstance(step, Loop) else self._visit(step, carried)
+
+    def frames(self, step: Any, carried: list[str]) -> str:
+        """What keeps the frames of a loop."""
+        return "[]"
+
+    def beginning(self, step: Any, frames: str, carried: list[str]) -> list[str]:
+        """The lines at the beginning of a round."""
+        return []
+
+    def appended(self, step: Any, frames: str, frame: str) -> list[str]:
+        """The lines that keep the frame of a round."""
+        return [f"{frames}.append({frame})"]
+
     def _loop(self, step: Any, carried: list[str]) -> Iterator[str]:
         writer, (test, body), rounds = self._writer, step.blocks, step.rounds
         frames = ""
         if rounds.place in writer.uses.count:
             frames = writer.variable_of(rounds.place)
-            yield f"{frames} = []"
+            yield f"{frames} = {self.frames(step, carried)}"
         if len(test.steps) == 1 and self._is_condition(test.steps[0], step):
             yield f"while {writer.expression(test.steps[0])[0]}:"
         else:
@@ -79,13 +96,20 @@ class ControlSource:
                 [*writer.block(test.steps, step.errors), f"if not {writer.argument(step.goes_on)}: break"]
             )
 
-        def stored(slots: dict[int, int]) -> str:
-            kept = ["None"] * len(writer.uses.slots.get(rounds, {}))
+        yield from indented(self.beginning(step, frames, carried))
+        yield from indented(self.kept_round(step, body, carried, frames))
+
+    def kept_round(self, step: Any, body: Block, carried: list[str], frames: str) -> list[str]:
+        """The lines of a round of a loop, whose frame is kept if there are frames."""
+        writer = self._writer
+
+        def stored(slots: dict[int, int]) -> list[str]:
+            kept = ["None"] * len(writer.uses.slots.get(step.rounds, {}))
             for place, index in slots.items():
                 kept[index] = writer.variables[place]
-            return f"{frames}.append([{', '.join(kept)}])"
+            return self.appended(step, frames, f"[{', '.join(kept)}]") if frames else []
 
-        yield from indented(self._round(step, body, carried, lambda slots: [stored(slots)] if frames else []))
+        return self._round(step, body, carried, stored)
 
     def _is_condition(self, step: Step, loop: Loop) -> bool:
         """Whether the only step of a test may be the condition of the `while`."""

@@ -17,6 +17,8 @@ from shiftreset_ad.staging.steps.blocks import (
     Control,
     Gather,
     Loop,
+    Rerun,
+    Stretches,
     Visit,
     all_steps,
     operands_of,
@@ -84,6 +86,8 @@ class Eliminated:
             return found
         if isinstance(step, Visit | Gather):
             found.append(step.rounds.place)
+        if isinstance(step, Stretches | Rerun):
+            found.append(step.ledger)
         if isinstance(step, Call) and not step.is_new:
             found.append(step.frame)
         return found

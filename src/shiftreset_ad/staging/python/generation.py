@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.staging.python.answers import Own
-from shiftreset_ad.staging.python.control import ControlSource, certain, gathering, indented
+from shiftreset_ad.staging.python.control import certain, gathering, indented
 from shiftreset_ad.staging.python.elimination import Eliminated, constants_in
 from shiftreset_ad.staging.python.errors import FILENAME
 from shiftreset_ad.staging.python.expressions import Expressions, asked, known_of, reactions
 from shiftreset_ad.staging.python.functions import FunctionSource, OtherAnswerError
 from shiftreset_ad.staging.python.in_place import InPlace, with_added, with_item
+from shiftreset_ad.staging.python.limited import LimitedSource
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
 from shiftreset_ad.staging.steps.sources import Sources
@@ -89,7 +90,7 @@ class _Source(Expressions):
             if isinstance(step, Call):
                 reacting += FunctionSource(self).lines(step)
             elif isinstance(step, Control):
-                reacting += ControlSource(self).lines(step)
+                reacting += LimitedSource(self).lines(step)
             else:
                 is_part = following is not None and self.may_be_part(step, following)
                 reacting += self.lines(step, is_part)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rounds, Visit
+from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rerun, Rounds, Stretches, Visit
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -80,6 +80,8 @@ class Uses:
                 self._use(step.args, chain, step)
             if isinstance(step, Visit | Gather):
                 self._use_place(step.rounds.place, chain, step)
+            if isinstance(step, Stretches | Rerun):
+                self._use_place(step.ledger, chain, step)
             if isinstance(step, Call) and not step.is_new:
                 self._use_place(step.frame, chain, step)
             if isinstance(step, Fork):

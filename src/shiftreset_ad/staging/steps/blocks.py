@@ -88,6 +88,47 @@ class Visit(Control):
     rounds: Rounds
 
 
+class LimitedLoop(Loop):
+    """A loop whose frames may take so many bytes. So it keeps snapshots of its state, and frames of its last rounds.
+
+    The place of its rounds has the ledger of both. If the number of rounds is known before, it is the difference of a
+    value and the parameter that `counts` up to it.
+    """
+
+    __slots__ = ("bytes", "counts")
+    bytes: int
+    counts: tuple[int, Any] | None
+
+
+class Stretches(Control):
+    """The way back through those rounds of a limited loop of which no frame is kept.
+
+    They come in stretches, the last one first. The block carries out a stretch again, from a state on, and visits it.
+    The first of the `params` are those of the `loop`: at the beginning of a block they have the state.
+    """
+
+    __slots__ = ("loop", "rounds")
+    loop: LimitedLoop
+    rounds: Rounds
+
+    @property
+    def ledger(self) -> int:
+        """The place of the ledger."""
+        return self.loop.rounds.place
+
+
+class Rerun(Loop):
+    """Rounds of a limited loop again, up to the end of a stretch. The frames of the stretch are kept."""
+
+    __slots__ = ("loop",)
+    loop: LimitedLoop
+
+    @property
+    def ledger(self) -> int:
+        """The place of the ledger."""
+        return self.loop.rounds.place
+
+
 class Fork(Control):
     """Two branches, and a `predicate` that says which of them to take. Nothing is carried."""
 

@@ -120,8 +120,14 @@ class Trace:
     round or in a branch is an example: other rounds have other values.
     """
 
-    def __init__(self, longest: int = LONGEST, longest_if_asking: int = LONGEST_NATIVE) -> None:
+    def __init__(
+        self,
+        longest: int = LONGEST,
+        longest_if_asking: int = LONGEST_NATIVE,
+        memory_limit: int | None = None,  # bytes for frames and snapshots
+    ) -> None:
         self.longest = longest
+        self.memory_limit = memory_limit
         self._longest_if_asking = longest_if_asking
         self.block = self.root = Block(None)
         self.values: list[Any] = []
