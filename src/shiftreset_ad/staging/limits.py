@@ -20,6 +20,8 @@ import numpy as np
 
 from shiftreset_ad.staging.copying import Copying, places_made
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.ledgers import FEWEST, bytes_of_values
+from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import (
     Call,
     Control,
@@ -36,11 +38,12 @@ from shiftreset_ad.staging.steps.blocks import (
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
-VISITED_OFTEN = "derivatives of a higher order visit its rounds more than once"
+VISITED_OFTEN = "its rounds are visited more than once, as by scan and by derivatives of a higher order"
 GATHERED = "what its rounds answer is gathered into an array"
-INSIDE = "it is in another loop, or in a function that calls itself, which keeps its frames"
+INSIDE = "it is in another loop that keeps all frames, or in a function that calls itself"
 CALLS = "a function calls itself in it"
-HAS_INNER = "a loop in it keeps frames, too"
+HAS_INNER = "a loop in it keeps all its frames until the round has been visited"
+TOO_SMALL = "eight snapshots of its state and the frame of one round take more"
 WRITES = "it writes to arrays in place"
 LESS = {operator.lt, np.less}
 SUMS = {operator.add, np.add}
@@ -56,16 +59,36 @@ class _Found(NamedTuple):
     is_outermost: bool
 
 
-def limited(trace: Trace, left: Eliminated, limit: int) -> tuple[Eliminated, list[str]]:
-    """The steps with a limit of so many bytes for frames and snapshots; and why loops keep the frames of all rounds."""
+class Remark(NamedTuple):
+    """For what a limit does not hold: for a loop, or within a round of one; and why."""
+
+    is_within: bool
+    reason: str
+
+
+def limited(trace: Trace, left: Eliminated, outputs: list[Any], limit: int) -> tuple[Eliminated, list[Remark]]:
+    """The steps with a limit of so many bytes for frames and snapshots; and for what it does not hold."""
     found = list(_loops_with_frames(left.steps))
-    kept = {id(each.loop.rounds) for each in found}
-    problems = [_problem(each, kept) for each in found]
-    visits = {each.loop: each.visits[0] for each, problem in zip(found, problems, strict=True) if not problem}
-    if visits:
-        left = copy(left)
-        left.steps = _Limiting(trace, left, visits, limit // len(visits)).steps(left.steps, trace.root)
-    return left, [problem for problem in problems if problem]
+    problems = {each.loop: problem for each in found if (problem := _problem(each))}
+    visits = {each.loop: each.visits[0] for each in found if each.loop not in problems}
+    if not visits:
+        return left, [Remark(False, problem) for problem in problems.values()]
+    remarks, share = [], limit // len(visits)
+    uses, values, kept = Uses(trace, left, outputs), trace.values, {id(each.loop.rounds) for each in found}
+    with_inner = set()
+    for loop in visits:
+        inner = {step for step in _inside(loop) if isinstance(step, Loop) and id(step.rounds) in kept}
+        problems = {other: problem for other, problem in problems.items() if other not in inner}
+        frame = bytes_of_values([values[place] for place in uses.slots.get(loop.rounds, {})])
+        if FEWEST * bytes_of_values([values[place] for place in loop.params]) + frame > share:
+            remarks.append(Remark(False, TOO_SMALL))
+        if inner:
+            with_inner.add(loop)
+            remarks.append(Remark(True, HAS_INNER))
+    remarks += [Remark(False, problem) for problem in problems.values()]
+    left = copy(left)
+    left.steps = _Limiting(trace, left, visits, with_inner, share).steps(left.steps, trace.root)
+    return left, remarks
 
 
 def _loops_with_frames(steps: list[Step]) -> Iterator[_Found]:
@@ -94,10 +117,15 @@ def _outside_of_rounds(steps: list[Step]) -> Iterator[Step]:
                 yield from _outside_of_rounds(block.steps)
 
 
-def _problem(found: _Found, kept: set[int]) -> str:
+def _inside(loop: Loop) -> list[Step]:
+    """The steps in the rounds of a loop."""
+    return list(all_steps([step for block in loop.blocks for step in block.steps]))
+
+
+def _problem(found: _Found) -> str:
     """Why a loop keeps the frames of all rounds; empty if it need not."""
     loop, visits, is_gathered, is_outermost = found
-    inside = [*all_steps([block_step for block in loop.blocks for block_step in block.steps])]
+    inside = _inside(loop)
     if is_gathered:
         return GATHERED
     if len(visits) > 1:
@@ -106,8 +134,6 @@ def _problem(found: _Found, kept: set[int]) -> str:
         return INSIDE
     if any(isinstance(step, Call) for step in (*inside, *all_steps(list(visits)))):
         return CALLS
-    if any(isinstance(step, Loop) and id(step.rounds) in kept for step in inside):
-        return HAS_INNER
     return WRITES if any(step.writes for step in inside) else ""
 
 
@@ -134,17 +160,19 @@ def _counts(loop: Loop, left: Eliminated) -> tuple[int, Any] | None:
 
 def _made_in(loop: Loop) -> set[int]:
     """The places of what a loop carries, makes and answers."""
-    inside = all_steps([step for block in loop.blocks for step in block.steps])
-    return {*loop.params, *[place for step in inside for place in places_made(step)]}
+    return {*loop.params, *[place for step in _inside(loop) for place in places_made(step)]}
 
 
 class _Limiting:
     """The steps with limited loops, and with stretches behind the visits of their rounds."""
 
-    def __init__(self, trace: Trace, left: Eliminated, visits: dict[Loop, Visit], share: int) -> None:
+    def __init__(
+        self, trace: Trace, left: Eliminated, visits: dict[Loop, Visit], with_inner: set[Loop], share: int
+    ) -> None:
         self._trace = trace
         self._left = left
         self._visits = visits
+        self._with_inner = with_inner
         self._loops: dict[Visit, LimitedLoop] = {}
         self._share = share
 
@@ -166,7 +194,8 @@ class _Limiting:
     def _limited(self, loop: Loop) -> LimitedLoop:
         step = LimitedLoop(loop.args, loop.blocks, loop.params, loop.results, loop.answers, loop.errors)
         step.goes_on, step.keeps, step.rounds, step.is_back = loop.goes_on, loop.keeps, loop.rounds, loop.is_back
-        step.bytes, step.counts = self._share, _counts(loop, self._left)
+        step.bytes, step.inside = self._share, loop in self._with_inner
+        step.counts = None if step.inside else _counts(loop, self._left)
         self._loops[self._visits[loop]] = step
         return step
 

@@ -30,8 +30,9 @@ def _of_way(way: Way, number: int) -> str:
         lines.append(f"{place}: {counted(count, 'step')}{newline}{code}")
     for site in dict.fromkeys(way.sites):
         lines += ["  It holds as long as the answer is the same at", site]
-    for reason, loops in Counter(way.unlimited).items():
-        lines.append(f"  The memory limit does not hold for {counted(loops, 'loop')}: {reason}")
+    for (is_within, reason), count in Counter(way.unlimited).items():
+        of = "a single round of " if is_within else ""
+        lines.append(f"  The memory limit does not hold for {of}{counted(count, 'loop')}: {reason}")
     if way.sites and way.not_written:
         lines += ["  Why tests are asked, and not written down:", *[f"  {reason}" for reason in way.not_written]]
     return "\n".join(lines)

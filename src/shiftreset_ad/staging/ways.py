@@ -11,7 +11,7 @@ import optree
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import Line
-from shiftreset_ad.staging.limits import limited
+from shiftreset_ad.staging.limits import Remark, limited
 from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.expressions import is_same
@@ -51,9 +51,9 @@ class Way:
     ) -> None:
         self.take: Callable[[list[Any]], Any]
         left, is_long = grouped(trace, Eliminated(trace, outputs), outputs), len(trace.steps) > LONGEST
-        self.unlimited: list[str] = []  # why loops keep the frames of all their rounds, whatever the limit is
+        self.unlimited: list[Remark] = []  # for what the memory limit does not hold
         if trace.memory_limit is not None:
-            left, self.unlimited = limited(trace, left, trace.memory_limit)
+            left, self.unlimited = limited(trace, left, outputs, trace.memory_limit)
         if not is_long:
             self.take, self.source, questions = generated(trace, outputs, left)
         self._texts = texts = Texts(trace, outputs, left)

@@ -20,32 +20,35 @@ from shiftreset_ad.staging.native.ledgers import (
     SIZE,
     SNAPSHOT,
 )
-from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, Value
+from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, Value, refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.native.tape import END_OF_FRAME
 from shiftreset_ad.staging.python.ledgers import divided
 from shiftreset_ad.staging.python.uses import Uses
-from shiftreset_ad.staging.steps.blocks import Control, LimitedLoop, Rerun, Stretches
+from shiftreset_ad.staging.steps.blocks import Control, LimitedLoop, Loop, Rerun, Stretches, all_steps
 
 
 class LimitedCode(ControlCode):
     """The code of a function with limited loops."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_has_inner", "_left")
 
     def __init__(self, uses: Uses, tagged: set[int], memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__(uses, tagged, memory, constants, now)
-        self._left = ""  # the variable with the number of rounds that are left of a stretch
+        self._has_inner = False
+        self._left = ""  # the variable with the length that is left of a stretch
 
     def loop(self, step: Any) -> None:
-        if isinstance(step, Rerun):
-            self._rerun(step)
-            return
         if isinstance(step, LimitedLoop):
             self.use(FUNCTIONS)
-        super().loop(step)
+        if isinstance(step, Rerun):
+            self._rerun(step)
+        else:
+            super().loop(step)
+        if isinstance(step, LimitedLoop | Rerun):
+            self._has_inner = False
 
     def visit(self, step: Any) -> None:
         if isinstance(step, Stretches):
@@ -81,7 +84,7 @@ class LimitedCode(ControlCode):
         self._keep_state(step, step, head, variables, "begin_stretch", f"ptr {last}")
         self._begin_rounds(step)
         self._goto(on)
-        self._count_round()
+        self._begin_round(step)
 
     # The stretches
 
@@ -109,6 +112,8 @@ class LimitedCode(ControlCode):
 
     def _rerun(self, step: Rerun) -> None:
         test, body = step.blocks
+        if step.loop.inside and self._sizes(step) != self._sizes(step.loop):
+            refuse("a loop keeps other frames when its rounds are carried out again")
         variables, ledger = self._carried(step), self.value_at(step.ledger).text
         head, last = self.at(ledger, FIELDS["AGAIN"][0]), self.variable(ARRAY)
         self.lines.append(f"  store ptr {head}, ptr {last}")
@@ -121,7 +126,7 @@ class LimitedCode(ControlCode):
             self._keep_state(step.loop, step, ledger, variables, "stretch_goes_on", f"ptr {last}", end)
             self._begin_rounds(step.loop)
             self._goto(round_)
-            self._count_round()
+            self._begin_round(step.loop)
             self._get(self.with_places_of_tags(step.params, step.params), variables)
             with self.releasing(step, body):
                 results = self._results(step, body, variables)
@@ -137,21 +142,37 @@ class LimitedCode(ControlCode):
 
     # The rounds of a stretch
 
+    def _begin_round(self, loop: LimitedLoop) -> None:
+        if loop.inside:
+            self._has_inner = True  # until the end of the loop, each frame shortens the stretch
+        else:
+            self._shorten(1)
+
     def _divided(self, loop: LimitedLoop) -> tuple[int, int]:
-        """The rounds of a stretch, and the number of snapshots."""
-        return divided(loop.bytes, self.offsets(loop)[END_OF_FRAME], self._size(loop))
+        """The length of a stretch, and the number of snapshots."""
+        return divided(loop.bytes, 1 if loop.inside else self.offsets(loop)[END_OF_FRAME], self._size(loop))
+
+    def _sizes(self, loop: Loop) -> list[int]:
+        """The bytes of the frames of a loop, and of those of the loops in it."""
+        inner = [step for step in all_steps(loop.blocks[1].steps) if isinstance(step, Loop)]
+        return [self.offsets(step)[END_OF_FRAME] for step in (loop, *inner)]
 
     def _begin_rounds(self, loop: LimitedLoop) -> None:
         self._left = self._left or self.variable(INTEGER)
         self.lines.append(f"  store i64 {self._divided(loop)[0]}, ptr {self._left}")
 
     def _if_none_is_left(self, turn: str, on: str) -> None:
-        is_over = self.new(f"icmp eq i64 {self.new(f'load i64, ptr {self._left}')}, 0")
+        is_over = self.new(f"icmp sle i64 {self.new(f'load i64, ptr {self._left}')}, 0")
         self.lines += [f"  br i1 {is_over}, label %{turn}, label %{on}", f"{turn}:"]
 
-    def _count_round(self) -> None:
+    def _shorten(self, length: int) -> None:
         left = self.new(f"load i64, ptr {self._left}")
-        self.lines.append(f"  store i64 {self.new(f'sub i64 {left}, 1')}, ptr {self._left}")
+        self.lines.append(f"  store i64 {self.new(f'sub i64 {left}, {length}')}, ptr {self._left}")
+
+    def new_frame(self, size: int) -> str:
+        if self._has_inner:
+            self._shorten(size)
+        return super().new_frame(size)
 
     # The state
 

@@ -7,8 +7,8 @@ which repeats the least number of rounds. On the way back the number of stretche
 On the way there a `while` may have any number of rounds. Then a snapshot is taken after each stretch. If there is no
 room, the first snapshot goes whose two neighbours are not too far from one another: the stretches between two snapshots
 must be few enough for the snapshots that are free by the time when they are reversed. So the number of repeated rounds
-is the least one, too, as long as the schedule carries out no stretch more than twice again. Otherwise the loop takes up
-to a quarter longer. A first pass that counts would cost one more run of all rounds.
+is the least one, too, if there are fewer than (s + 1) (s + 2) / 2 stretches for s snapshots. Otherwise the loop takes
+up to a quarter longer. A first pass that counts would cost one more run of all rounds.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ HEADER = 112  # bytes of an array beside its elements
 
 
 class Plan(NamedTuple):
-    """How a loop uses its memory: the rounds of a stretch, and the number of snapshots.
+    """How a loop uses its memory: the length of a stretch, and the number of snapshots.
 
-    The arrays at the positions `written` in a state are written to in the next round, so a snapshot has copies.
+    The length is a number of rounds. If other loops have frames in those of a round, it is a number of bytes. The
+    arrays at the positions `written` in a state are written to in the next round, so a snapshot has copies.
     """
 
-    rounds: int
+    length: int
     snapshots: int
     written: tuple[int, ...] = ()
 
@@ -46,8 +47,17 @@ class Plan(NamedTuple):
         return found
 
 
+class Layout(NamedTuple):
+    """The bytes of a frame, and the layouts of the frames of other loops that lie in it, by their positions."""
+
+    bytes: int
+    inside: dict[int, Layout]
+
+
 def divided(memory: int, frame: int, state: int) -> tuple[int, int]:
-    """The rounds of a stretch and the number of snapshots, for so many bytes of memory, of a frame and of a state.
+    """The length of a stretch and the number of snapshots, for so many bytes of memory, of a frame and of a state.
+
+    The length is the number of rounds, or that of bytes if a frame has the length of a byte.
 
     The frames of two stretches and two snapshots fit into the memory, too. So a loop with no more rounds repeats none.
     """
@@ -56,11 +66,19 @@ def divided(memory: int, frame: int, state: int) -> tuple[int, int]:
     return rounds, max(FEWEST, (memory - rounds * frame) // state - 1)
 
 
+def weight(frames: list[Any] | None, layout: Layout) -> int:
+    """The bytes of some frames, and of the frames in them. A loop in a branch that was not taken has none."""
+    if not frames:
+        return 0
+    inside = sum(weight(frame[i], layout.inside[i]) for frame in frames for i in layout.inside)
+    return layout.bytes * len(frames) + inside
+
+
 class Ledger:
     """The `frames` of the last rounds of a loop, and its snapshots: states, each with the stretch that begins with it.
 
     The stretches have numbers. Of those from `_first` on there are frames, until they have been visited. `left` is the
-    number of rounds left in a stretch. If nobody knows the number of rounds, the state at the beginning of the
+    length that is left of a stretch. If nobody knows the number of rounds, the state at the beginning of the
     `_current` stretch becomes a snapshot at its end. Otherwise the last stretch is the `_target`, and a snapshot is
     taken before the stretch that is `_due`.
     """
@@ -82,7 +100,7 @@ class Ledger:
     def __init__(self, plan: Plan, state: Sequence[Any], count: int | None = None) -> None:
         """Begin a loop with this state. `count` is the number of rounds, if it is known."""
         self.frames: list[Any] = []
-        self.left = plan.rounds
+        self.left = plan.length
         self._plan = plan
         self._snapshots: list[tuple[int, Sequence[Any]]] = []
         self._current = 0, plan.copied(state)
@@ -90,7 +108,7 @@ class Ledger:
         self._cursor, self._level = 0, 1
         self._target = self._due = -1
         if count is not None:
-            self._target = (count - 1) // plan.rounds
+            self._target = (count - 1) // plan.length
             self._snapshots.append(self._current)
             self._set_due()
 
@@ -99,7 +117,7 @@ class Ledger:
 
     def begin_stretch(self, state: Sequence[Any]) -> None:
         """Begin another stretch, whose first round begins with this state."""
-        self.left = self._plan.rounds
+        self.left = self._plan.length
         if self._target < 0:
             if len(self._snapshots) == self._plan.snapshots:
                 self._drop_one()
@@ -134,7 +152,7 @@ class Ledger:
         while self._snapshots[-1][0] > self._target:
             self._snapshots.pop()
         self._stretch, state = self._snapshots[-1]
-        self.left = self._plan.rounds
+        self.left = self._plan.length
         self._set_due()
         return self._plan.copied(state)
 
@@ -149,7 +167,7 @@ class Ledger:
         if self._stretch == self._target:
             return False
         frames.clear()
-        self.left = self._plan.rounds
+        self.left = self._plan.length
         self._next_stretch(state)
         return True
 
@@ -161,5 +179,6 @@ class Ledger:
 
 
 def bytes_of_values(values: Sequence[Any]) -> int:
-    """The bytes of a list of such values."""
-    return sys.getsizeof([]) + sum(8 + (x.nbytes + HEADER if type(x) is ndarray else sys.getsizeof(x)) for x in values)
+    """The bytes of a list of such values, and of a place for it in another list."""
+    sizes = [x.nbytes + HEADER if type(x) is ndarray else sys.getsizeof(x) for x in values]
+    return 8 + sys.getsizeof([]) + sum(8 + size for size in sizes)

@@ -92,12 +92,13 @@ class LimitedLoop(Loop):
     """A loop whose frames may take so many bytes. So it keeps snapshots of its state, and frames of its last rounds.
 
     The place of its rounds has the ledger of both. If the number of rounds is known before, it is the difference of a
-    value and the parameter that `counts` up to it.
+    value and the parameter that `counts` up to it. The frames of loops `inside` lie in those of the loop.
     """
 
-    __slots__ = ("bytes", "counts")
+    __slots__ = ("bytes", "counts", "inside")
     bytes: int
     counts: tuple[int, Any] | None
+    inside: bool
 
 
 class Stretches(Control):
