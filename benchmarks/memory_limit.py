@@ -1,8 +1,8 @@
 """A long loop within a limit of memory, by `python benchmarks/memory_limit.py`: time and peak of memory, for limits.
 
 The gradient through 9,000,000 rounds on a number, and through 3,000 rounds on 1,000 elements, as native code where
-llvmlite is installed. Each limit has a process of its own, as the peak is that of the process: what the call adds to it.
-The time is that of the processor, for the call after that. The processes take turns, and the least time counts.
+llvmlite is installed. Each limit has a process of its own, as the peak is that of the process: what the call adds to
+it. The time is that of the processor, for the call after that. The processes take turns, and the least time counts.
 """
 
 from __future__ import annotations
