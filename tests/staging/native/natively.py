@@ -146,8 +146,8 @@ def in_tables(code: Native) -> list[str]:
     """What the records of the tables in a native code do: the body of the function of each, in their order."""
     bodies = re.findall(r"define internal void @of_record\d+\(.*\n((?:  .*\n)*)", code.text)
     found = []
-    for table in re.findall(r"^@table\d+ = private constant .*\[(.*)\]$", code.text, re.MULTILINE):
-        words = [int(word.removeprefix("i32 ")) for word in table.split(", ")]
+    for start, end in re.findall(r"call void @carry_out\(.*, i64 (\d+)\), .*, i64 (\d+)\)\)", code.text):
+        words = [*map(int, code.words[int(start) : int(end)])]
         while words:
             found.append(bodies[words[0] // MOST_WORDS])
             words = words[words[0] % MOST_WORDS :]

@@ -29,7 +29,7 @@ class Native:
     machine.
     """
 
-    __slots__ = ("_arrays", "_names", "_objects", "by_python", "checks_all", "questions", "text")
+    __slots__ = ("_kept", "_names", "_objects", "by_python", "checks_all", "questions", "text", "words")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
@@ -42,15 +42,17 @@ class Native:
         self._objects = entry.objects_of(program)
         arrays = program.constants
         starts = np.array([array.ctypes.data for array in arrays], np.uintp)
-        self._arrays = arrays, starts
+        self.words = np.array(program.words, np.uint32)
+        self._kept = arrays, starts, self.words
         self._names = {f"constant{i}": int(starts[int(i)]) for i in CONSTANT.findall(self.text)}
-        self._names |= {tables.CONSTANTS: starts.ctypes.data, **mathematics.loops_in(self.text)}
+        self._names |= {tables.CONSTANTS: starts.ctypes.data, tables.WORDS: self.words.ctypes.data}
+        self._names |= mathematics.loops_in(self.text)
 
     def entry(self) -> Take:
         """The entry of the compiled code, which takes one argument for each input."""
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
         names = {**entry.addresses(), **c_functions.addresses(), **powers.addresses(), **frames.addresses()}
-        return entry.built(machine.Linked(code, {**names, **self._names}, entry.NAME), self._objects, self._arrays)
+        return entry.built(machine.Linked(code, {**names, **self._names}, entry.NAME), self._objects, self._kept)
 
 
 class InTurn:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native import lock
+from shiftreset_ad.staging.native.alike import part, with_alike
 from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
@@ -41,6 +42,7 @@ from shiftreset_ad.staging.native.paying import pays
 from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.sharing import with_places
 from shiftreset_ad.staging.native.storage import bytes_of
+from shiftreset_ad.staging.native.tables import WORDS, Tables
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -81,10 +83,10 @@ class Program:
 
     `text` has the functions, of which `run` takes the frame of `slots` and returns a status. `inputs` and `outputs` say
     which slot has which argument and which answer; an input that no step needs has no slot. `memory` is the number of
-    bytes for arrays, and `constants` are arrays that the text names. `flags` are those by which NumPy would warn.
-    `questions` are those of the NumPy steps, in their order: if the type of an answer may depend on values, the NumPy
-    steps ask for it, and native code leaves. It `calls` if it has functions that call themselves. `foreign` are the
-    functions of Python's that it calls, `by_python` the names of what they carry out.
+    bytes for arrays, `constants` are arrays that the text names, and `words` are those of its tables. `flags` are those
+    by which NumPy would warn. `questions` are those of the NumPy steps, in their order: if the type of an answer may
+    depend on values, the NumPy steps ask for it, and native code leaves. It `calls` if it has functions that call
+    themselves. `foreign` are the functions of Python's that it calls, `by_python` the names of what they carry out.
 
     What has no native form is met while the code is written, unless its function tells it. Then the code is written
     again, and these steps are foreign.
@@ -92,7 +94,7 @@ class Program:
 
     __slots__ = (
         *("by_python", "calls", "constants", "flags", "foreign", "has_frames", "inputs", "is_large", "looks", "memory"),
-        *("outputs", "questions", "slots", "text"),
+        *("outputs", "questions", "slots", "text", "words"),
     )
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
@@ -131,12 +133,12 @@ class Program:
         parts = []
         now = -1
         for number, steps in enumerate(slots.parts):
-            part = _Part(number, shared, now)
+            code = _Part(number, shared, now)
             for step in steps:
-                part.add(step)
-            part.finish()
-            parts.append(part)
-            now = part.now
+                code.add(step)
+            code.finish()
+            parts.append(code)
+            now = code.now
         last = _Part(len(parts), shared, now)
         if trace.has_control:
             last.leave_if_nan(outputs)
@@ -157,34 +159,31 @@ class Program:
         self.memory = memory.size
         self.slots = slots.count
         self.calls = len(shared.functions) > 0
-        used = dict.fromkeys(text for part in (*parts, last) for text in part.used)
+        used = dict.fromkeys(text for code in (*parts, last) for text in code.used)
         self.looks = lock.LOOK in used
         answers = [trace.values[step.place] for step in left.steps if step.place is not None]
         self.is_large = sum(answer.size for answer in answers if isinstance(answer, ndarray)) > lock.MANY
         if self.may_release:
             used[lock.FUNCTIONS] = None
-        functions = [
-            *shared.texts,
-            *[
-                function(f"i64 @part{part.number}(ptr noalias %frame, ptr noalias %memory) noinline", part.whole())
-                for part in parts
-            ],
-        ]
+        functions = [*shared.texts, *[part(one.number, one.whole()) for one in parts]]
         self.has_frames = any("@new_chunk(" in text for text in functions)
         if self.has_frames:
             used[FUNCTIONS_OF_FRAMES] = None
-        self.text = "\n".join(
-            [
-                *with_places(
-                    used,
-                    functions,
-                    [leaf.constant for leaf in self.outputs if leaf.is_named],
-                    is_long=slots.is_long,
-                    has_control=trace.has_control,
-                ),
-                function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(len(parts))),
-            ]
+        tables = Tables()
+        definitions, functions = with_places(
+            used,
+            functions,
+            [leaf.constant for leaf in self.outputs if leaf.is_named],
+            tables if slots.is_long else None,
+            has_control=trace.has_control,
         )
+        count = len(shared.texts)
+        of_parts, calls = with_alike(functions[count:], tables.words)
+        self.words = tables.words
+        if self.words:
+            definitions.append(f"@{WORDS} = external constant i32")
+        run = function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(calls))
+        self.text = "\n".join([*definitions, *functions[:count], *of_parts, run])
 
     @property
     def may_release(self) -> bool:
@@ -209,10 +208,10 @@ def _input(value: Any, slot: int | None) -> Leaf:
     return Leaf(type(value), slot, example=value if isinstance(value, ndarray) else None, is_object=is_object)
 
 
-def _calls(parts: int) -> Iterator[str]:
+def _calls(calls: list[str]) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
-    for number in range(parts):
-        yield f"  %status{number} = call i64 @part{number}(ptr %frame, ptr %memory)"
+    for number, call in enumerate(calls):
+        yield f"  %status{number} = call i64 {call}"
         yield f"  %is_done{number} = icmp eq i64 %status{number}, {DONE}"
         yield f"  br i1 %is_done{number}, label %on{number}, label %stop{number}"
         yield f"stop{number}:"

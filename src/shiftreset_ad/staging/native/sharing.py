@@ -140,20 +140,19 @@ def with_places(
     definitions: Iterable[str],
     functions: list[str],
     names: Iterable[str] = (),
-    is_long: bool = False,
+    tables: Tables | None = None,
     has_control: bool = False,
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """The definitions of what functions call, and the functions.
 
-    A loop that they call a few times is written where they call it. In a program that `is_long`, calls that follow
-    one another are in a table: LLVM would take long to find that there is nothing to gain. `names` are those of
-    constants that others need. Without control, a call is carried out once.
+    A loop that they call a few times is written where they call it. If there are `tables`, calls that follow one
+    another are in them: LLVM would take long to find that there is nothing to gain. `names` are those of constants that
+    others need. Without control, a call is carried out once.
     """
     count = Counter(chain.from_iterable(map(CALL.findall, functions)))
-    tables = Tables()
-    if is_long:
+    if tables is not None:
         functions = [*map(tables.with_tables, functions)]
-    apart = {*chain.from_iterable(map(CALL.findall, tables.functions))}
+    apart = {*chain.from_iterable(map(CALL.findall, tables.functions if tables is not None else ()))}
     definitions = [*definitions]
     needed = {*names, *chain.from_iterable(map(CONSTANTS.findall, [*definitions, *functions]))}
     found = []
@@ -168,4 +167,5 @@ def with_places(
             place = "noinline" if count[key] > FEW[key[0]] or key in apart else "alwaysinline"
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
         found.append(with_less_effort(text, math.inf if has_control else count[key]) if key in apart else text)
-    return [*found, *tables.definitions(), *functions, *(effort.DEFINITIONS if apart else [])]
+    of_tables = [] if tables is None else tables.definitions()
+    return [*found, *of_tables, *(effort.DEFINITIONS if apart else [])], functions

@@ -12,8 +12,10 @@ from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
 from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.values import Staged
 
 STEPS_OF_A_PART = 250  # about 500 instructions
+ALIKE = 16  # steps by which the beginnings of functions are compared
 FEW_PARTS = 3  # functions, for which LLVM takes little time, whatever they have
 FLAGS = 0  # the slot with the machine's flags that were noted
 SELF = stack.COUNT + 1  # the slot with what the entry was made with
@@ -23,8 +25,13 @@ def parts_of(trace: Trace, left: Eliminated) -> Iterator[list[Step]]:
     """The steps of each function. A step with blocks is in one function, as are all uses of a value without a form.
 
     A loop is in one function, too, if it is not long. Otherwise the loops at the ends of functions would be like no
-    others.
+    others. A function begins with steps of the same kinds as an earlier one, if there are such steps soon. So the
+    functions of rounds are alike.
     """
+    steps = left.steps
+    kinds = kinds_of(steps) if len(steps) > FEW_PARTS * STEPS_OF_A_PART else []
+    begun = {tuple(kinds[:ALIKE])}  # how functions begin
+    end = 0  # where the function may end, as soon as it is long enough
     without_form = {place for place, value in enumerate(trace.values) if form_of(value) is None}
     last: dict[int, Step] = {}  # that needs a value without form
     if without_form:
@@ -33,7 +40,7 @@ def parts_of(trace: Trace, left: Eliminated) -> Iterator[list[Step]]:
     part: list[Step] = []
     needed: set[int] = set()  # the values without form that later steps need
     length = 0
-    for i, step in enumerate(left.steps):
+    for i, step in enumerate(steps):
         part.append(step)
         length += 1 if type(step) is Step else sum(1 for _ in all_steps([step]))
         if needed:
@@ -43,13 +50,33 @@ def parts_of(trace: Trace, left: Eliminated) -> Iterator[list[Step]]:
         if length < STEPS_OF_A_PART or needed:
             continue
         shape = shape_of_loop(trace, step)
-        following = left.steps[i + 1] if i + 1 < len(left.steps) else None
+        following = steps[i + 1] if i + 1 < len(steps) else None
         is_in_loop = shape is not None and following is not None and shape_of_loop(trace, following) == shape
-        if not is_in_loop or length >= 2 * STEPS_OF_A_PART:
+        if is_in_loop and length < 2 * STEPS_OF_A_PART:
+            continue
+        end = end or _end(kinds, i + 1, begun)
+        if i + 1 >= end:
+            begun.add(tuple(kinds[i + 1 : i + 1 + ALIKE]))
             yield part
-            part, length = [], 0
+            part, length, end = [], 0, 0
     if part:
         yield part
+
+
+def _end(kinds: list[int], i: int, begun: set[tuple[int, ...]]) -> int:
+    """The step before which a function ends that may end before step `i`: this one, or one at which a function began."""
+    later = range(i, min(i + STEPS_OF_A_PART, len(kinds)))
+    return next((j for j in later if tuple(kinds[j : j + ALIKE]) in begun), i)
+
+
+def kinds_of(steps: list[Step]) -> list[int]:
+    """A number for each step: steps with the same number do the same with values of the same types."""
+    known: dict[Any, int] = {}
+    found = []
+    for step in steps:
+        args = tuple([type(x.inside) if type(x) is Staged else x if type(x) is float else type(x) for x in step.args])
+        found.append(known.setdefault((id(step.function), args), len(known)))
+    return found
 
 
 class Slots:

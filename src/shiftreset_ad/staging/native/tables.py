@@ -2,7 +2,7 @@
 
 A record of the table is a call: the number of a function, and words that say where the arrays lie. `carry_out` goes
 from record to record. The function makes addresses of the words, and calls the loop. All calls of a loop with arguments
-of the same kinds share it.
+of the same kinds share it. The words are no part of the text: the code finds them by the name of their address.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from shiftreset_ad.staging.native.llvm import function
 
 CONSTANTS = "constants"  # the name of the addresses of the constant arrays, one after another
+WORDS = "words"  # the name of the address of the words of all tables, one after another
 CONSTANT = "@constant"
 MOST_WORDS = 2**12  # of a record; its first word has its function and its length
 LARGEST = 2**31  # each word is less
@@ -74,14 +75,14 @@ class Line(NamedTuple):
 
 
 class Tables:
-    """The tables of a program, one for each run of calls."""
+    """The tables of a program, one for each run of calls. Their `words` lie one after another."""
 
-    __slots__ = ("_bodies", "_tables", "functions")
+    __slots__ = ("_bodies", "functions", "words")
 
     def __init__(self) -> None:
         self.functions: dict[str, int] = {}  # the numbers of the functions of records, by their bodies
+        self.words: list[int] = []
         self._bodies: dict[tuple[Any, ...], str] = {}
-        self._tables: list[str] = []
 
     def with_tables(self, text: str) -> str:
         """A function with its calls in tables, where at least a few follow one another."""
@@ -108,24 +109,21 @@ class Tables:
         records = [line.record for line in run if line.record is not None]
         if len(records) < FEWEST:
             return run
-        words: list[int] = []
+        words, start = self.words, len(self.words)
         for body, of_record in records:
             number = self.functions.setdefault(body, len(self.functions))
-            words += [number * MOST_WORDS + len(of_record) + 1, *of_record]
-        name, form = f"@table{len(self._tables)}", f"[{len(words)} x i32]"
-        self._tables.append(f"{name} = private constant {form} [{', '.join([f'i32 {word}' for word in words])}]")
-        end = f"ptr getelementptr ({form}, ptr {name}, i64 1)"
-        call = f"  call void @carry_out(ptr %frame, ptr %memory, ptr {name}, {end})"
+            words.append(number * MOST_WORDS + len(of_record) + 1)
+            words += of_record
+        call = f"  call void @carry_out(ptr %frame, ptr %memory, {word_at(start)}, {word_at(len(words))})"
         return [*[line for line in run if line.record is None], Line(call)]
 
     def definitions(self) -> list[str]:
         """What the functions with tables need."""
-        if not self._tables:
+        if not self.functions:
             return []
         names = ", ".join([f"ptr @of_record{number}" for number in self.functions.values()])
         return [
             f"@{CONSTANTS} = external constant ptr",
-            *self._tables,
             f"{FUNCTIONS} = private constant [{len(self.functions)} x ptr] [{names}]",
             *[
                 function(f"void @of_record{number}(ptr %frame, ptr %memory, ptr %words)", [body, "  ret void"])
@@ -133,6 +131,11 @@ class Tables:
             ],
             CARRY_OUT,
         ]
+
+
+def word_at(number: int) -> str:
+    """The address of a word."""
+    return f"ptr getelementptr (i32, ptr @{WORDS}, i64 {number})"
 
 
 def _needed(lines: list[Line]) -> list[str]:
