@@ -66,9 +66,9 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
 
     `address` gives the address of an array, and `new` that of a new block for an answer.
     """
-    function, name = step.function, name_in_program(step.function)
-    if form_of(answer) is None or is_staged(list(step.kwargs.values())):
-        refuse(f"{name} gives {described(answer)}")
+    function = step.function
+    if form_of(answer) is None or (step.kwargs and is_staged(list(step.kwargs.values()))):
+        refuse(f"{name_in_program(function)} gives {described(answer)}")
     if (
         form_of(answer) != ARRAY
         and function is operator.getitem
@@ -76,7 +76,7 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
     ):
         array, form = unstaged(args[0]), form_of(answer)
         if (array.dtype, form) not in ((np.int64, INTEGER), (np.float64, DOUBLE), (np.bool, TRUTH)):
-            refuse(f"{name} takes {described(array)}")
+            refuse(f"{name_in_program(function)} takes {described(array)}")
         start, offset = part_at(code, address(args[0]), array, args[1])
         element = code.new(f"getelementptr i8, ptr {start}, i64 {offset}")
         text = code.new(f"load {'i8' if form == TRUTH else form}, ptr {element}, align 1")
@@ -85,11 +85,11 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
     if function is np.array_equal and {"equal_nan"}.issuperset(step.kwargs) and len(args) == 2:
         sides = [operand(address(x), unstaged(x)) for x in args if form_of(unstaged(x)) == ARRAY]
         if len(sides) < 2 or {x.form for x in sides} != {DOUBLE} or sides[0].layout.shape != sides[1].layout.shape:
-            refuse(f"{name} of these values has no native form")
+            refuse(f"{name_in_program(function)} of these values has no native form")
         code.known[step.place] = Value(are_equal(code, sides[0], sides[1], bool(step.kwargs.get("equal_nan"))), TRUTH)
         return
     if form_of(answer) == INTEGER and function not in SEARCHES:
-        refuse(f"{name} gives {described(answer)}")
+        refuse(f"{name_in_program(function)} gives {described(answer)}")
     out = new(step.place, np.asarray(answer))
     work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
     work.write()
@@ -167,7 +167,7 @@ class _Step:
 
     def write(self) -> None:
         """Write the code, by the function of the step."""
-        function, name = self.function, name_in_program(self.function)
+        function = self.function
         if function in SUMS or function in BY_METHOD:
             self.sum(*(SUMS.get(function) or BY_METHOD[function]))
         elif function in SEARCHES:
@@ -175,7 +175,7 @@ class _Step:
         elif function in FORMULAS:
             FORMULAS[function](self)
         elif self.kwargs and function not in MOVES and function is not np.tensordot:
-            refuse(f"{name} has options")
+            refuse(f"{name_in_program(function)} has options")
         elif function in (np.matmul, operator.matmul):
             self.product()
         elif function is np.outer and not self.kwargs and len(self.args) == 2:
@@ -193,7 +193,7 @@ class _Step:
         elif isinstance(function, np.ufunc):
             self.loop(function)
         else:
-            refuse(f"{name} of arrays has no native form")
+            refuse(f"{name_in_program(function)} of arrays has no native form")
 
     # Steps that are made of others
 

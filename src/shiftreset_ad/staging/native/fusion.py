@@ -174,13 +174,14 @@ def _refused_for(member: Member) -> Iterator[None]:
 
 def elementwise(step: Step, args: tuple[Any, ...], answer: Any) -> Member | None:
     """The step as a part of a loop; None if it is not one that goes element by element in LLVM's language."""
-    function, args = step.function, tuple(map(_in_doubles, args))
+    function = step.function
     if form_of(answer) != ARRAY or answer.dtype == np.int64:  # integers of an array wrap without a warning
         return None
     if function in FILLED and answer.dtype == np.float64 and not is_staged([args[1:], *step.kwargs.values()]):
         return Member(step.place, (), FILLS[FILLED[function]], answer)
     if step.kwargs:
         return None
+    args = tuple([x if type(x) is Staged else _in_doubles(x) for x in args])
     if function in CONVERSIONS and answer.dtype == np.float64 and len(args) == 2:
         return Member(step.place, args[:1], AS_IT_IS, answer)
     is_power = function is operator.pow and not is_table(unstaged(args[0]))

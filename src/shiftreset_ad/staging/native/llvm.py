@@ -21,6 +21,8 @@ DOUBLE, INTEGER, TRUTH, ARRAY = "double", "i64", "i1", "ptr"
 # What a function says to its caller; FIRST_QUESTION and above: a question differs.
 INTERRUPTED, DONE, LEAVE, FIRST_QUESTION = -1, 0, 1, 2
 ZEROS = {DOUBLE: "0.0", INTEGER: "0", TRUTH: "false", ARRAY: "null"}
+FLOATS, TABLES = np.dtype(np.float64), np.dtype(np.int64)
+WITH_ADDRESS = {FLOATS, np.dtype(np.bool), TABLES}  # of arrays; a table has one of two names for these integers
 EXACT = 2**53  # up to here, each integer is a double
 LARGEST = 2**20  # elements of an array; of larger ones, the time is that of memory, whoever computes
 
@@ -46,10 +48,11 @@ class Value(NamedTuple):
 def form_of(x: Any) -> str | None:
     """The form of a plain value in native code; None if there is no form."""
     kind = type(x)
-    if kind is ndarray and x.shape:
-        has_form = x.dtype in (np.float64, np.bool) or is_table(x)
-        return ARRAY if has_form and 0 < x.size <= LARGEST else None
-    if kind is float or kind is np.float64 or (kind is ndarray and x.dtype == np.float64):
+    if kind is ndarray:
+        if not x.shape:
+            return DOUBLE if x.dtype == FLOATS else None
+        return ARRAY if has_address(x) and 0 < x.size <= LARGEST else None
+    if kind is float or kind is np.float64:
         return DOUBLE
     if kind is bool or kind is np.bool:
         return TRUTH
@@ -58,12 +61,14 @@ def form_of(x: Any) -> str | None:
 
 def is_table(x: Any) -> bool:
     """Whether a value is an array of integers: native code reads it, moves it, and indexes by it."""
-    return type(x) is ndarray and x.dtype == np.int64 and x.dtype.char == "l" and bool(x.shape)
+    return type(x) is ndarray and x.dtype == TABLES and x.dtype.char == "l" and bool(x.shape)
 
 
 def has_address(x: Any) -> bool:
     """Whether native code finds an argument by the address of its elements: an array that it may compute with."""
-    return type(x) is ndarray and (x.dtype in (np.float64, np.bool) or is_table(x))
+    if type(x) is not ndarray or x.dtype not in WITH_ADDRESS:
+        return False
+    return x.dtype != TABLES or is_table(x)
 
 
 def literal(x: Any) -> Value:

@@ -179,7 +179,10 @@ class ArrayBlocks:
         for value in staged_in(x):
             if (place := self._left.place(value)) not in self._addresses:
                 continue
-            root = self.root(place)
+            root = self._addresses[place].root
+            if not chain and not self._homes[root]:  # the usual case, for speed
+                self._last[root] = self._now
+                continue
             home = [around.block for around in self._homes[root]]
             used = [around.block for around in chain]
             if any(around.is_round and around.block not in used for around in self._homes[root]):

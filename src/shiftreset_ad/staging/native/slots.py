@@ -64,7 +64,7 @@ def parts_of(trace: Trace, left: Eliminated) -> Iterator[list[Step]]:
 
 
 def _end(kinds: list[int], i: int, begun: set[tuple[int, ...]]) -> int:
-    """The step before which a function ends that may end before step `i`: this one, or one at which a function began."""
+    """Where a function ends that may end before step `i`: there, or before a step like one at which another began."""
     later = range(i, min(i + STEPS_OF_A_PART, len(kinds)))
     return next((j for j in later if tuple(kinds[j : j + ALIKE]) in begun), i)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from abc import abstractmethod
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,12 @@ def flags_of(step: Step, trace: Trace, types: Types) -> int:
     """The flags by which NumPy would react to the errors of a step."""
     if not isinstance(step.function, np.ufunc) and not types.has_numpys(step):
         return 0
-    reactions: Any = step.errors or trace.errors
-    if "raise" in reactions.values():
+    return _flags(*(step.errors or trace.errors).items())
+
+
+@cache
+def _flags(*reactions: tuple[str, str]) -> int:
+    """The flags that belong to these reactions of NumPy's."""
+    if any(reaction == "raise" for _, reaction in reactions):
         refuse("floating-point errors raise exceptions in it")
-    return sum(flag for name, flag in FLAG_OF.items() if reactions[name] != "ignore")
+    return sum(FLAG_OF[name] for name, reaction in reactions if reaction != "ignore")

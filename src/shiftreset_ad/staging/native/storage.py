@@ -66,8 +66,7 @@ class ArrayCode(Code):
             self.memory.free_after(self.now)
             return
         member = elementwise(step, args, answer)
-        operands = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
-        if member is not None and self._fusion.fits(answer) and not any(map(self._waits_for, operands)):
+        if member is not None and self._fusion.fits(answer) and not self._waits_for_views(args):
             self._fusion.add(member)
             return
         if form_of(answer) == ARRAY and self.memory.root(step.place) != step.place:
@@ -134,9 +133,10 @@ class ArrayCode(Code):
         """Write the loop of the steps that wait, the last one among them."""
         self._write_loop(self.now)
 
-    def _waits_for(self, place: int) -> bool:
-        """Whether an array is a view of one that is made in the waiting loop."""
-        return not self._fusion.has(place) and self._fusion.has(self.memory.root(place))
+    def _waits_for_views(self, args: tuple[Any, ...]) -> bool:
+        """Whether an array among arguments is a view of one that is made in the waiting loop."""
+        places = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
+        return any(not self._fusion.has(place) and self._fusion.has(self.memory.root(place)) for place in places)
 
     def _write_loop(self, number: int) -> None:
         """Write the loop of the steps that wait, up to this step."""

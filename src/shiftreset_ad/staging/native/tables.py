@@ -8,7 +8,7 @@ of the same kinds share it. The words are no part of the text: the code finds th
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from shiftreset_ad.staging.native.llvm import function
 
@@ -20,6 +20,7 @@ LARGEST = 2**31  # each word is less
 FEWEST = 8  # records of a table
 CALL, STORE, LOAD = "call void @", "store double ", "load ptr"
 STEPS = {"getelementptr i8": 1, "getelementptr i64": 8}  # bytes
+ADDRESSES = {*STEPS, LOAD}  # what makes addresses
 OF_MEMORY = "getelementptr i8, ptr %memory, i64 "
 NAME = re.compile(r"%\w+")
 FUNCTIONS = "@functions_of_records"
@@ -45,33 +46,14 @@ CARRY_OUT = function(
 )
 
 
-class Address(NamedTuple):
-    """An address: so many bytes behind the beginning of the `memory`, of the `frame`, or of an array.
-
-    An array has its address in a `slot` of the frame, or it is a `constant`. `number` is that of either.
-    """
-
-    base: str
-    offset: int
-    number: int = 0
-
-
-KNOWN = {"%memory": Address("memory", 0), "%frame": Address("frame", 0)}
-
-
-class Record(NamedTuple):
-    """A call, or a store of a number: the body of the function that carries it out, and the words that it reads."""
-
-    body: str
-    words: list[int]
-
-
-class Line(NamedTuple):
-    """A line of a function. It may make an address with a `name`, or be a `record`."""
-
-    text: str
-    name: str = ""
-    record: Record | None = None
+# An address: so many bytes behind the beginning of the "memory", of the "frame", or of an array: its base, these bytes,
+# and a number. An array has its address in a "slot" of the frame with this number, or it is the "constant" with it.
+Address = tuple[str, int, int]
+KNOWN = {"%memory": ("memory", 0, 0), "%frame": ("frame", 0, 0)}
+# A call, or a store of a number: the body of the function that carries it out, and the words that it reads.
+Record = tuple[str, list[int]]
+# A line of a function: its text, the name of the address that it makes, or "", and the record that it is, or None.
+Line = tuple[str, str, Record | None]  # tuples, as there are many of them
 
 
 class Tables:
@@ -89,24 +71,24 @@ class Tables:
         if text.count(CALL) < FEWEST:
             return text
         head, *lines, end = text.split("\n")
-        known = dict(KNOWN)
+        known: dict[str, Address] = dict(KNOWN)
         left: list[Line] = []
         run: list[Line] = []
         for line in lines:
             name, is_made, instruction = line[2:].partition(" = ")
             if is_made and (address := _address_of(instruction, known)) is not None:
                 known[name] = address
-                run.append(Line(line, name))
+                run.append((line, name, None))
             elif not is_made and (record := _record_of(name, known, self._bodies)) is not None:
-                run.append(Line(line, record=record))
+                run.append((line, "", record))
             else:
-                left += [*self._in_table(run), Line(line)]
+                left += [*self._in_table(run), (line, "", None)]
                 run = []
         return "\n".join([head, *_needed([*left, *self._in_table(run)]), end])
 
     def _in_table(self, run: list[Line]) -> list[Line]:
         """Lines with one call in place of those that are records."""
-        records = [line.record for line in run if line.record is not None]
+        records = [record for _, _, record in run if record is not None]
         if len(records) < FEWEST:
             return run
         words, start = self.words, len(self.words)
@@ -115,7 +97,7 @@ class Tables:
             words.append(number * MOST_WORDS + len(of_record) + 1)
             words += of_record
         call = f"  call void @carry_out(ptr %frame, ptr %memory, {word_at(start)}, {word_at(len(words))})"
-        return [*[line for line in run if line.record is None], Line(call)]
+        return [*[line for line in run if line[2] is None], (call, "", None)]
 
     def definitions(self) -> list[str]:
         """What the functions with tables need."""
@@ -153,14 +135,15 @@ def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
     """The address that an instruction makes; None if it is none that a record can have."""
     if instruction.startswith(OF_MEMORY):  # most of them, for speed
         place = instruction[len(OF_MEMORY) :]
-        return Address("memory", int(place)) if place.isdigit() else None
+        return ("memory", int(place), 0) if place.isdigit() else None
     kind, *args = instruction.split(", ")
-    if kind not in (*STEPS, LOAD) or (base := _found(args[0].removeprefix("ptr "), known)) is None:
+    if kind not in ADDRESSES or (found := _found(args[0].removeprefix("ptr "), known)) is None:
         return None
+    base, offset, number = found
     if kind == LOAD:
-        return Address("slot", 0, base.offset) if base.base == "frame" else None
-    number = args[1].removeprefix("i64 ")
-    return Address(base.base, base.offset + STEPS[kind] * int(number), base.number) if number.isdigit() else None
+        return ("slot", 0, offset) if base == "frame" else None
+    place = args[1].removeprefix("i64 ")
+    return (base, offset + STEPS[kind] * int(place), number) if place.isdigit() else None
 
 
 def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...], str]) -> Record | None:
@@ -175,10 +158,10 @@ def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...
     kind: list[Any] = [instruction]
     for arg in rest.split(", ") if rest else []:
         form, _, text = arg.partition(" ")
-        address = None if text == "%frame" else _found(text, known)
-        if address is None:
-            if text[0] == "%" and text != "%frame":
-                return None
+        address = _found(text, known)
+        if address is None and text[0] == "%":
+            return None
+        if address is None or text == "%frame":
             kind.append(arg)  # which is the same in all calls of a function
             continue
         base, offset, number = address
@@ -196,7 +179,7 @@ def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...
     key = tuple(kind)
     if key not in bodies:
         bodies[key] = _body(instruction, kind[1:])
-    return Record(bodies[key], words)
+    return bodies[key], words
 
 
 def _body(instruction: str, args: list[Any]) -> str:
@@ -236,5 +219,5 @@ def _made(name: str, base: str, words: list[str]) -> list[str]:
 def _found(text: str, known: dict[str, Address]) -> Address | None:
     """The address with this name; None if it is no address that a record has in its words."""
     if text.startswith(CONSTANT):
-        return Address("constant", 0, int(text.removeprefix(CONSTANT)))
+        return "constant", 0, int(text.removeprefix(CONSTANT))
     return known.get(text)

@@ -28,6 +28,8 @@ SAMPLES: dict[Any, Any] = {
 }
 ALL: dict[Any, Any] = {DOUBLE: {float, np.float64, ndarray}, TRUTH: {bool, np.bool, ndarray}, INTEGER: {int, np.int64}}
 
+NUMPYS = (np.generic, ndarray)
+
 
 class Types:
     """The types of the values of a trace, after elimination. They grow until no round adds another one."""
@@ -57,12 +59,13 @@ class Types:
 
     def has_numpys(self, step: Step) -> bool:
         """Whether the answer of a step, or an argument, may be one of NumPy's."""
-        values = [self._trace.values[step.place], *map(unstaged, step.args), *map(unstaged, step.kwargs.values())]
-        found = any(isinstance(x, np.generic | ndarray) for x in values)
+        if isinstance(self._trace.values[step.place], NUMPYS):  # the usual case, for speed
+            return True
+        found = any(isinstance(unstaged(x), NUMPYS) for x in (*step.args, *step.kwargs.values()))
         if found or not self._found:
             return found
         kinds = self.at(step.place).union(*map(self.of, step.args), *map(self.of, step.kwargs.values()))
-        return any(issubclass(kind, np.generic | ndarray) for kind in kinds)
+        return any(issubclass(kind, NUMPYS) for kind in kinds)
 
     def at(self, place: int) -> frozenset[type]:
         """The types that the value at a place may have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from shiftreset_ad.staging.steps.blocks import (
     own_arguments,
 )
 from shiftreset_ad.staging.steps.functions import again, may_raise
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
 
 NOT_RAISING = {"ignore", "warn"}
+FUNCTIONS = {FunctionType, BuiltinFunctionType, np.ufunc}  # which are keys themselves
 
 
 def places_in(x: Any) -> Iterator[int]:
@@ -140,6 +142,8 @@ class Eliminated:
 
     def _is_the_users(self, value: Any) -> bool:
         """Whether the user gets the memory of an array."""
+        if type(value) is ndarray:  # the usual case, for speed
+            return id(owner_of(value)) in self._owners
         return not self._owners.isdisjoint(map(id, owners_of(value)))
 
     def _without_what_is_not_needed(self, steps: list[Step], wanted: set[int]) -> list[Step]:
@@ -202,14 +206,18 @@ class Eliminated:
 
     def _is_fixed(self, x: Any) -> bool:
         """Whether an argument is the same for all inputs."""
-        return not any(True for _ in self.places_in(x))
+        if type(x) is Staged:  # the usual case, for speed
+            return x._place in self.fixed
+        return all(value._place in self.fixed for value in staged_in(x))
 
     def _key_of(self, step: Step) -> Any:
         """A key: if the keys of two steps are equal, they have the same answer."""
         stand_ins = self.stand_ins
-        args = [(Staged, stand_ins.get(x._place, x._place)) if type(x) is Staged else self._key(x) for x in step.args]
-        options = [(name, self._key(option)) for name, option in step.kwargs.items()]
-        return _key_of_object(step.function), (*args,), (*options,), step.is_question, _strict(step.errors)
+        args = [stand_ins.get(x._place, x._place) if type(x) is Staged else self._key(x) for x in step.args]
+        options = [(name, self._key(option)) for name, option in step.kwargs.items()] if step.kwargs else ()
+        function = step.function
+        key = function if type(function) in FUNCTIONS else _key_of_object(function)
+        return key, (*args,), (*options,), step.is_question, _strict(step.errors)
 
     def _key(self, x: Any) -> Any:
         return key_of(x, self.place)
@@ -283,10 +291,13 @@ def _may_raise(trace: Trace, step: Step) -> bool:
     return may_raise(step.function, values, trace.values[step.place], reactions)
 
 
-def constants_in(left: Eliminated) -> Iterator[ndarray[Any, Any]]:
+def constants_in(left: Eliminated) -> list[ndarray[Any, Any]]:
     """The arrays in the arguments of the steps that are the same for all inputs."""
+    found: list[ndarray[Any, Any]] = []
     for step in all_steps(left.steps):
-        yield from _constants_in(own_arguments(step), left.fixed)
+        for x in own_arguments(step):
+            _collect_constants(x, left.fixed, found)
+    return found
 
 
 def _constants_in(x: Any, fixed: set[int]) -> list[ndarray[Any, Any]]:
@@ -296,10 +307,13 @@ def _constants_in(x: Any, fixed: set[int]) -> list[ndarray[Any, Any]]:
 
 
 def _collect_constants(x: Any, fixed: set[int], found: list[ndarray[Any, Any]]) -> None:
-    if type(x) is Staged:
+    kind = type(x)
+    if kind is Staged:
         if x._place not in fixed:
             return
         x = x.inside
+    elif kind is float or kind is int:  # the usual case, for speed
+        return
     if isinstance(x, ndarray):
         found.append(x)
     elif isinstance(x, SEQUENCES):

@@ -75,7 +75,7 @@ class Expressions:
                 self.read[place] += 1
                 return self.parts[place][0]
             return self.variables[place]
-        if is_staged(x):
+        if kind is not float and kind is not int and is_staged(x):
             if kind is slice:
                 return f"slice({self.argument(x.start)}, {self.argument(x.stop)}, {self.argument(x.step)})"
             parts = "".join([f"{self.argument(part)}, " for part in x])

@@ -63,8 +63,8 @@ def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> S
         return None
     for operand, others in _unchanged(step, is_fixed):
         if type(operand) is Staged and like(operand.inside) == like(answer):
-            is_alike = all(np.ndim(unstaged(other)) < 2 for other in others) or not has_several_layouts(trace.steps)
-            return operand if is_alike else None
+            is_alike = not trace.has_control or all(np.ndim(unstaged(other)) < 2 for other in others)
+            return operand if is_alike or not has_several_layouts(trace.steps) else None
     return None
 
 

@@ -222,8 +222,8 @@ def operands_of(step: Step) -> list[Staged]:
 
 def own_arguments(step: Step) -> list[Any]:
     """What a step itself needs, beside the steps in its blocks."""
-    found = [*step.args, *step.kwargs.values()]
-    if not isinstance(step, Control):
+    found = [*step.args, *step.kwargs.values()] if step.kwargs else [*step.args]
+    if type(step) is Step or not isinstance(step, Control):
         return found
     found += [result for results in step.results for result in results]
     if isinstance(step, Loop):
