@@ -36,6 +36,7 @@ from shiftreset_ad.staging.native.moves import JOINS, MOVES, SOURCE, Part, by_so
 from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.native.positions import Positions, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
+from shiftreset_ad.staging.native.recipes import Target, write_by_recipe
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
 from shiftreset_ad.staging.native.restated import restated
 from shiftreset_ad.staging.native.scattering import write_scatter
@@ -91,8 +92,8 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
     if form_of(answer) == INTEGER and function not in SEARCHES:
         refuse(f"{name_in_program(function)} gives {described(answer)}")
     out = new(step.place, np.asarray(answer))
-    work = _Step(code, function, args, step.kwargs, answer, out, address, lambda x: new(-1 - len(code.lines), x))
-    work.write()
+    to = Target(code, out, address, lambda x: new(-1 - next(code.names), x))
+    write_by_recipe(step, args, answer, to, lambda to: _Step(function, args, step.kwargs, answer, *to).write())
     if form_of(answer) == TRUTH:
         code.known[step.place] = Value(code.new(f"trunc i8 {code.new(f'load i8, ptr {out}')} to i1"), TRUTH)
     elif (form := form_of(answer)) != ARRAY:
@@ -102,10 +103,12 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
 def has_no_form(step: Step, trace: Trace) -> str | None:
     """Why no step with such a function on arrays has a native form; None if that is not known beforehand."""
     answer = trace.values[step.place] if type(step) is Step and not step.writes and not step.is_question else None
-    if form_of(answer) != ARRAY or any(is_view(answer, unstaged(x)) for x in step.args):
+    if form_of(answer) != ARRAY:
         return None
     function = restated(step).function
     if isinstance(function, np.ufunc) or function in WITH_FORM or is_move(function):
+        return None
+    if any(is_view(answer, unstaged(x)) for x in step.args):
         return None
     name = name_in_program(function)
     return f"{name} has options" if step.kwargs else f"{name} of arrays has no native form"
@@ -116,11 +119,11 @@ class _Step:
 
     def __init__(
         self,
-        code: Code,
         function: Any,
         args: tuple[Any, ...],
         kwargs: Any,
         answer: Any,
+        code: Code,
         out: str,
         address: Callable[[Any], str],
         aside: Callable[[ndarray[Any, Any]], str],
@@ -212,7 +215,7 @@ class _Step:
             fusion.add(Member(OF_A_STEP, args, OPERATIONS[function], like))
             fusion.write(self.code, self.address, {OF_A_STEP: address})
         else:
-            _Step(self.code, function, args, kwargs, like, address, self.address, self.aside).write()
+            _Step(function, args, kwargs, like, self.code, address, self.address, self.aside).write()
         return self.known_at(address, like)
 
     def known_at(self, address: str, like: ndarray[Any, Any]) -> ndarray[Any, Any]:

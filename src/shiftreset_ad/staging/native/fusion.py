@@ -24,7 +24,7 @@ from shiftreset_ad.staging.native.llvm import (
     literal,
     refuse,
 )
-from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.loops import Round, operand
 from shiftreset_ad.staging.native.operations import AS_IT_IS, OPERATIONS, Emit
 from shiftreset_ad.staging.native.sharing import Alone, Param, call_loop
 from shiftreset_ad.staging.steps.functions import method
@@ -87,51 +87,57 @@ class _Loop:
     ) -> None:
         self._members = members
         self._code = code
-        self._numbers: dict[int, Value] = {}  # from outside, by their places
-        self._operands: dict[Any, Operand] = {}
-        self._answers = {m.place: operand(stored[m.place], m.answer) for m in members if m.place in stored}
-        made: dict[int, int] = {}
+        self._address = address
+        self._numbers: dict[int, tuple[int, Value]] = {}  # from outside, by their places, with their order
+        self._operands: dict[Any, tuple[int, str, ndarray[Any, Any]]] = {}  # their order, addresses and examples
+        self._answers = {m.place: (stored[m.place], m.answer) for m in members if m.place in stored}
+        self._made: dict[int, int] = {}
         keys = []
         for member in members:
-            with _refused_for(member):
-                args = tuple([self._key(arg, made, address) for arg in member.args])
-            made[member.place] = len(made)
+            try:
+                args = tuple([self._key(arg) for arg in member.args])
+            except NoNativeFormError as error:
+                error.place = member.place  # which tells of which step
+                raise
+            self._made[member.place] = len(self._made)
             keys.append((member.emit, args, member.answer.dtype.char, member.place in stored))
-        layouts = [*self._operands.values(), *self._answers.values()]
+        arrays = [*[x for _, _, x in self._operands.values()], *[x for _, x in self._answers.values()]]
+        layouts = tuple([(x.shape, x.strides, x.dtype.char) for x in arrays])
         self._is_known = not any(None in args for _, args, _, _ in keys)
-        self._loop = members[0].answer.shape, tuple(keys), tuple([(x.layout, x.form) for x in layouts])
+        self._loop = members[0].answer.shape, tuple(keys), layouts
 
-    def _key(self, x: Any, made: dict[int, int], address: Callable[[Any], str]) -> Any:
+    def _key(self, x: Any) -> Any:
         """What an argument is in the loop; None if it is nothing that can be compared."""
         key, value = (self._code.place(x), x.inside) if type(x) is Staged else (id(x), x)
-        if key in made:
-            return "made", made[key]
+        if key in self._made:
+            return "made", self._made[key]
         if isinstance(value, ndarray) and value.shape:
             if key not in self._operands:
                 if form_of(value) != ARRAY:
                     refuse(f"it computes with {described(value)}")
-                self._operands[key] = operand(address(x), value)
-            return "array", [*self._operands].index(key)
+                self._operands[key] = len(self._operands), self._address(x), value
+            return "array", self._operands[key][0]
         if type(x) is Staged:
             if key not in self._numbers:
-                self._numbers[key] = self._code.value(x)
-            return "number", [*self._numbers].index(key), self._numbers[key].form, self._code.types(x)
+                self._numbers[key] = len(self._numbers), self._code.value(x)
+            number, text = self._numbers[key]
+            return "number", number, text.form, self._code.types(x)
         return None if form_of(x) is None else (type(x), literal(x).text)
 
     def write(self) -> None:
         """Write the call of the loop's function."""
-        params = [Param(ARRAY, x.address) for x in self._operands.values()]
-        params += [Param(ARRAY, x.address, is_new=True) for x in self._answers.values()]
-        params += [Param(number.form, number.text) for number in self._numbers.values()]
+        params = [Param(ARRAY, address) for _, address, _ in self._operands.values()]
+        params += [Param(ARRAY, address, is_new=True) for address, _ in self._answers.values()]
+        params += [Param(number.form, number.text) for _, number in self._numbers.values()]
         first = len(self._operands) + len(self._answers)
-        numbers = {key: Value(f"%p{first + i}", x.form) for i, (key, x) in enumerate(self._numbers.items())}
+        numbers = {key: Value(f"%p{first + i}", x.form) for key, (i, x) in self._numbers.items()}
         call_loop(self._code, self._loop if self._is_known else None, params, numbers, self._write_to)
 
     def _write_to(self, alone: Alone) -> None:
         """Write the loop to the function of its own."""
-        operands = {key: x._replace(address=f"%p{i}") for i, (key, x) in enumerate(self._operands.items())}
+        operands = {key: operand(f"%p{i}", x) for key, (i, _, x) in self._operands.items()}
         first, stored = len(operands), enumerate(self._answers.items())
-        answers = {place: x._replace(address=f"%p{first + i}") for i, (place, x) in stored}
+        answers = {place: operand(f"%p{first + i}", x) for i, (place, (_, x)) in stored}
         turn = Round(alone, self._members[0].answer.shape, operands, answers)
         for member in self._members:
             element = member.answer.flat[0]

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.native.indexing import is_at_values
-from shiftreset_ad.staging.native.layouts import distance, is_view
+from shiftreset_ad.staging.native.layouts import distance
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace, Passage
 from shiftreset_ad.staging.python.uses import Uses, round_of
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, own_arguments
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of
 from shiftreset_ad.staging.steps.values import staged_in
 
 LINE = 64  # bytes; blocks begin at multiples of it
@@ -196,11 +195,14 @@ class ArrayBlocks:
     def _address(self, step: Step, answer: ndarray[Any, Any]) -> Address:
         if is_at_values(step) or step.place in self.in_place.copied:
             return Address(step.place, 0)
+        owner = owner_of(answer)
         for x in staged_in(own_arguments(step)):
-            has_block = self._left.place(x) in self._addresses and shape_of(x.inside)  # without axes, it is a number
-            if has_block and is_view(answer, x.inside):
-                root, offset = self._addresses[self._left.place(x)]
-                return Address(root, offset + distance(answer, x.inside))
+            array = x.inside
+            if type(array) is not ndarray or owner_of(array) is not owner or not array.shape:  # then it is a number
+                continue
+            if (place := self._left.place(x)) in self._addresses:
+                root, offset = self._addresses[place]
+                return Address(root, offset + distance(answer, array))
         return Address(step.place, 0)
 
     def keep_for_frames(self, uses: Uses, homes: Sequence[Block]) -> None:

@@ -156,7 +156,7 @@ class ArrayCode(Code):
 
     def aside(self, array: ndarray[Any, Any]) -> str:
         """The address of a block that is free again after this step."""
-        return self.new_block(-1 - len(self.lines), array)
+        return self.new_block(-1 - next(self.names), array)
 
     def address(self, x: Any) -> str:
         """The address of an array."""
@@ -209,6 +209,8 @@ class ArrayCode(Code):
 
 def bytes_of(array: ndarray[Any, Any]) -> int:
     """The bytes from the first element of an array to its last one."""
+    if array.flags.c_contiguous:  # the usual case, for speed
+        return array.nbytes
     if any(stride < 0 for stride in array.strides):
         refuse("an array of it is reversed")
     return int(array.itemsize + sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)))
