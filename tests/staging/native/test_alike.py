@@ -5,6 +5,7 @@ import pytest
 from shiftreset_ad import grad
 from shiftreset_ad.staging.native import slots
 from shiftreset_ad.staging.native.alike import part, with_alike
+from shiftreset_ad.staging.native.tables import call_of
 from tests.staging.native.natively import check, native, needs_native
 
 
@@ -83,10 +84,21 @@ def test_parts_that_differ_in_their_slots_alone_share_a_function():
     assert "ptr noalias %words) noinline" in functions[0]
     assert "i64 3" not in functions[0]
     assert functions[1] == parts[3]
-    assert calls[3] == "@part3(ptr %frame, ptr %memory)"
+    assert calls[3] == "i64 @part3(ptr %frame, ptr %memory)"
     for number, at in ((0, 1), (1, 3), (2, 5), (4, 7)):
-        assert calls[number].startswith("@part0(ptr %frame, ptr %memory, ")
+        assert calls[number].startswith("i64 @part0(ptr %frame, ptr %memory, ")
         assert calls[number].endswith(f"@words, i64 {at}))")
     few = parts[:2]
     assert with_alike(few, words)[0] == few
     assert len(words) == 9
+
+
+def test_tables_that_follow_one_another_are_one():
+    def table(start, end):
+        return [f"  call {call_of(start, end)}", "  ret i64 0"]
+
+    bodies = [table(0, 8), table(8, 16), table(16, 40), ["  ret i64 1"], table(40, 50), table(60, 70), table(70, 80)]
+    functions, calls = with_alike([part(i, body) for i, body in enumerate(bodies)], [])
+    assert functions == [part(3, ["  ret i64 1"])]
+    expected = [call_of(0, 40), "i64 @part3(ptr %frame, ptr %memory)", call_of(40, 50), call_of(60, 80)]
+    assert calls == expected

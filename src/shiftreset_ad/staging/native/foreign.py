@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.staging.native.exchange import DTYPES, KINDS, NUMPYS, PYTHONS
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.limited import LimitedCode
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
@@ -31,7 +32,6 @@ from shiftreset_ad.staging.native.llvm import (
 from shiftreset_ad.staging.native.mathematics import longs
 from shiftreset_ad.staging.native.paying import cost_of_call, weight
 from shiftreset_ad.staging.native.shared import Shared
-from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tags import EITHER, tag_at
 from shiftreset_ad.staging.python.expressions import asked, known_of
 from shiftreset_ad.staging.python.pieces import piece

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.llvm import refuse
 from shiftreset_ad.staging.steps.trace import owner_of
 
 
@@ -108,6 +109,15 @@ def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] |
         strides.append(int(offsets[tuple(other)]) - first)
     layout = Layout(offsets.shape, tuple(strides), itemsize)
     return (first, layout) if np.array_equal(offsets_of(layout) + first, offsets) else None
+
+
+def bytes_of(array: ndarray[Any, Any]) -> int:
+    """The bytes from the first element of an array to its last one."""
+    if array.flags.c_contiguous:  # the usual case, for speed
+        return array.nbytes
+    if any(stride < 0 for stride in array.strides):
+        refuse("an array of it is reversed")
+    return int(array.itemsize + sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)))
 
 
 def is_view(x: Any, of: Any) -> bool:

@@ -18,6 +18,7 @@ from shiftreset_ad.staging.native.alike import part, with_alike
 from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DONE,
@@ -41,7 +42,6 @@ from shiftreset_ad.staging.native.owners import (
 from shiftreset_ad.staging.native.paying import pays
 from shiftreset_ad.staging.native.shared import Shared
 from shiftreset_ad.staging.native.sharing import with_places
-from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tables import WORDS, Tables
 from shiftreset_ad.staging.native.tags import is_numpys, tag_at
 from shiftreset_ad.staging.python.control import has_nan
@@ -211,7 +211,10 @@ def _input(value: Any, slot: int | None) -> Leaf:
 def _calls(calls: list[str]) -> Iterator[str]:
     """The lines of `run`: one part after another, as long as none has another status than `DONE`."""
     for number, call in enumerate(calls):
-        yield f"  %status{number} = call i64 {call}"
+        if call.startswith("void"):
+            yield f"  call {call}"
+            continue
+        yield f"  %status{number} = call {call}"
         yield f"  %is_done{number} = icmp eq i64 %status{number}, {DONE}"
         yield f"  br i1 %is_done{number}, label %on{number}, label %stop{number}"
         yield f"stop{number}:"

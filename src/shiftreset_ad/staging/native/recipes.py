@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import FLOATS, Code, Value, described, refuse
 from shiftreset_ad.staging.native.moves import is_plain
 from shiftreset_ad.staging.python.elimination import key_of
@@ -158,7 +159,7 @@ def _recipe(code: Code, kind: _Kind, write: Write) -> Recipe | None:
         return f"%array{number}"
 
     def aside(array: ndarray[Any, Any]) -> str:
-        asides.append(np.empty_like(array))
+        asides.append(np.empty(bytes_of(array), np.uint8))  # as long as an array with gaps is
         return f"%aside{len(asides) - 1}"
 
     write(Target(pattern, OUT, address, aside))

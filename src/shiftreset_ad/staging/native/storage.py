@@ -13,7 +13,7 @@ from shiftreset_ad.staging.native.arrays import emit
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise
 from shiftreset_ad.staging.native.indexing import part_at
-from shiftreset_ad.staging.native.layouts import as_layout
+from shiftreset_ad.staging.native.layouts import as_layout, bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
@@ -205,12 +205,3 @@ class ArrayCode(Code):
         turn.lines.append(f"  store i1 {after}, ptr {found}")
         turn.write()
         return self.new(f"load i1, ptr {found}")
-
-
-def bytes_of(array: ndarray[Any, Any]) -> int:
-    """The bytes from the first element of an array to its last one."""
-    if array.flags.c_contiguous:  # the usual case, for speed
-        return array.nbytes
-    if any(stride < 0 for stride in array.strides):
-        refuse("an array of it is reversed")
-    return int(array.itemsize + sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)))

@@ -96,7 +96,7 @@ class Tables:
             number = self.functions.setdefault(body, len(self.functions))
             words.append(number * MOST_WORDS + len(of_record) + 1)
             words += of_record
-        call = f"  call void @carry_out(ptr %frame, ptr %memory, {word_at(start)}, {word_at(len(words))})"
+        call = f"  call {call_of(start, len(words))}"
         return [*[line for line in run if line[2] is None], (call, "", None)]
 
     def definitions(self) -> list[str]:
@@ -118,6 +118,11 @@ class Tables:
 def word_at(number: int) -> str:
     """The address of a word."""
     return f"ptr getelementptr (i32, ptr @{WORDS}, i64 {number})"
+
+
+def call_of(start: int, end: int) -> str:
+    """The call that carries out the records with these words."""
+    return f"void @carry_out(ptr %frame, ptr %memory, {word_at(start)}, {word_at(end)})"
 
 
 def _needed(lines: list[Line]) -> list[str]:

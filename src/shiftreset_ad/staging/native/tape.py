@@ -9,9 +9,10 @@ from typing import Any
 
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.frames import END, FIRST_SLOT, NEWEST, NEXT, PREVIOUS, TOP
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, TRUTH, Value
 from shiftreset_ad.staging.native.memory import ArrayBlocks
-from shiftreset_ad.staging.native.storage import ArrayCode, bytes_of
+from shiftreset_ad.staging.native.storage import ArrayCode
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Activations, Call, Loop, all_steps
 from shiftreset_ad.staging.steps.trace import Block, Step
