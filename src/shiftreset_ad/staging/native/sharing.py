@@ -145,16 +145,14 @@ def with_places(
 ) -> tuple[list[str], list[str]]:
     """The definitions of what functions call, and the functions.
 
-    A loop that they call a few times is written where they call it, and so is one that one kind of record calls, as
-    each function takes LLVM time, however short it is. If there are `tables`, calls that follow one
+    A loop that they call a few times is written where they call it. If there are `tables`, calls that follow one
     another are in them: LLVM would take long to find that there is nothing to gain. `names` are those of constants that
     others need. Without control, a call is carried out once.
     """
     count = Counter(chain.from_iterable(map(CALL.findall, functions)))
     if tables is not None:
         functions = [*map(tables.with_tables, functions)]
-    apart = Counter(chain.from_iterable(map(CALL.findall, tables.functions if tables is not None else ())))
-    beside = {*chain.from_iterable(map(CALL.findall, functions))}  # the tables
+    apart = {*chain.from_iterable(map(CALL.findall, tables.functions if tables is not None else ()))}
     definitions = [*definitions]
     needed = {*names, *chain.from_iterable(map(CONSTANTS.findall, [*definitions, *functions]))}
     found = []
@@ -166,8 +164,7 @@ def with_places(
         kind, _, name = head.removeprefix(HEAD).partition("rounds_")
         key = f"{kind}rounds_", name
         if key in count:
-            is_called = count[key] > FEW[key[0]] if key not in apart else apart[key] > 1 or key in beside
-            place = "noinline" if is_called else "alwaysinline"
+            place = "noinline" if count[key] > FEW[key[0]] or key in apart else "alwaysinline"
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
         found.append(with_less_effort(text, math.inf if has_control else count[key]) if key in apart else text)
     of_tables = [] if tables is None else tables.definitions()
