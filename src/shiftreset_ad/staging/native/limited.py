@@ -20,9 +20,9 @@ from shiftreset_ad.staging.native.ledgers import (
     SIZE,
     SNAPSHOT,
 )
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, Value, refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks
-from shiftreset_ad.staging.native.storage import bytes_of
 from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.native.tape import END_OF_FRAME
 from shiftreset_ad.staging.python.ledgers import divided
