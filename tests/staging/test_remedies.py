@@ -292,7 +292,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
     ),
 }
 RAISED = "Return the value, to use it"
-OF_SOME_VERSIONS = "Match x.shape, or write x[0]"  # where NumPy's arrays are sequences to `match`
+OF_SOME_VERSIONS = (
+    "Match x.shape, or write x[0]",  # where NumPy's arrays are sequences to `match`
+    "another function or the body of a class sees a {}, too. Give the variable another name",  # from 3.12 on
+)
 OF_NO_MESSAGE = "return {}"  # a line of the functions that staging writes
 OF_LLVM = "define {} {} {", "define internal void "  # its native functions begin so
 OF_PIECES = ("return ({})", "return without_values(error)")  # functions of Python's that native code calls
@@ -348,7 +351,7 @@ def test_each_message_has_a_program() -> None:
     said = [
         RAISED,
         OF_NO_MESSAGE,
-        OF_SOME_VERSIONS,
+        *OF_SOME_VERSIONS,
         *OF_LLVM,
         *OF_PIECES,
         *OF_IR,

@@ -62,3 +62,13 @@ def test_a_question_with_another_answer_in_a_late_round():
         assert compiled(1.0, 20) == f(1.0, 20)
     for n in (21, 5):
         assert compiled(1.0, n) == f(1.0, n)
+
+
+def test_the_watch_pauses_for_a_long_loop(seen):
+    def f(x, n):
+        return while_loop(lambda s: s[1] < n, lambda s: (np.sqrt(s[0]) + 1.0, s[1] + 1), (x, 0))[0]
+
+    staged(f)(1.0, 20)
+    few = sum(seen.values())
+    staged(f)(1.0, 2_000)
+    assert sum(seen.values()) - few < few + 100

@@ -19,6 +19,7 @@ from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
+from shiftreset_ad.staging.steps.unwatched import Pause
 from shiftreset_ad.staging.steps.values import Staged
 
 FRAMES_OF_A_CALL = 8  # of Python's, at most, that carry out a call inside, in a branch of a branch
@@ -43,9 +44,9 @@ class RoundFrame:
 
 
 class Execution:
-    """Steps of a trace, carried out on plain values."""
+    """Steps of a trace, carried out on plain values. As soon as a block is repeated, the watch pauses."""
 
-    __slots__ = ("_count", "_functions", "_repeated", "_times", "_trace")
+    __slots__ = ("_count", "_functions", "_pause", "_repeated", "_times", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -53,6 +54,14 @@ class Execution:
         self._functions: dict[Block, tuple[Call, Any]] = {}  # by their bodies: the first call, and the frame around it
         self._times: Counter[int] = Counter()  # that the steps of a block were carried out, by the id of their list
         self._repeated: dict[int, Run] = {}
+        self._pause = Pause()
+
+    def carry_out(self, step: Control) -> None:
+        """Carry out a step with blocks that the function goes on with."""
+        try:
+            self.control(step, self._trace.values)
+        finally:
+            self._pause.end()
 
     def control(self, step: Control, frame: Any) -> None:
         """Carry out a step with blocks; `frame` is the frame of the round in which the step is."""
@@ -155,6 +164,7 @@ class Execution:
             self._times[key] += 1
             if self._times[key] <= AT_FIRST:
                 return False
+            self._pause.begin()
             run = function_of(steps, self.control, self.gather, self._answer, self._require_as_recorded)
             self._repeated[key] = run
         try:

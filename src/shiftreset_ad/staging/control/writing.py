@@ -197,7 +197,7 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
     step.errors = trace.reactions()
     step.answers = [trace.keep(unstaged(x)) for x in step.results[-1]]
     trace.block.steps.append(step)
-    Execution(trace).control(step, trace.values)
+    Execution(trace).carry_out(step)
     for place in step.answers:
         value = trace.values[place]
         if type(value) is ndarray and not value.flags.writeable:  # a constant, of which the function gives a copy

@@ -11,6 +11,7 @@ from typing import Any
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.control import ControlCode
 from shiftreset_ad.staging.native.joins import Variable
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.ledgers import (
     FIELDS,
     FUNCTIONS,
@@ -20,7 +21,6 @@ from shiftreset_ad.staging.native.ledgers import (
     SIZE,
     SNAPSHOT,
 )
-from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, INTEGER, LEAVE, Value, refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.tags import tag_at

@@ -1,4 +1,4 @@
-"""What runs without the watch: recording a call, which calls many functions of ours, and none of the user's.
+"""What runs without the watch: code that calls many functions of ours, and none of the user's.
 
 While Python has a trace function, each call of a function takes several times as long. Python 3.12 and later prepare
 all code anew when a trace function comes or goes, so the watch stays on there.
@@ -22,6 +22,26 @@ class _Watching:
 
 
 watching = _Watching()
+
+
+class Pause:
+    """A pause of the watch of this thread, from `begin` to `end`."""
+
+    __slots__ = ("_watch",)
+
+    def __init__(self) -> None:
+        self._watch: Any = None
+
+    def begin(self) -> None:
+        watch = sys.gettrace()
+        if watch is not None and watch is watching.by:
+            self._watch = watch
+            sys.settrace(None)
+
+    def end(self) -> None:
+        if self._watch is not None:
+            sys.settrace(self._watch)
+            self._watch = None
 
 
 def unwatched(function: Function) -> Function:
