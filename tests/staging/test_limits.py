@@ -198,6 +198,7 @@ def test_report_tells_of_functions_that_call_themselves():
     [
         ("16 MB", TypeError, "staged: memory_limit must be an integer, the number of bytes"),
         (1.5, TypeError, "staged: memory_limit must be an integer"),
+        (True, TypeError, "staged: memory_limit must be an integer"),
         (0, ValueError, "staged: memory_limit must be at least 1, and is 0; None is for no limit"),
     ],
 )

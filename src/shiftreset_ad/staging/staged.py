@@ -62,6 +62,8 @@ one_at_a_time = Lock()  # a run is recorded under a trace function, which Python
 def count_of_bytes(memory_limit: Any) -> int:
     """The limit as an integer."""
     try:
+        if isinstance(memory_limit, bool):
+            raise TypeError
         count = operator.index(memory_limit)
     except TypeError:
         raise TypeError(
