@@ -1,7 +1,6 @@
 """A limit for the memory of frames: the bits are those without it, and `report` says where it does not hold."""
 
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -23,6 +22,7 @@ from shiftreset_ad import (
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine
 from tests.peaks import peak_of
+from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import needs_native
 
 
@@ -258,17 +258,4 @@ def test_threads(is_native, monkeypatch):
     g = staged(grad(in_place), memory_limit=1500)
     for _ in range(4):
         g(X, 5)
-    points = [(X + 0.1 * i, 50 + i) for i in range(6)]
-    expected = [g(*point) for point in points]
-    wrong = []
-
-    def run():
-        for _ in range(5):
-            wrong.extend(i for i, point in enumerate(points) if not same_bits(g(*point), expected[i]))
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    require_same_in_threads(g, [(X + 0.1 * i, 50 + i) for i in range(6)], 5, same_bits)

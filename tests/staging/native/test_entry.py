@@ -2,7 +2,6 @@
 
 import gc
 import sys
-import threading
 import weakref
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from shiftreset_ad import staged
 from shiftreset_ad.staging.native import entry as entries
+from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import check, native, needs_native
 
 pytestmark = needs_native
@@ -108,16 +108,4 @@ def test_the_code_goes_with_its_function():
 
 def test_threads():
     f = staged(lambda x: np.exp(x) * x if x > 1 else x / 3.0)
-    expected = {x: f(x) for x in (0.5, 1.5, 2.5, 0.75)}
-    wrong = []
-
-    def work():
-        for _ in range(500):
-            wrong.extend(x for x, y in expected.items() if f(x) != y)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    require_same_in_threads(f, [(0.5,), (1.5,), (2.5,), (0.75,)], 500)

@@ -1,13 +1,13 @@
 """The longest chunk of frames is kept for the next run, whichever program and thread that is."""
 
 import ctypes
-import threading
 
 import numpy as np
 import pytest
 
 from shiftreset_ad import fori_loop, grad
 from shiftreset_ad.staging.native import frames
+from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import native, needs_native
 
 pytestmark = needs_native
@@ -36,16 +36,4 @@ def test_the_longest_chunk_is_kept(entry):
 
 def test_threads_have_chunks_of_their_own(entry):
     points = [(0.5 + 0.01 * i, 3_000 * (i % 4) + 10) for i in range(8)]
-    expected = [entry(*point) for point in points]
-    wrong = []
-
-    def run():
-        for _ in range(20):
-            wrong.extend(point for point, answer in zip(points, expected, strict=True) if entry(*point) != answer)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    require_same_in_threads(entry, points)

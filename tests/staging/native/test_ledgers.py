@@ -3,7 +3,6 @@
 import ctypes
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from shiftreset_ad import fori_loop, grad, staged, while_loop
 from shiftreset_ad.staging.native import mathematics
 from shiftreset_ad.staging.python.ledgers import FEWEST
 from shiftreset_ad.transforms.checkpointing.revolve import advances
+from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import needs_native
 from tests.staging.test_ledgers import Run
 
@@ -98,20 +98,7 @@ def test_a_loop_with_a_loop_in_it_repeats_whole_rounds(sines):
 
 def test_threads_have_ledgers_of_their_own():
     slope = compiled(counted, 2000)
-    points = [(0.1 * i, 500 + i) for i in range(8)]
-    expected = [slope(*point) for point in points]
-    wrong = []
-
-    def run():
-        for _ in range(20):
-            wrong.extend(point for point, answer in zip(points, expected, strict=True) if slope(*point) != answer)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    require_same_in_threads(slope, [(0.1 * i, 500 + i) for i in range(8)])
 
 
 PEAK = """
