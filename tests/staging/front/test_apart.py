@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 
 import pytest
 
 from shiftreset_ad import grad, staged
+from shiftreset_ad.staging.front.apart import with_names_apart
 from tests.staging.in_turns import in_turns, stays_staged
 
 
@@ -145,3 +148,39 @@ def test_who_looks_up_variables_by_their_names_finds_them():
         return x + sum([eval("i") for i in range(3)])
 
     in_turns(f, (1.0, 2), (1.0, 2), (2.0, 3), (1.0, 0))
+
+
+RENAMED = {
+    "another variable": ("i = n; return [i for i in range(i)]", "i = n; return [_ for _ in range(i)]"),
+    "a parameter": ("return {n: n for n in n}", "return {_: _ for _ in n}"),
+    "a variable from outside": ("return k, [k for k in n]", "return k, [_ for _ in n]"),
+    "no other variable": ("return [i for i in n]", "return [i for i in n]"),
+    "an earlier comprehension": ("return [i for i in n], [i for i in n]", "return [i for i in n], [_ for _ in n]"),
+    "a filter": ("i = n; return [1 for i in n if i]", "i = n; return [1 for _ in n if _]"),
+    "a later loop": ("i = n; return [1 for i in n for j in i]", "i = n; return [1 for _ in n for j in _]"),
+    "one inside": ("return [[i for i in i] for i in n]", "return [[_ for _ in i] for i in n]"),
+    "what one inside goes over": (
+        "i = n; return [[j for j in i] for i in n]",
+        "i = n; return [[j for j in _] for _ in n]",
+    ),
+    "used inside": ("i = n; return [[i for j in n] for i in n]", "i = n; return [[_ for j in n] for _ in n]"),
+    "a function inside": ("i = n; return [lambda j: i for i in n]", "i = n; return [lambda j: _ for _ in n]"),
+    "its parameter": ("i = n; return [lambda i: i for i in n]", "i = n; return [lambda i: i for _ in n]"),
+    "its default": ("i = n; return [lambda j=i: j for i in n]", "i = n; return [lambda j=_: j for _ in n]"),
+    "a variable of its own": ("i = n; return lambda: [i for i in n]", "i = n; return lambda: [i for i in n]"),
+    "names that are looked up": ("i = n; return [eval('i') for i in n]", "i = n; return [eval('i') for i in n]"),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), RENAMED.values(), ids=RENAMED)
+def test_what_is_renamed(body, expected):
+    tree = ast.parse(f"def f(n):\n    {body}")
+    with_names_apart(tree.body[0])
+    found = re.sub(r"_sr_each\d+_\w+", "_", ast.unparse(tree))
+    assert found == ast.unparse(ast.parse(f"def f(n):\n    {expected}"))
+
+
+def test_each_comprehension_has_names_of_its_own():
+    tree = ast.parse("def f(i):\n    return [i for i in i], {i for i in i}")
+    with_names_apart(tree)
+    assert len({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}) == 3

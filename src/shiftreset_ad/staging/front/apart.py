@@ -53,7 +53,7 @@ class _Renaming:
                 parts = [part for child in children_of(node) for part in _parts(child) if part is not first]
                 self(parts, {**names, **renamed}, variables)
             else:
-                self(children_of(node), names, set() if isinstance(node, ast.ClassDef) else variables)
+                self(children_of(node), names, variables)
 
     def _new(self, name: str) -> str:
         return f"_sr_each{next(self._numbers)}_{name}"
