@@ -158,6 +158,16 @@ def gathering(x, n):
     return scan(lambda c, t: (c * 0.9 + np.sin(t), c * c), x[0], x)[1]
 
 
+def with_new_arrays(x, n):
+    """An array without a derivative is new in each round, and written to there."""
+    y = x * 1.0
+    for i in range(n):
+        z = np.zeros(len(x))
+        z[i % len(x)] = 1.0
+        y = np.sin(z + y)
+    return np.sum(y)
+
+
 OFTEN = "1 loop: its rounds are visited more than once, as by scan and by derivatives of a higher order"
 
 
@@ -170,6 +180,7 @@ OFTEN = "1 loop: its rounds are visited more than once, as by scan and by deriva
         (MODES["reverse over reverse"](of_arrays), 10_000, OFTEN),
         (grad(lambda x, n: np.sum(gathering(x, n))), 10_000, OFTEN),
         (gathering, 10_000, "1 loop: what its rounds answer is gathered into an array"),
+        (grad(with_new_arrays), 10_000, "1 loop: it writes to arrays in place"),
     ],
 )
 def test_report_says_where_the_limit_does_not_hold(f, limit, remark):

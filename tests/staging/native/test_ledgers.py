@@ -26,6 +26,17 @@ def not_counted(x, n):
     return while_loop(lambda s: s[0] * s[0] < n * n, lambda s: (s[0] + 1, s[1] + 0.001 * np.sin(s[1])), (0, x))[1]
 
 
+def by_twos(x, n):
+    return while_loop(lambda s: s[0] < 2 * n, lambda s: (s[0] + 2, s[1] + 0.001 * np.sin(s[1])), (0, x))[1]
+
+
+def with_an_end_that_moves(x, n):
+    def round_of(s):
+        return s[0] + 1, s[1] - 1, s[2] + 0.001 * np.sin(s[2])
+
+    return while_loop(lambda s: s[0] < s[1], round_of, (0, 2 * n, x))[2]
+
+
 def nested(x, n):
     def rounds(i, x):
         return fori_loop(0, 3, lambda j, x: x + 0.001 * np.sin(x), x)
@@ -82,9 +93,10 @@ def test_a_counted_loop_repeats_the_least_number_of_rounds(sines, n):
     assert rounds_of(counted, 1, sines, n) == n + advances(n, FEWEST)
 
 
+@pytest.mark.parametrize("f", [not_counted, by_twos, with_an_end_that_moves], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("n", [3, 9, 46, 300, 1000])
-def test_another_loop_repeats_as_many_rounds_as_by_numpy(sines, n):
-    assert rounds_of(not_counted, 1, sines, n) == n + Run(n, 1, FEWEST, False).repeated
+def test_another_loop_repeats_as_many_rounds_as_by_numpy(sines, n, f):
+    assert rounds_of(f, 1, sines, n) == n + Run(n, 1, FEWEST, False).repeated
 
 
 def test_a_loop_within_the_limit_repeats_none(sines):
