@@ -41,6 +41,7 @@ OF_THE_CALL = {
     "test_a_step_of_a_recurrent_network_is_one_operation_and_its_matrices_get_one_product",
     "test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once",
     "test_few_floats_are_no_arrays",
+    "test_solve_solves_once_on_the_way_back_for_both_operands",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",
