@@ -66,7 +66,7 @@ def test_a_program_of_more_steps_than_python_could_compile():
     for x in (0.3, 0.3, 0.2, 0.7):
         assert g(x) == f(x)
     assert "native code" in g.sources[0]
-    assert "@part100" in g.llvm[0]
+    assert g.llvm[0].count("call i64 @part") > 100
 
 
 @pytest.mark.slow
