@@ -99,18 +99,8 @@ class StagedFunction(Generic[P, Y]):
 
     _fallback = "it runs as it is"  # what happens if it cannot be recorded
     __slots__ = (
-        *(
-            "__dict__",
-            "__weakref__",
-            "_in_vain",
-            "_is_given_up",
-            "_memory_limit",
-            "_name",
-            "_prepared",
-            "_problem",
-            "_reason",
-        ),
-        *("_shortcut", "_signatures", "_unpaid"),
+        *("__dict__", "__weakref__", "_in_vain", "_is_given_up", "_memory_limit", "_name", "_prepared", "_problem"),
+        *("_reason", "_shortcut", "_signatures", "_unpaid"),
     )
     __wrapped__: Callable[P, Y]
     __name__: str

@@ -14,6 +14,7 @@ from itertools import count
 from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
     FUNCTIONS,
+    LOOKS_UP_NAMES,
     body_of,
     bound_by,
     children_of,
@@ -21,8 +22,6 @@ from shiftreset_ad.staging.front.names import (
     own_names,
     parts_in_scope,
 )
-
-LOOKS_UP_NAMES = {"locals", "vars", "dir", "eval", "exec"}
 
 
 def with_names_apart(function: ast.AST) -> None:

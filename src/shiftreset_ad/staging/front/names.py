@@ -12,6 +12,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.While, ast.For)
+LOOKS_UP_NAMES = {"locals", "vars", "dir", "eval", "exec"}  # functions that see variables by their names
+SEES_ITS_FRAME = LOOKS_UP_NAMES | {"super", "globals"}
 
 
 def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -23,6 +25,7 @@ def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def parts_in_scope(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node that are carried out in the scope of the node."""
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     if isinstance(node, FUNCTIONS):

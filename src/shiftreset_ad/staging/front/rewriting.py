@@ -27,6 +27,7 @@ from shiftreset_ad.staging.front.matches import statements_of
 from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
     FUNCTIONS,
+    SEES_ITS_FRAME,
     body_of,
     bound_by,
     captured_in,
@@ -51,7 +52,6 @@ from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_
 from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
 
-SEES_ITS_FRAME = {"locals", "vars", "dir", "eval", "exec", "super", "globals"}
 JOINED = {"any", "all"}
 SOUGHT = "_sr_sought"  # the variable for what `in` looks for
 COUNTED = {"range", "zip", "enumerate", "reversed"}

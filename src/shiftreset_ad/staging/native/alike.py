@@ -16,9 +16,8 @@ from shiftreset_ad.staging.native.tables import call_of, word_at
 
 FEWEST = 3  # parts that share a function: to read a word takes a little time for each slot
 SLOT = re.compile(r"(%\w+) = getelementptr i64, ptr %frame, i64 (\d+)$", re.MULTILINE)
-TABLE = re.compile(
-    r"  call void @carry_out\(.* i64 (\d+)\), .* i64 (\d+)\)\)\n  ret i64 0\n}"
-)  # a body that is a table
+# A body that is a table
+TABLE = re.compile(r"  call void @carry_out\(.* i64 (\d+)\), .* i64 (\d+)\)\)\n  ret i64 0\n}")
 ARGUMENTS = "ptr noalias %frame, ptr noalias %memory"
 SHARED = "%words"  # the argument with the words of a call
 

@@ -11,7 +11,6 @@ from typing import Any
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.control import ControlCode
 from shiftreset_ad.staging.native.joins import Variable
-from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.ledgers import (
     FIELDS,
     FUNCTIONS,
@@ -176,22 +175,17 @@ class LimitedCode(ControlCode):
 
     # The state
 
-    def _offsets_in_snapshot(self, loop: LimitedLoop) -> tuple[dict[int, int], int]:
-        """Where a snapshot has the parameters of the loop and their tags, and where it ends."""
-        offsets, end = {}, HEAD_OF_A_SNAPSHOT
-        for place in self.with_places_of_tags(loop.params, loop.params):
-            offsets[place] = end - HEAD_OF_A_SNAPSHOT
-            array = self.array_at(place)
-            end += 8 if array is None else -(-bytes_of(array) // 8) * 8
-        return offsets, end
+    def _offsets_in_state(self, loop: LimitedLoop) -> tuple[dict[int, int], int]:
+        """Where the state in a snapshot has the parameters of the loop and their tags, and where it ends."""
+        return self.laid_out(self.with_places_of_tags(loop.params, loop.params), 0)
 
     def _size(self, loop: LimitedLoop) -> int:
         """The bytes of a snapshot."""
-        return self._offsets_in_snapshot(loop)[1]
+        return HEAD_OF_A_SNAPSHOT + self._offsets_in_state(loop)[1]
 
     def _in_snapshot(self, loop: LimitedLoop, step: Control, variables: list[Variable]) -> list[tuple[int, Variable]]:
         """The variables of a step that have the state of the loop, each with its place in a snapshot."""
-        offsets, _ = self._offsets_in_snapshot(loop)
+        offsets, _ = self._offsets_in_state(loop)
         of_loop = dict(zip(step.params, loop.params, strict=False))
         of_loop |= {tag_at(place): tag_at(param) for place, param in of_loop.items()}
         places = self.with_places_of_tags(step.params, step.params)

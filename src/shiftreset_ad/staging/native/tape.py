@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,12 +85,18 @@ class TapeCode(ArrayCode):
 
         The frame of an activation has no links. What is there only on one path comes last.
         """
-        offsets, end = {}, 0 if isinstance(step.rounds, Activations) else FIRST_SLOT
-        for place in sorted(self.uses.slots.get(step.rounds, {}), key=self.uses.is_of_branch):
+        places = sorted(self.uses.slots.get(step.rounds, {}), key=self.uses.is_of_branch)
+        offsets, end = self.laid_out(places, 0 if isinstance(step.rounds, Activations) else FIRST_SLOT)
+        return {**offsets, END_OF_FRAME: end}
+
+    def laid_out(self, places: Iterable[int], start: int) -> tuple[dict[int, int], int]:
+        """Where values lie if they lie one after another from an offset on, in whole words, and where they end."""
+        offsets, end = {}, start
+        for place in places:
             offsets[place] = end
             array = self.array_at(place)
             end += 8 if array is None else -(-bytes_of(array) // 8) * 8
-        return {**offsets, END_OF_FRAME: end}
+        return offsets, end
 
     def store(self, step: Any, body: Block, frame: str) -> None:
         """Store the values of a round that later visits need."""

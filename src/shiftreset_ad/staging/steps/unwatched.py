@@ -1,7 +1,8 @@
 """What runs without the watch: code that calls many functions of ours, and none of the user's.
 
 While Python has a trace function, each call of a function takes several times as long. Python 3.12 and later prepare
-all code anew when a trace function comes or goes, so the watch stays on there.
+all code anew when a trace function comes or goes. So there the watch pauses for what is known to be long, and stays on
+for what is `unwatched` elsewhere.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def unwatched(function: Function) -> Function:
 
     @wraps(function)
     def ours(*args: Any, **kwargs: Any) -> Any:
-        watch = sys.gettrace()
+        watch = sys.gettrace()  # the steps of a `Pause`, for speed
         if watch is None or watch is not watching.by:
             return function(*args, **kwargs)
         sys.settrace(None)
