@@ -98,5 +98,5 @@ def conform(y_dot: Tangent, y: Primal) -> Tangent:
     """A tangent in the shape and precision of its value: partial derivatives broadcast, and may be more precise."""
     shape, dtype = shape_of(y), dtype_of(y)
     if shape_of(y_dot) != shape:
-        y_dot = np.copy(np.broadcast_to(y_dot, shape))
+        y_dot = np.copy(np.broadcast_to(y_dot, shape), order="C")
     return y_dot if dtype_of(y_dot) == dtype else in_precision(y_dot, dtype)

@@ -146,6 +146,14 @@ def test_tensordot(call: Any, generator: Any) -> None:
     check_all(lambda a, b: np.tensordot(a, b, axes), drawing(generator), *operand_shapes)
 
 
+@pytest.mark.parametrize("function", [np.matmul, np.dot, np.inner])
+@pytest.mark.parametrize("shape", [(3,), (3, 3)])
+def test_the_rows_of_products_lie_one_after_another(function: Any, shape: tuple[int, ...]) -> None:
+    """So their layout stays the same from round to round of a loop."""
+    square, rows = np.arange(9.0).reshape(3, 3), Stack(np.ones((ROWS, *shape)), Tag.around([]))
+    assert function(square, rows).rows.flags.c_contiguous
+
+
 @pytest.mark.parametrize(("offset", "axis1", "axis2"), [(0, 0, 1), (1, -1, 0), (-2, 1, 2), (7, 2, 0)])
 def test_trace(offset: int, axis1: int, axis2: int) -> None:
     check_all(lambda a: np.trace(a, offset, axis1, axis2), drawing(), (2, 3, 4))

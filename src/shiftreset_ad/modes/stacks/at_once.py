@@ -248,6 +248,10 @@ def _tensordot(stack: Stack, a: Any, b: Any, axes: Any = 2) -> Any:
     )
     if stack.has(a):
         return np.tensordot(a.rows, b, ([i + 1 for i in summed_a], summed_b))
+    if len(summed_b) == ndim_b:  # each row is summed whole, so the rows can come first at once
+        return np.tensordot(b.rows, a, ([i + 1 for i in summed_b], summed_a))
+    if ndim_a == ndim_b == 2 and len(summed_a) == 1:
+        return np.matmul(a.T if summed_a == [0] else a, np.moveaxis(b.rows, summed_b[0] + 1, 1))
     rows = np.tensordot(a, b.rows, (summed_a, [i + 1 for i in summed_b]))
     return np.moveaxis(rows, ndim_a - len(summed_a), 0)
 

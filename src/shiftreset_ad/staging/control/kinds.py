@@ -109,7 +109,7 @@ def parts_as(x: Any, kind: Kind) -> list[Any]:
     if isinstance(x, Number) and x.tag is kind.tag:
         return parts_of(x)
     if kind.number is Stack:
-        rows = np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))))
+        rows = np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))), order="C")
         return [rows if dtype_of(rows).kind in "fc" else rows.astype(np.float64)]  # an integer may become a float
     return [x, *[zeros(x) for _ in kind.parts[1:]]]
 
