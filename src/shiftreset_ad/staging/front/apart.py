@@ -17,16 +17,16 @@ from shiftreset_ad.staging.front.names import (
     LOOKS_UP_NAMES,
     body_of,
     bound_by,
-    children_of,
     free_in,
     own_names,
     parts_in_scope,
 )
+from shiftreset_ad.staging.front.nodes import all_nodes, children_of
 
 
 def with_names_apart(function: ast.AST) -> None:
     """Rename such variables in a function, and in those inside it, unless it may look up variables by their names."""
-    if not any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in ast.walk(function)):
+    if not any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in all_nodes(function)):
         _Renaming()([function], {}, set())
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from types import CellType, CodeType, FunctionType
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias
 
 from shiftreset_ad.staging.front.facts import RESULT, assign, facts, place
 from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump, written_by
+from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
 from shiftreset_ad.staging.front.source import CompiledWith, parameters
 from shiftreset_ad.staging.front.versions import WritesAsVersions
@@ -97,7 +97,7 @@ class CodeBlock:
 
     def _tree(self, names: list[str]) -> ast.FunctionDef:
         """The function of the block, among variables with these names."""
-        part = deepcopy(self._part)
+        part = copied(self._part)
         body: list[ast.stmt]
         written: set[str] = set()
         if isinstance(part, ast.expr):
@@ -114,7 +114,7 @@ class CodeBlock:
         if bound := sorted((self._bound | written) & set(names)):
             body.insert(0, ast.Nonlocal(bound))
         function = ast.FunctionDef("_sr_block", parameters([ITEM] if self._is_round else []), body, [])
-        lines = [node.lineno for node in ast.walk(ast.Module(body, [])) if hasattr(node, "lineno")]
+        lines = [node.lineno for node in all_nodes(ast.Module(body, [])) if hasattr(node, "lineno")]
         ast.copy_location(function, ast.Pass(lineno=min(lines, default=1), col_offset=0))
         function.end_lineno, function.end_col_offset = function.lineno, 0
         return function
@@ -157,7 +157,7 @@ class _AsData:
         return [set_flag, place(ast.Break(), jump)] if self._loops else [set_flag]
 
     def _require_no_jump(self, statement: ast.stmt) -> None:
-        if (self._loops and any(isinstance(node, ast.Return) for node in ast.walk(statement))) or (
+        if (self._loops and any(isinstance(node, ast.Return) for node in all_nodes(statement))) or (
             not self._loops and is_left_by_a_jump(statement)
         ):
             raise RefusedError(LEAVES_A_BLOCK)

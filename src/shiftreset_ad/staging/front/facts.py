@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from shiftreset_ad.staging.front.nodes import all_nodes
+
 RESULT = "_sr_result"  # the variable for the answer of a function that a written branch has found
 VALUE = "_sr_value"  # the variable for the value of a test
 GOES_ON, CONTINUES, BREAKS, RETURNS = range(4)  # the values of a loop's flag; a greater one is another `return`
@@ -39,7 +41,7 @@ def facts(node: ast.AST) -> Facts:
 
 def place(new: Any, old: ast.AST) -> Any:
     """A new node at the place of an old one, with all nodes in it that have no place yet."""
-    for node in ast.walk(new):
+    for node in all_nodes(new):
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             ast.copy_location(node, old)
     return new

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.names import has
+from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import NO_FLOATS
 from shiftreset_ad.staging.front.sequences import StagedRange
 from shiftreset_ad.staging.front.session import current
@@ -109,7 +109,8 @@ class FunctionBlock(CodeBlock):
         self._function = function
 
     def _tree(self, names: list[str]) -> ast.FunctionDef:
-        return deepcopy(self._function)
+        found: ast.FunctionDef = copied(self._function)
+        return found
 
 
 def is_fold(call: ast.Call) -> bool:
@@ -133,7 +134,7 @@ def loop_of(call: ast.Call, site: ast.expr) -> ast.FunctionDef:
     function, comprehension, others = NAMES[call.func.id], call.args[0], others_of(call)  # type: ignore[attr-defined]
     text = _extreme(function, bool(others)) if function in SIGNS else FORMS[function]
     (loop,) = ast.parse(text).body
-    for node in ast.walk(loop):
+    for node in all_nodes(loop):
         for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
             vars(node).pop(name, None)
     found: ast.FunctionDef = place(_Filled(comprehension, site).visit(loop), comprehension)
@@ -210,14 +211,14 @@ class _Filled(ast.NodeTransformer):
         body = node.body
         for i, part in reversed([*enumerate(self._generators)]):
             for test in reversed(part.ifs):
-                body = [ast.If(deepcopy(test), body, [])]
-            items = deepcopy(part.iter) if i else load(ITEMS)
-            body = [ast.For(deepcopy(part.target), items, body, [])]
+                body = [ast.If(copied(test), body, [])]
+            items = copied(part.iter) if i else load(ITEMS)
+            body = [ast.For(copied(part.target), items, body, [])]
         return body[0]
 
     def visit_Name(self, node: ast.Name) -> Any:
         if node.id == "_sr_element":
-            return deepcopy(self._element)
+            return copied(self._element)
         if node.id == "_sr_float":
             return ast.Attribute(self._site, "float_of", ast.Load())
         return node

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from shiftreset_ad.staging.front.nodes import all_nodes
+
 
 def outside_brackets(index: ast.expr, running: ast.expr) -> ast.expr:
     """An index as an expression that may stand elsewhere. `running` stands for the module that has `slice_of`."""
@@ -23,4 +25,4 @@ def slice_of(*ends: Any) -> slice:
 
 def is_constant(index: ast.expr) -> bool:
     """Whether an index is made of literals alone, as in `x[-1]` and `x[:, 1:]`."""
-    return not any(isinstance(part, ast.Name | ast.Call | ast.Attribute | ast.Subscript) for part in ast.walk(index))
+    return not any(isinstance(part, ast.Name | ast.Call | ast.Attribute | ast.Subscript) for part in all_nodes(index))

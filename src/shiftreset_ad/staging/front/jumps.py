@@ -9,12 +9,22 @@ what follows an `if` with a `return` moves into its branches.
 from __future__ import annotations
 
 import ast
-from copy import deepcopy
 from itertools import count
 from typing import Any
 
-from shiftreset_ad.staging.front.facts import BREAKS, CONTINUES, GOES_ON, RESULT, RETURNS, assign, compare, facts, place
+from shiftreset_ad.staging.front.facts import (
+    BREAKS,
+    CONTINUES,
+    GOES_ON,
+    RESULT,
+    RETURNS,
+    assign,
+    compare,
+    facts,
+    place,
+)
 from shiftreset_ad.staging.front.names import LOOPS, blocks_of, is_left_by_a_jump
+from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, TOO_MANY_PATHS
 
 MOST_COPIED = 5_000  # nodes
@@ -44,7 +54,7 @@ class Jumps:
                     if self._copied > MOST_COPIED:
                         self.plain(statement, TOO_MANY_PATHS)
                         continue
-                rest = [deepcopy(waiting), waiting] if all(going_on) else [waiting]
+                rest = [copied(waiting), waiting] if all(going_on) else [waiting]
                 statement.body, statement.orelse = (
                     self.to_the_end([*branch, *(rest.pop() if goes_on else [])])
                     for branch, goes_on in zip(branches, going_on, strict=True)
@@ -74,7 +84,7 @@ class Jumps:
         facts(loop).flag = flag
         if isinstance(loop, ast.For):
             rounds = facts(loop).rounds = flag.replace("flag", "rounds")
-            for node in ast.walk(loop):
+            for node in all_nodes(loop):
                 if isinstance(node, ast.If) and facts(node).flag == flag:
                     facts(node).rounds = rounds
         else:
@@ -107,7 +117,7 @@ class Jumps:
                     facts(statement).code = code = RETURNS + len(exits)
                     last = [*_last_assignments(done[:-1]), ast.Return(statement.value)]
                     facts(statement).moved = len(last) - 1
-                    again = [place(deepcopy(part), statement) for part in last]
+                    again = [place(copied(part), statement) for part in last]
                     exits.append(place(ast.If(compare(flag, ast.Eq(), code), again, []), statement))
                 else:
                     facts(statement).code = BREAKS if isinstance(statement, ast.Break) else CONTINUES
@@ -142,7 +152,7 @@ JUMPS = (ast.Return, ast.Break, ast.Continue)
 
 def _sets(flag: str, statement: ast.stmt) -> bool:
     """Whether a jump in a statement is the flag's."""
-    return any(facts(node).flag == flag for node in ast.walk(statement) if isinstance(node, JUMPS))
+    return any(facts(node).flag == flag for node in all_nodes(statement) if isinstance(node, JUMPS))
 
 
 def _last_assignments(statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -177,4 +187,4 @@ def _ends(statements: list[ast.stmt]) -> bool:
 
 
 def _size(statements: list[ast.stmt]) -> int:
-    return sum(1 for statement in statements for _ in ast.walk(statement))
+    return sum(1 for statement in statements for _ in all_nodes(statement))

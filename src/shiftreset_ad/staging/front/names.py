@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.front.facts import facts
+from shiftreset_ad.staging.front.nodes import all_nodes, children_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -33,18 +34,6 @@ def parts_in_scope(node: ast.AST) -> list[ast.AST]:
         defaults = [*arguments.defaults, *[default for default in arguments.kw_defaults if default is not None]]
         return [*defaults, *([] if isinstance(node, ast.Lambda) else node.decorator_list)]
     return children_of(node)
-
-
-def children_of(node: ast.AST) -> list[ast.AST]:
-    """What `ast.iter_child_nodes` gives, in half the time."""
-    found: list[ast.AST] = []
-    for name in node._fields:
-        part = getattr(node, name, None)
-        if isinstance(part, ast.AST):
-            found.append(part)
-        elif type(part) is list:
-            found += [child for child in part if isinstance(child, ast.AST)]
-    return found
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
@@ -87,8 +76,8 @@ def items_written_together(node: ast.AST) -> set[str]:
     """The names whose items a statement with several targets writes to, such as `x[i], x[j] = x[j], x[i]`."""
     if not isinstance(node, ast.Assign) or not has_several_targets(node):
         return set()
-    parts = [part for target in node.targets for part in ast.walk(target)]
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+    parts = [part for target in node.targets for part in all_nodes(target)]
+    if any(isinstance(part, ast.NamedExpr) for part in all_nodes(node)):
         return set()
     stored = [part for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
     names = {name.id for part in stored if isinstance(name := _container(part), ast.Name)}
@@ -114,7 +103,7 @@ def write_in_place(node: ast.AST) -> WriteInPlace | None:
         return None
     target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
     operator = node.op if isinstance(node, ast.AugAssign) else None
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+    if any(isinstance(part, ast.NamedExpr) for part in all_nodes(node)):
         return None
     if isinstance(target, ast.Subscript) and isinstance(name := _container(target), ast.Name):
         return WriteInPlace(name.id, target.slice, node.value, operator)
@@ -155,10 +144,10 @@ def write_to_a_part(node: ast.Assign | ast.AugAssign) -> WriteToAPart | None:
 
 def _is_path(node: ast.expr) -> bool:
     """Whether an expression looks things up, and calls nothing but functions of the front end."""
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    calls = [part for part in all_nodes(node) if isinstance(part, ast.Call)]
     return all(
         isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant) for call in calls
-    ) and not any(isinstance(part, ast.NamedExpr | ast.Lambda | ast.Await) for part in ast.walk(node))
+    ) and not any(isinstance(part, ast.NamedExpr | ast.Lambda | ast.Await) for part in all_nodes(node))
 
 
 def unwrapped(holder: ast.expr) -> ast.expr:
@@ -181,7 +170,7 @@ def read_by(nodes: Iterable[ast.AST]) -> set[str]:
         if isinstance(node, FUNCTIONS):
             found |= read_by(parts_in_scope(node)) | free_in(node)
         elif isinstance(node, COMPREHENSIONS):
-            parts = list(ast.iter_child_nodes(node))
+            parts = list(children_of(node))
             found |= read_by(parts) - {name for part in node.generators for name in bound_by([part.target])}
             found |= read_by([node.generators[0].iter])
         elif isinstance(node, ast.Name):
@@ -190,7 +179,7 @@ def read_by(nodes: Iterable[ast.AST]) -> set[str]:
         else:
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 found.add(node.target.id)
-            found |= read_by(ast.iter_child_nodes(node))
+            found |= read_by(children_of(node))
     return found
 
 
@@ -280,7 +269,7 @@ def _has_jump(nodes: Iterable[ast.AST], in_loop: bool) -> bool:
         if isinstance(node, LOOPS):
             if _has_jump(node.body, True) or _has_jump(node.orelse, in_loop):
                 return True
-        elif not isinstance(node, SCOPES) and _has_jump(ast.iter_child_nodes(node), in_loop):
+        elif not isinstance(node, SCOPES) and _has_jump(children_of(node), in_loop):
             return True
     return False
 

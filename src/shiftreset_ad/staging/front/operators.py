@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from copy import deepcopy
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +10,7 @@ from shiftreset_ad.staging.front.facts import place
 from shiftreset_ad.staging.front.indices import outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.names import unwrapped, write_to_a_part
+from shiftreset_ad.staging.front.nodes import copied
 from shiftreset_ad.staging.front.rewriting import Rewriter
 from shiftreset_ad.staging.front.versions import OPERATORS
 
@@ -66,17 +66,15 @@ class ObjectRewriter(Rewriter):
             found = write.holder
         else:
             found = ast.Subscript(write.holder, write.at, ast.Load())
-        new = self._run(
-            "augmented_object", ast.Constant(OPERATORS[type(node.op)]), deepcopy(found), deepcopy(node.value)
-        )
-        version = ast.Assign([deepcopy(node.target)], new)
+        new = self._run("augmented_object", ast.Constant(OPERATORS[type(node.op)]), copied(found), copied(node.value))
+        version = ast.Assign([copied(node.target)], new)
         done = place(ast.If(self._run("is_object", found), [version], [node]), node)
         if not isinstance(node.target, ast.Attribute) or _is_private(node.target):
             return done
         at = [unwrapped(node.target.value), ast.Constant(node.target.attr)]
         again = self._run("operated", new.args[0], self._run("attribute", *at), node.value)
         assigned = ast.Expr(self._run("assigned", again, node.target.value, at[1]))
-        return place(ast.If(self._run("has_setter", *at), deepcopy([assigned]), [done]), node)
+        return place(ast.If(self._run("has_setter", *at), copied([assigned]), [done]), node)
 
     def test(self, node: ast.expr) -> ast.expr:
         found = super().test(node)

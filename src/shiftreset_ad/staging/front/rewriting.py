@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -21,7 +20,7 @@ from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, fact
 from shiftreset_ad.staging.front.folds import ITEMS, CallsAlone, fold_site, is_fold, others_of, without_filters
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
-from shiftreset_ad.staging.front.jumps import Jumps
+from shiftreset_ad.staging.front.jumps import JUMPS, Jumps
 from shiftreset_ad.staging.front.liveness import note_liveness
 from shiftreset_ad.staging.front.matches import statements_of
 from shiftreset_ad.staging.front.names import (
@@ -40,6 +39,7 @@ from shiftreset_ad.staging.front.names import (
     surely_bound_by,
     written_by,
 )
+from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import (
     BINDS_IN_EXPRESSION,
     DELETES,
@@ -90,7 +90,7 @@ class Rewriter(ast.NodeTransformer):
             node.body = body[0]
         else:
             node.body = Jumps().to_the_end(statements_of(body))
-            if any(isinstance(part, ast.If) and facts(part).answers for part in ast.walk(node)):
+            if any(isinstance(part, ast.If) and facts(part).answers for part in all_nodes(node)):
                 start = 1 if ast.get_docstring(node, clean=False) is not None else 0
                 node.body.insert(start, assign(RESULT, ast.Constant(None), node.body[start]))
         body = body_of(node)
@@ -208,7 +208,7 @@ class Rewriter(ast.NodeTransformer):
             name = ast.Constant("in" if isinstance(node.ops[0], ast.In) else "not in")
             is_staged = self._is_staged(ast.NamedExpr(ast.Name(SOUGHT, ast.Store()), node.left))
             node.left = load(SOUGHT)
-            found = self._run("contained", name, load(SOUGHT), *deepcopy(node.comparators))
+            found = self._run("contained", name, load(SOUGHT), *copied(node.comparators))
             return place(ast.IfExp(is_staged, found, node), node)
         return node
 
@@ -224,7 +224,7 @@ class Rewriter(ast.NodeTransformer):
         comprehension: Any = node.args[0]
         site = fold_site(node, self._code, type(self)(self._code, self._visible).function)
         cells = self._cells(node, [comprehension], set())
-        others = [self.visit(deepcopy(part)) for part in others_of(node) or []]
+        others = [self.visit(copied(part)) for part in others_of(node) or []]
         first = comprehension.generators[0]
         items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, {"range"}))
         first.iter = place(load(ITEMS), first.iter)
@@ -394,7 +394,5 @@ def _is_value(node: ast.expr) -> bool:
 
 def _flags_set_in(statements: Sequence[ast.AST]) -> set[str]:
     """The flags that jumps in these statements set when they are data."""
-    jumps = (ast.Return, ast.Break, ast.Continue)
-    return {
-        flag for part in statements for node in ast.walk(part) if isinstance(node, jumps) and (flag := facts(node).flag)
-    }
+    nodes = [node for part in statements for node in all_nodes(part)]
+    return {flag for node in nodes if isinstance(node, JUMPS) and (flag := facts(node).flag)}

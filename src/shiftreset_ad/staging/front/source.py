@@ -12,7 +12,6 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -20,7 +19,8 @@ from types import CodeType, FunctionType
 from typing import TypeAlias
 
 from shiftreset_ad.staging.front.apart import with_names_apart
-from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, children_of, in_scope
+from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, in_scope
+from shiftreset_ad.staging.front.nodes import all_nodes, children_of, copied
 from shiftreset_ad.staging.front.private import with_whole_names
 from shiftreset_ad.staging.front.refusals import RefusedError
 
@@ -69,7 +69,7 @@ class CompiledWith:
         if self.of_class is not None:  # outside, as the name of the class must stay what it is
             inner = ast.ClassDef(self.of_class, [], [], [inner], [])
         if NEEDS_TYPE_PARAMS:
-            for wrapper in ast.walk(inner):
+            for wrapper in all_nodes(inner):
                 if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
                     vars(wrapper).setdefault("type_params", [])
         imports = [ast.copy_location(ast.Import([ast.alias(name)]), node) for name in self.imported]
@@ -97,7 +97,7 @@ def source_of(function: FunctionType) -> Source:
             code.co_filename, of_class, is_nested, code.co_freevars, tree.imported, code.co_flags & FEATURES
         )
         if place.compiled(node) == code:
-            found = with_whole_names(deepcopy(node), of_class)
+            found = with_whole_names(copied(node), of_class)
             with_names_apart(found)
             return Source(found, place)
     raise RefusedError(

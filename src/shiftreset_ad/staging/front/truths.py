@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.front.names import COMPREHENSIONS
+from shiftreset_ad.staging.front.nodes import all_nodes
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.steps.values import call
 
@@ -76,7 +77,7 @@ def _is_simple(node: ast.expr) -> bool:
     return not any(
         isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda, *COMPREHENSIONS))
         or (isinstance(part, ast.Call) and not _is_of_numbers(part))
-        for part in ast.walk(node)
+        for part in all_nodes(node)
     )
 
 

@@ -8,13 +8,13 @@ attributes and items that hold the array get the new version (`Session.renamed`)
 from __future__ import annotations
 
 import ast
-from copy import deepcopy
 from itertools import count
 from typing import Any
 
 from shiftreset_ad.staging.front.facts import assign, load, place
 from shiftreset_ad.staging.front.indices import outside_brackets
 from shiftreset_ad.staging.front.names import SCOPES, items_written_together, write_in_place, write_to_a_part
+from shiftreset_ad.staging.front.nodes import copied
 from shiftreset_ad.staging.front.session import Session, changing, current
 
 DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
@@ -63,7 +63,7 @@ class WritesAsVersions(ast.NodeTransformer):
     def _written(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
         if isinstance(node, ast.Assign) and (names := items_written_together(node) & self._names):
             are_arrays = [self._call("is_array", load(name)) for name in sorted(names)]
-            versions = [self._written(each) for each in self._one_by_one(deepcopy(node))]
+            versions = [self._written(each) for each in self._one_by_one(copied(node))]
             test = are_arrays[0] if len(are_arrays) == 1 else ast.BoolOp(ast.Or(), are_arrays)
             return self._decided(node, test, *versions)
         write = write_in_place(node)
@@ -132,7 +132,7 @@ class WritesAsVersions(ast.NodeTransformer):
     def _decided(self, node: ast.stmt, test: ast.expr, *new: ast.stmt) -> ast.If:
         """The new statements in a block, and where the test holds; otherwise the statement as it was."""
         test = ast.BoolOp(ast.And(), [self._call("is_in_block"), test])
-        found: ast.If = place(ast.If(test, deepcopy([*new]), [node]), node)
+        found: ast.If = place(ast.If(test, copied([*new]), [node]), node)
         setattr(found, DECIDES, True)
         return found
 
