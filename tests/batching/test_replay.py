@@ -213,7 +213,7 @@ def test_replayed_values_and_gradients_are_those_of_a_loop(name, at_once, monkey
             require_equal(batched(*points), expected)
 
 
-@pytest.mark.parametrize("start", [pytest.param(k, marks=[pytest.mark.slow] if k else []) for k in range(0, 200, 20)])
+@pytest.mark.parametrize("start", [pytest.param(k, marks=[pytest.mark.slow] if k else []) for k in range(0, 80, 20)])
 def test_replayed_random_programs(start, at_once, monkeypatch):
     """Also those with steps that go row by row, which are recorded as a step for each row."""
     monkeypatch.setenv("SHIFTRESET_AD_NATIVE", "0")
