@@ -17,6 +17,7 @@ collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_typ
 
 def pytest_addoption(parser):
     parser.addoption("--staged", action="store_true", help="stage grad and its kin wherever a test calls them")
+    parser.addoption("--least", action="store_true", help="go the ways for large arrays with small ones, too")
 
 
 def pytest_configure(config):
@@ -29,12 +30,26 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before the slow tests are left out
 def pytest_collection_modifyitems(config, items):
     mark_slow_cases(items)
+    if config.getoption("--least"):
+        for item in items:
+            if item.get_closest_marker("of_sizes"):
+                item.add_marker(pytest.mark.skip(reason="it looks at the usual sizes"))
     if config.getoption("--staged"):
         from tests.staging import everywhere
 
         for item in items:
             if item.originalname in everywhere.OF_THE_CALL or item.module.__name__ in everywhere.MODULES_OF_THE_CALL:
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
+
+
+def pytest_collection_finish(session):
+    """Set the sizes when all tests are imported, so that a test with a size in it keeps the usual one."""
+    if session.config.getoption("--least"):
+        from tests.fuzzing.thresholds import thresholds_at_least
+
+        at_least = thresholds_at_least()
+        at_least.__enter__()
+        session.config.add_cleanup(lambda: at_least.__exit__(None, None, None))
 
 
 def mark_slow_cases(items):

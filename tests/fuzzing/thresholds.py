@@ -23,7 +23,10 @@ LEAST = {
     "rules.numpy.shapes.SMALL": 0,
     "rules.indexing.FEW": 0,
     "rules.linalg.matrices.SMALL": 0,
+    "rules.linalg.factors.MANY": 1,
+    "staging.control.persistent.FEW": 0,
     "staging.steps.trace.SMALL": 0,
+    "staging.steps.values.LARGE": 0,
     "transforms.jacobians.MIXED_AT_MOST": 1,
 }
 

@@ -173,6 +173,7 @@ def test_arguments_stay_as_they_are():
     assert np.allclose(gradient[0], np.outer(2.0 * (W @ X[0]) + 2.0, X[0]))
 
 
+@pytest.mark.of_sizes
 def test_no_outer_product_is_made_for_a_large_matrix(monkeypatch):
     kept = []
     add = unsettled.Held.add_outer

@@ -522,6 +522,7 @@ def test_a_product_is_added_in_the_memory_of_the_sum(shape: tuple[int, ...]) -> 
     assert factor.nbytes <= peak < 1.5 * factor.nbytes
 
 
+@pytest.mark.of_sizes
 @pytest.mark.parametrize(
     ("factor", "shapes"),
     [
@@ -586,6 +587,7 @@ def test_a_difference_takes_one_pass() -> None:
     assert len(re.findall("sub", f.ir[0])) == 1
 
 
+@pytest.mark.of_sizes
 def test_constant_rows_are_copied_for_a_staged_program_that_writes() -> None:
     """In one step, and not filled in from zeros; views of an argument, to which nobody writes, need no copy."""
 

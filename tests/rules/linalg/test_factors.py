@@ -59,6 +59,7 @@ def test_a_singular_matrix_raises_the_error_of_numpy() -> None:
         grad(lambda b: np.sum(np.linalg.solve(np.ones((ROWS, ROWS)), b)))(VECTOR)
 
 
+@pytest.mark.of_sizes
 @pytest.mark.parametrize(
     ("a", "b"),
     [
