@@ -20,8 +20,8 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.choosing import clipped
+from shiftreset_ad.rules.numpy.einstein import contract
 from shiftreset_ad.rules.numpy.elementwise import sign_of_complex
-from shiftreset_ad.rules.numpy.products import contract
 from shiftreset_ad.rules.numpy.shapes import astype
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.transforms.taylor import taylor

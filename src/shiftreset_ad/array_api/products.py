@@ -9,7 +9,8 @@ import numpy as np
 
 from shiftreset_ad.array_api.promotion import together
 from shiftreset_ad.array_api.standard import entered
-from shiftreset_ad.rules.numpy.products import contract, outer, taken_apart
+from shiftreset_ad.rules.numpy.einstein import contract, taken_apart
+from shiftreset_ad.rules.numpy.products import outer
 from shiftreset_ad.rules.numpy.shapes import normalize_axes
 
 entered(np.outer)(outer)

@@ -13,7 +13,7 @@ from shiftreset_ad.batching.table import entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
 from shiftreset_ad.modes.stacks.number import lined_up_rows
 from shiftreset_ad.rules.broadcasting import shape_of
-from shiftreset_ad.rules.numpy.products import contract, explicit, joined, spelled_out
+from shiftreset_ad.rules.numpy.einstein import contract, explicit, joined, spelled_out
 from shiftreset_ad.rules.table import functions_of
 
 

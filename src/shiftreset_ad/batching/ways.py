@@ -18,7 +18,7 @@ from shiftreset_ad.batching.along import ALONG, ALONG_LAST, along
 from shiftreset_ad.batching.rows import Rows, elementwise, rows_in
 from shiftreset_ad.batching.table import WAYS, Way, entered
 from shiftreset_ad.modes.stacks.at_once import WAYS as LINEAR
-from shiftreset_ad.rules.numpy.products import contract
+from shiftreset_ad.rules.numpy.einstein import contract
 from shiftreset_ad.rules.table import functions_of
 from shiftreset_ad.staging.steps.functions import OPERATORS, Attribute, Method
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.rules.annotations import Cotangent, Primal, Pullback, Pushforward
+from shiftreset_ad.rules.annotations import Cotangent, Primal, Pullback, Pushforward, Tangent
 from shiftreset_ad.rules.broadcasting import FLOAT64, is_complex
 
 # The partial derivative `(y, *xs) -> dy/dx_i` of y = function(*xs), or a number if it is the same everywhere;
@@ -60,6 +60,25 @@ class LinearMap:
     factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None = None
     makes_new: bool = False
     chooses: bool = False
+
+
+class MapByMethods:
+    """A linear map whose two functions are methods. A rule that small arrays often take has a class of these.
+
+    Each call of the rule makes one object, where a `LinearMap` needs two functions beside, each with its variables. The
+    marks are those of a `LinearMap`; most are the same for all objects of a class.
+    """
+
+    __slots__ = ("factors", "is_constant")
+    selects = moves = makes_new = chooses = False
+    is_constant: bool
+    factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None
+
+    def pushforward(self, x_dot: Tangent) -> Tangent:
+        raise NotImplementedError
+
+    def pullback(self, y_bar: Cotangent) -> Cotangent:
+        raise NotImplementedError
 
 
 class Outer(NamedTuple):

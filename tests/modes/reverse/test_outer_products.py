@@ -46,6 +46,31 @@ def test_the_gradient_is_that_of_a_product_of_matrices():
     assert np.allclose(grad(lambda w: np.sum(np.dot(w, X[0]) ** 2))(W), 2.0 * np.outer(W @ X[0], X[0]))
 
 
+SQUARE, VECTOR = RNG.normal(size=(70, 70)), RNG.normal(size=70)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda w: np.tensordot(w, VECTOR, ([0], [0])),
+        lambda w: np.tensordot(w, VECTOR, ([1], [0])),
+        lambda w: np.tensordot(VECTOR, w, ([0], [0])),
+        lambda w: np.tensordot(VECTOR, w, ([0], [1])),
+        lambda w: np.tensordot(w, VECTOR, 0)[:, :, 3],
+        lambda w: np.inner(w, VECTOR),
+        lambda w: np.inner(VECTOR, w),
+        lambda w: np.dot(VECTOR, w),
+        lambda w: VECTOR @ w,
+    ],
+)
+def test_the_factors_are_in_the_order_of_the_axes_of_the_matrix(product):
+    """Of a square matrix, another order would be wrong without an error."""
+    found = grad(lambda w: np.sum(np.sin(product(w))))(SQUARE)
+    step = 1e-6 * np.sin(np.arange(4900.0)).reshape(70, 70)
+    slope = np.sum(np.sin(product(SQUARE + step))) - np.sum(np.sin(product(SQUARE - step)))
+    assert np.isclose(np.sum(found * step), slope / 2, rtol=1e-5)
+
+
 @pytest.mark.parametrize("count", [unsettled.TOGETHER - 1, unsettled.TOGETHER, 2 * unsettled.TOGETHER + 3])
 def test_many_contributions_are_summed_in_parts(count):
     rows = RNG.normal(size=(count, 60))

@@ -22,7 +22,7 @@ from shiftreset_ad.rules import STRUCTURED
 from shiftreset_ad.rules.indexing import replaced
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
 from shiftreset_ad.rules.numpy.shapes import repeated
-from shiftreset_ad.rules.table import functions_of
+from shiftreset_ad.rules.table import MapByMethods, functions_of
 from tests.docs import examples_of_numpy
 from tests.writing_programs import random_program, total
 
@@ -238,6 +238,10 @@ def held(x: Any, seen: set[int]) -> Iterator[Any]:
         parts = tuple(cell.cell_contents for cell in x.__closure__ or ()) + (x.__defaults__ or ())
     elif isinstance(x, functools.partial):
         parts = (x.func, *x.args, *x.keywords.values())
+    elif isinstance(x, types.MethodType):
+        parts = (x.__func__, x.__self__)
+    elif isinstance(x, MapByMethods):
+        parts = tuple(getattr(x, name, None) for kind in type(x).__mro__ for name in getattr(kind, "__slots__", ()))
     elif isinstance(x, (tuple, list)):
         parts = tuple(x)
     elif type(x) is NumR:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftreset_ad import grad
-from shiftreset_ad.rules.numpy.products import contract
+from shiftreset_ad.rules.numpy.einstein import contract
 from shiftreset_ad.rules.table import functions_of
 from tests.rules.three_ways import check, examples, generators
 

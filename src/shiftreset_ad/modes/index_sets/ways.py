@@ -22,7 +22,7 @@ from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.linalg.matrices import as_hermitian, hermitian_from
-from shiftreset_ad.rules.numpy.products import LABELS, contract, taken_apart
+from shiftreset_ad.rules.numpy.einstein import LABELS, contract, taken_apart
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import normalize_axes, normalize_axis, repeated

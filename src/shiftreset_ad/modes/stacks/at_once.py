@@ -15,7 +15,7 @@ from shiftreset_ad.numbers.sparse import times
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.indexing import read, replaced, scatter
 from shiftreset_ad.rules.linalg.matrices import hermitian_from
-from shiftreset_ad.rules.numpy.products import LABELS, contract, joined, taken_apart
+from shiftreset_ad.rules.numpy.einstein import LABELS, contract, joined, taken_apart
 from shiftreset_ad.rules.numpy.reductions import reduced_axes
 from shiftreset_ad.rules.numpy.selection import elements_along, windows
 from shiftreset_ad.rules.numpy.shapes import astype, imaginary_part, normalize_axes, normalize_axis, real_part, repeated

@@ -7,6 +7,7 @@ from shiftreset_ad.rules.numpy import (
     choosing,
     convolution,
     counting,
+    einstein,
     elementwise,
     fourier,
     grids,
@@ -26,7 +27,19 @@ from shiftreset_ad.rules.numpy import (
 )
 
 FAMILIES = (
-    *(accumulations, calculus, calling, choosing, convolution, counting, elementwise, fourier, grids, integrals),
-    *(interpolation, missing, padding, polynomials, products, quantiles, reductions, selection, sets, shapes),
+    *(accumulations, calculus, calling, choosing, convolution, counting, einstein, elementwise, fourier, grids),
+    *(
+        integrals,
+        interpolation,
+        missing,
+        padding,
+        polynomials,
+        products,
+        quantiles,
+        reductions,
+        selection,
+        sets,
+        shapes,
+    ),
     *(sorting, statistics),
 )

@@ -22,7 +22,7 @@ from shiftreset_ad.rules.building import assemble
 from shiftreset_ad.rules.conversion import astype, imaginary_part, real_part
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.rules.numpy.accumulations import running_maximum, running_minimum, running_product
-from shiftreset_ad.rules.numpy.products import contract
+from shiftreset_ad.rules.numpy.einstein import contract
 from shiftreset_ad.rules.numpy.selection import elements_along
 from shiftreset_ad.rules.numpy.shapes import OF_THE_SHAPE, repeated
 from shiftreset_ad.rules.numpy.sorting import rearranged
