@@ -69,10 +69,10 @@ class MapByMethods:
     marks are those of a `LinearMap`; most are the same for all objects of a class.
     """
 
-    __slots__ = ("factors", "is_constant")
+    __slots__ = ("is_constant",)
     selects = moves = makes_new = chooses = False
+    factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None = None
     is_constant: bool
-    factors: Callable[[Cotangent], tuple[Cotangent, Any]] | None
 
     def pushforward(self, x_dot: Tangent) -> Tangent:
         raise NotImplementedError

@@ -13,8 +13,9 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import shape_of, unbroadcast
-from shiftreset_ad.rules.table import LinearMap, composite, dispatched, restated, structured
+from shiftreset_ad.rules.table import MapByMethods, composite, dispatched, restated, structured
 
+new: Any = object.__new__
 # What `np.einsum` calls for plain arrays. It is private, so a NumPy without it has `np.einsum` itself.
 EINSUM: Any = getattr(sys.modules.get("numpy._core.multiarray"), "c_einsum", np.einsum)
 LABELS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order
@@ -104,32 +105,51 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
         if type(x) is not ndarray:
             is_plain = False
 
-    def part(place: int) -> LinearMap:
-        before, after = operands[:place], operands[place + 1 :]
-        shape = x.shape if type(x := operands[place]) is ndarray else shape_of(x)
-
-        def pushforward(x_dot: Tangent) -> Tangent:
-            if is_plain and type(x_dot) is ndarray:
-                return EINSUM(subscripts, *before, x_dot, *after)
-            return np.einsum(subscripts, *before, x_dot, *after, optimize=optimize)
-
-        def pullback(y_bar: Cotangent) -> Cotangent:
-            back, labels, found = _way_back(subscripts, place)
-            if is_plain and type(y_bar) is ndarray:
-                x_bar = EINSUM(back, y_bar, *before, *after)
-            else:
-                x_bar = np.einsum(back, y_bar, *before, *after, optimize=optimize)
-            if (x_bar.shape if type(x_bar) is ndarray else shape_of(x_bar)) == shape:
-                return x_bar
-            # A label of only this operand was summed over: the cotangent is constant along its axis.
-            sizes = iter(shape_of(x_bar))
-            kept = tuple(next(sizes) if label in found else 1 for label in labels)
-            full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
-            return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
-
-        return LinearMap(pushforward, pullback)
+    def part(place: int) -> OfOperand:
+        linear_map = new(OfOperand)
+        linear_map.place, linear_map.before, linear_map.after = place, operands[:place], operands[place + 1 :]
+        linear_map.shape = x.shape if type(x := operands[place]) is ndarray else shape_of(x)
+        linear_map.subscripts, linear_map.optimize, linear_map.is_plain = subscripts, optimize, is_plain
+        linear_map.is_constant = False
+        return linear_map  # type: ignore[no-any-return]
 
     return EINSUM(subscripts, *operands) if is_plain else np.einsum(subscripts, *operands, optimize=optimize), (part,)
+
+
+class OfOperand(MapByMethods):
+    """The map of the operand at a `place` of a contraction, between the operands `before` and `after` it.
+
+    `is_plain`: these are plain arrays, and nothing is optimized.
+    """
+
+    __slots__ = ("after", "before", "is_plain", "optimize", "place", "shape", "subscripts")
+    place: int
+    before: list[Any]
+    after: list[Any]
+    shape: tuple[int, ...]
+    subscripts: str
+    optimize: Any
+    is_plain: bool
+
+    def pushforward(self, x_dot: Tangent) -> Tangent:
+        if self.is_plain and type(x_dot) is ndarray:
+            return EINSUM(self.subscripts, *self.before, x_dot, *self.after)
+        return np.einsum(self.subscripts, *self.before, x_dot, *self.after, optimize=self.optimize)
+
+    def pullback(self, y_bar: Cotangent) -> Cotangent:
+        back, labels, found = _way_back(self.subscripts, self.place)
+        if self.is_plain and type(y_bar) is ndarray:
+            x_bar = EINSUM(back, y_bar, *self.before, *self.after)
+        else:
+            x_bar = np.einsum(back, y_bar, *self.before, *self.after, optimize=self.optimize)
+        shape = self.shape
+        if (x_bar.shape if type(x_bar) is ndarray else shape_of(x_bar)) == shape:
+            return x_bar
+        # A label of only this operand was summed over: the cotangent is constant along its axis.
+        sizes = iter(shape_of(x_bar))
+        kept = tuple(next(sizes) if label in found else 1 for label in labels)
+        full = tuple(own if size == 1 else size for size, own in zip(kept, shape, strict=True))
+        return unbroadcast(np.broadcast_to(np.reshape(x_bar, kept), full), shape)
 
 
 @lru_cache(256)

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.rules.annotations import Tangent
+from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import dtype_of, reshaped, shape_of
 from shiftreset_ad.rules.building import array
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.layouts import array_of, in_order
-from shiftreset_ad.rules.table import LinearMap, composite, functions_of, structured
+from shiftreset_ad.rules.table import LinearMap, MapByMethods, composite, functions_of, structured
 
 # What `np.concatenate` of plain arrays calls, without NumPy's protocol
 CONCATENATE: Any = getattr(sys.modules.get("numpy._core._multiarray_umath"), "concatenate", np.concatenate)
 
+new: Any = object.__new__
 normalize_axis = np.lib.array_utils.normalize_axis_index
 
 
@@ -44,10 +45,13 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
         edge += math.prod(shape_of_part) if axis is None else shape_of_part[place]
         edges.append(edge)
 
-    def part(i: int) -> LinearMap:
+    def part(i: int) -> Any:
         index = (*before, slice(edges[i], edges[i + 1]))
         if axis is not None:
-            return LinearMap(lambda x_dot: placed(x_dot, shape, dtype, index), lambda y_bar: y_bar[index], False, True)
+            linear_map = new(OfPart)
+            linear_map.index, linear_map.shape, linear_map.dtype = index, shape, dtype
+            linear_map.is_constant = False
+            return linear_map
         original = shape_of(arrays[i])
         return LinearMap(
             lambda x_dot: placed(np.ravel(x_dot), shape, dtype, index),
@@ -56,6 +60,22 @@ def _concatenate(arrays: list[Any], /, axis: int | None = 0, *, dtype: Any = Non
         )
 
     return y, (part,)
+
+
+class OfPart(MapByMethods):
+    """The map of one part of a joined array, which has this `shape`; the part is at this `index`."""
+
+    __slots__ = ("dtype", "index", "shape")
+    moves = True
+    dtype: Any
+    index: tuple[slice, ...]
+    shape: tuple[int, ...]
+
+    def pushforward(self, x_dot: Tangent) -> Any:
+        return placed(x_dot, self.shape, self.dtype, self.index)
+
+    def pullback(self, y_bar: Cotangent) -> Cotangent:
+        return y_bar[self.index]
 
 
 def placed(x_dot: Tangent, shape: tuple[int, ...], dtype: Any, index: tuple[slice, ...]) -> Any:

@@ -32,7 +32,7 @@ Axes: TypeAlias = tuple[list[int], list[int]]
 class OfFirst(MapByMethods):
     """The map of the first operand of a product, which is linear in it. The second is the `other` operand."""
 
-    __slots__ = ("back", "other", "product")
+    __slots__ = ("back", "factors", "other", "product")
     back: Back
     other: Any
     product: Callable[[Any, Any], Any]
