@@ -189,11 +189,14 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
     A tangent that shares memory with `x_dot`, the tangent of an operand, is copied.
     """
     kind = type(y)
-    if kind is type(y_dot):  # the usual cases, for speed
-        if kind is float64:
-            return NumF(y, y_dot, tag)
-        if kind is ndarray and y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape:
-            return NumF(y, y_dot if y_dot.base is None and y_dot is not x_dot else unshared(y_dot, x_dot), tag)
+    if kind is type(y_dot) and (  # the usual cases, for speed
+        y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape if kind is ndarray else kind is float64
+    ):
+        if kind is ndarray and (y_dot is x_dot or y_dot.base is not None):
+            y_dot = y_dot.copy("K") if y_dot is x_dot else unshared(y_dot, x_dot)
+        answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
+        answer.primal, answer.tangent, answer.tag = y, y_dot, tag
+        return answer
     array, shape, kind_of_dot = y_dot, None, type(y_dot)
     if kind_of_dot is ndarray:
         shape = y_dot.shape

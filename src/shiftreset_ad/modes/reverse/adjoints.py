@@ -46,6 +46,7 @@ from shiftreset_ad.rules.stand_ins import StagedValue, is_staged, may_hold
 
 PLAIN = (float, complex, np.generic, ndarray)
 USUAL = frozenset((float, float64, ndarray))
+IN_NUMBERS = frozenset((float64, ndarray))  # what numbers of two levels have in them, mostly
 
 
 def cotangent(y: Accumulator, takes_masked: bool) -> Cotangent:
@@ -104,7 +105,7 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     adjoint, plain = x.adjoint, x.primal
     kind = type(plain)
     if kind is not ndarray and kind is not float64 and issubclass(kind, Number):
-        plain = inside if type(inside := plain.inside) is ndarray and plain.has_one_value else single_value(plain)
+        plain = inside if type(inside := plain.inside) in IN_NUMBERS and plain.has_one_value else single_value(plain)
     if type(x_bar) is type(plain) is ndarray and x_bar.dtype is plain.dtype and x_bar.shape == plain.shape:
         if adjoint is ZERO:  # the usual cases, for speed
             x.adjoint = x_bar
@@ -114,7 +115,9 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
             adjoint += x_bar
             return
     else:
-        given = single_value(x_bar) if issubclass(type(x_bar), Number) else x_bar
+        given = x_bar
+        if issubclass(type(x_bar), Number):
+            given = inside if type(inside := x_bar.inside) in IN_NUMBERS and x_bar.has_one_value else single_value(x_bar)
         if (
             type(given) is not ndarray
             or type(plain) is not ndarray
