@@ -49,7 +49,7 @@ def mirrored(x: Any, arrays: Sequence[Any], items: Sequence[Any]) -> Sequence[An
     A view of the value then has the same view of each tangent. TypeError if `x` has views, and lacks a level.
     """
     value, *tangents = arrays
-    has_views = hasattr(x, "has_views")
+    has_views = getattr(x, "has_views", False)
     if has_levels(value, tangents, items) and (
         has_views or all(map(lies_alike, map(in_memory, tangents), repeat(in_memory(value))))
     ):

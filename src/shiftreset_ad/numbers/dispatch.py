@@ -26,7 +26,7 @@ import numpy as np
 
 from shiftreset_ad.array_api.libraries import has_foreign, is_sparse
 from shiftreset_ad.array_api.standard import adopted
-from shiftreset_ad.numbers.forms import FORMS, NEW, OF_FIRST, new_form, takes_lists
+from shiftreset_ad.numbers.forms import FORMS, LINEAR_IN_FIRST, NEW, OF_FIRST, new_form, takes_lists
 from shiftreset_ad.numbers.number import SCALARS, Number, has_number, in_memory, newest, numbers_in
 from shiftreset_ad.numbers.tags import watcher
 from shiftreset_ad.rules import COMPOSITE, CONSTANT, ELEMENTWISE, RESTATED, STRUCTURED, Elementwise, Structured
@@ -266,7 +266,8 @@ def _call_structured(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, 
     args = tuple([with_arrays(rule.function, arg) for arg in args])
     kwargs = {name: with_arrays(rule.function, arg) for name, arg in kwargs.items()}
     is_alone = len(numbers) == 1 and rule.has_one_operand and not rule.keeps_constants and numbers[0] is args[0]
-    return newest(numbers).structured(rule, args, kwargs, OF_FIRST if is_alone else None)
+    form = (LINEAR_IN_FIRST if 0 in rule.linear_places else OF_FIRST) if is_alone else None
+    return newest(numbers).structured(rule, args, kwargs, form)
 
 
 def _by_position(

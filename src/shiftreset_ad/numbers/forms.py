@@ -8,9 +8,10 @@ only have plain scalars in it, or, if the function takes a list of operands, num
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy import ndarray
 
@@ -19,7 +20,8 @@ from shiftreset_ad.rules import Structured
 from shiftreset_ad.rules.building import OBJECT, OF_LISTS, SEQUENCES
 
 
-class Form(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Form:
     """What is known of such a call. `newest(args)` is the newest number; None if there is none, or no usual call."""
 
     newest: Callable[[tuple[Any, ...]], Any]
@@ -27,6 +29,8 @@ class Form(NamedTuple):
     only: tuple[int, ...]  # these two places of the only number; empty if there are several
     kept: tuple[int, ...]  # the places of the arrays that the rule keeps
     has_list: bool  # the first argument is a list of operands, and no other argument is an operand
+    keeps_list: bool  # the rule keeps the arrays in this list
+    is_linear: bool  # the function is linear in the only number, or in each number in the list
 
 
 def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence[int]) -> Callable[..., Any]:
@@ -44,7 +48,7 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
                 if not SCALARS.issuperset(map(type, args[place])):
                     return None
         if first is None:
-            return newest_in_list(args[0])
+            return newest_in_list(args)
         number = args[first]
         if not others:
             return number
@@ -54,13 +58,17 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
         return number
 
     first, others = (numbers[0], numbers[1:]) if numbers else (None, ())
-    return newest if others or arrays or sequences or first is None else itemgetter(first)
+    if others or arrays or sequences:
+        return newest
+    return newest_in_list if first is None else itemgetter(first)
 
 
-def newest_in_list(parts: Sequence[Any]) -> Any:
-    """The newest number in a list of numbers, plain arrays and scalars; None if there is none, or something else."""
+def newest_in_list(args: tuple[Any, ...]) -> Any:
+    """The newest number in the first argument, a list of numbers, plain arrays and scalars; None if there is none, or
+    something else.
+    """
     newest = None
-    for part in parts:
+    for part in args[0]:
         kind = type(part)
         if kind is ndarray:
             if part.dtype is OBJECT:
@@ -74,7 +82,9 @@ def newest_in_list(parts: Sequence[Any]) -> Any:
 
 
 # Of a call whose first argument is its only number and its only operand, with other arguments that are not kept
-OF_FIRST = Form(itemgetter(0), ((0, 0),), (0, 0), (), has_list=False)
+OF_FIRST, LINEAR_IN_FIRST = (
+    Form(itemgetter(0), ((0, 0),), (0, 0), (), False, False, linear) for linear in (False, True)
+)
 
 # The forms that have been met, by the rule and the types of the arguments; None if such a call has no form.
 FORMS: dict[tuple[Any, ...], Form | None] = {}
@@ -102,7 +112,15 @@ def new_form(rule: Structured, args: tuple[Any, ...]) -> Form | None:
         operands = tuple([(place, rule.places.index(place)) for place in numbers])
         kept = tuple([place for place in arrays if place in rule.kept_places])
         only = operands[0] if len(operands) == 1 else ()
-        form = Form(newest_of(numbers, arrays, sequences), operands, only, kept, has_list)
+        form = Form(
+            newest_of(numbers, arrays, sequences),
+            operands,
+            only,
+            kept,
+            has_list,
+            keeps_list=0 in rule.kept_places,
+            is_linear=(only[0] if only else 0) in rule.linear_places,
+        )
     FORMS[(rule, *kinds)] = form
     return form
 

@@ -72,7 +72,7 @@ def by_one(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict
     values[place] = value
     for kept in form.kept:
         values[kept] = number.frozen(args[kept], tag)
-    if type(value) is ndarray or not issubclass(type(value), Number) or place not in rule.linear_places:
+    if type(value) is ndarray or not issubclass(type(value), Number) or not form.is_linear:
         answer, maps = rule.differentiate(*values, **kwargs) if kwargs else rule.differentiate(*values)
         if issubclass(type(maps), JointMap):
             return number.jointly_linearized(tag, answer, [number], maps, [operand])
@@ -124,7 +124,7 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
     """`by_linear_maps`, where the operands are in a list, which is the first argument."""
     tag, (parts, *rest) = number.tag, args
-    is_kept = 0 in rule.kept_places
+    is_kept = form.keeps_list
     values, places = list(parts), []
     for place, part in enumerate(parts):
         kind = type(part)
@@ -137,26 +137,37 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
             values[place] = number.frozen(part, tag)
     for place in form.kept:
         rest[place - 1] = number.frozen(args[place], tag)
-    if len(places) == 1 and type(number.primal) is not ndarray and 0 in rule.linear_places:
-        value = number.primal
-        if issubclass(type(value), Number) and value.takes_maps and type(value.primal) is ndarray:
-            # the steps of `levels_down` for the usual case, for speed
-            levels: Sequence[Number] = (number, value)
-            bottom = value.primal
-        else:
-            levels, bottom = levels_down(number)
-        place = places[0]
-        values[place] = bottom
-        if is_kept and (len(levels) > 2 or levels[-1].frozen is not KEEPS):
-            values = [x if x is bottom else frozen_below(x, levels) for x in values]
+    if len(places) == 1 and type(number.primal) is not ndarray and form.is_linear:
+        place, value = places[0], number.primal
+        below = value.primal if issubclass(type(value), Number) and value.takes_maps else None
+        if type(below) is not ndarray:
+            return by_levels_of_part(number, rule, values, rest, kwargs, place)
+        values[place] = below  # the steps of `by_levels_of_part` for two levels, for speed
+        if is_kept and value.frozen is not KEEPS:
+            values = [x if x is below else value.frozen(x, value.tag) for x in values]
         answer, (maps,) = rule.differentiate(values, *rest, **kwargs) if kwargs else rule.differentiate(values, *rest)
-        return at_levels(levels, bottom, rule.function, answer, maps(place) if callable(maps) else maps[place])
+        linear_map = maps(place) if callable(maps) else maps[place]
+        linear_map.is_constant = True
+        value.tag.site = rule.function
+        return number.carried(value.carried(answer, linear_map), linear_map)
     answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
     if len(places) == 1 and callable(maps):
         return number.carried(answer, maps(places[0]))
     active: list[tuple[Number, LinearMap]] = []
     pair(parts, maps, tag, active)
     return number.linearized(tag, answer, active)
+
+
+def by_levels_of_part(
+    number: Number, rule: Structured, values: list[Any], rest: list[Any], kwargs: dict[str, Any], place: int
+) -> Any:
+    """`by_levels`, where the number is the part at this place of a list, and `rest` are the other arguments."""
+    levels, bottom = levels_down(number)
+    values[place] = bottom
+    if 0 in rule.kept_places:
+        values = [x if x is bottom else frozen_below(x, levels) for x in values]
+    answer, (maps,) = rule.differentiate(values, *rest, **kwargs)
+    return at_levels(levels, bottom, rule.function, answer, maps(place) if callable(maps) else maps[place])
 
 
 # A number with several levels, and a function that is linear in it

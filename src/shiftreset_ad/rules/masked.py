@@ -145,9 +145,10 @@ class Choice:
     for: what is chosen counts, all of it where `alone` is True, or half of it.
 
     `is_alike`: the answer has the shape of the mask, which is plain, and there are no shares, or they are the mask.
+    Then it is known whether all elements are chosen: `is_full`.
     """
 
-    __slots__ = ("_shares", "alone", "is_alike", "is_constant", "mask")
+    __slots__ = ("_shares", "alone", "is_alike", "is_constant", "is_full", "mask")
     __array_ufunc__ = None
 
     # As of a `LinearMap`
@@ -157,7 +158,7 @@ class Choice:
         self._shares = shares
         self.mask = shares != 0 if mask is None else mask
         self.alone: Any = None
-        self.is_alike = False
+        self.is_alike = self.is_full = False
         self.is_constant = True  # no number is in a choice
 
     @property
@@ -172,7 +173,7 @@ class Choice:
         mask = self.mask
         if self.is_alike and type(x_dot) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape:
             # for speed: no shares are made
-            if COUNT(mask) != mask.size:
+            if not self.is_full:
                 x_dot = selected(mask, x_dot)
             return x_dot if self.alone is None else halves(self.alone, x_dot)
         shares = self.shares
@@ -186,7 +187,7 @@ class Choice:
         """The cotangent of the operand, from that of the answer; without a mask if all elements were chosen."""
         mask = self.mask
         if self.is_alike and type(y_bar) is ndarray and y_bar.dtype is FLOAT64:  # the usual case, for speed
-            if COUNT(mask) == mask.size:
+            if self.is_full:
                 return y_bar if self.alone is None else halves(self.alone, y_bar)
             values = selected(mask, y_bar)
             return masked_values(values if self.alone is None else halves(self.alone, values), mask)
@@ -223,7 +224,9 @@ def chosen_where(mask: Any) -> Choice:
     """One where the mask is True, and zero elsewhere, for an answer of the shape of the mask."""
     choice = new(Choice)
     choice._shares = choice.mask = mask
-    choice.alone, choice.is_alike, choice.is_constant = None, type(mask) is ndarray, True
+    choice.alone, choice.is_constant = None, True
+    choice.is_alike = is_plain = type(mask) is ndarray
+    choice.is_full = is_plain and COUNT(mask) == mask.size
     return choice
 
 
@@ -235,6 +238,7 @@ def halved_unless(alone: Any, mask: Any) -> Choice:
     choice = new(Choice)
     choice._shares, choice.mask, choice.alone = None, mask, alone
     choice.is_alike = choice.is_constant = True
+    choice.is_full = COUNT(mask) == mask.size
     return choice
 
 

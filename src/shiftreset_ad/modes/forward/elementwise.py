@@ -31,7 +31,7 @@ def unary(function: Callable[[Any], Any], partials: tuple[Any]) -> Callable[[Any
         # The operand decides: the absolute value of a complex number is a float, and its tangent must become one too.
         if type(primal) in DOUBLES or (type(primal) is not ndarray and is_double(primal)):
             answer = new(NumF)
-            answer.primal, answer.tangent, answer.tag = y, y_dot, tag
+            answer.primal, answer.tangent, answer.tag, answer.has_views = y, y_dot, tag, False
         else:
             answer = number(y, y_dot, tag, x.tangent)
         if tag.capture is not nothing_to_capture:
@@ -90,7 +90,7 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
             and (type(y_dot) in TANGENTS_OF_SCALARS or (y_dot is not x_dot and is_stack_of_doubles(y_dot)))
         ):  # the steps of `number` for the usual cases, for speed
             answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
-            answer.primal, answer.tangent, answer.tag = y, y_dot, tag
+            answer.primal, answer.tangent, answer.tag, answer.has_views = y, y_dot, tag, False
         elif kind is not ndarray and is_double(y) and is_double(y_dot):
             answer = NumF(y, y_dot, tag)
         else:

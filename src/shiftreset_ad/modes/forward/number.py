@@ -49,13 +49,14 @@ class NumF(ArrayNumber):
     """
 
     __slots__ = ("has_views", "primal", "tag", "tangent")
-    has_views: bool  # set if the array is a view, or has views
+    has_views: bool  # the array is a view, or has views
     takes_maps = True
 
     def __init__(self, primal: Primal, tangent: Tangent, tag: Tag) -> None:
         self.primal = primal
         self.tangent = tangent
         self.tag = tag
+        self.has_views = False
 
     def structured(self, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any = None) -> Any:
         if form is not None and form.only:  # the usual case, for speed
@@ -79,7 +80,8 @@ class NumF(ArrayNumber):
                 else kind is type(y_dot) is float64
             ):  # the steps of `number` for the usual cases, for speed
                 y = new(NumF)
-                y.primal, y.tangent, y.tag = answer, y_dot if y_dot is not x_dot else y_dot.copy("K"), tag
+                y.primal, y.tangent = answer, y_dot if y_dot is not x_dot else y_dot.copy("K")
+                y.tag, y.has_views = tag, False
             else:
                 y = number(answer, y_dot, tag, x_dot)
         elif issubclass(kind, SEQUENCES):
@@ -155,7 +157,7 @@ def constant(tangents: list[Tangent], array: Primal, tag: Tag) -> NumF:
 
 def view(x: NumF, y: Primal, function: Pushforward) -> NumF:
     """The view of `x` with the value `y`; `function` makes the same view of the tangent."""
-    if not hasattr(x, "has_views"):
+    if not x.has_views:
         is_usual = type(x.primal) is ndarray and lies_alike(x.tangent, x.primal)
         if not is_usual and not is_settled(x) and not (type(x.tangent) in STACKS and _is_fixed(x)):
             x.primal, x.tangent = mirrored(x, (x.primal, x.tangent), (0.0, 0.0))
@@ -195,7 +197,7 @@ def number(y: Primal, y_dot: Tangent, tag: Tag, x_dot: Tangent = None) -> Any:
         if kind is ndarray and (y_dot is x_dot or y_dot.base is not None):
             y_dot = y_dot.copy("K") if y_dot is x_dot else unshared(y_dot, x_dot)
         answer = new(NumF)  # and not NumF(y, y_dot, tag), to spare the call of __init__
-        answer.primal, answer.tangent, answer.tag = y, y_dot, tag
+        answer.primal, answer.tangent, answer.tag, answer.has_views = y, y_dot, tag, False
         return answer
     array, shape, kind_of_dot = y_dot, None, type(y_dot)
     if kind_of_dot is ndarray:

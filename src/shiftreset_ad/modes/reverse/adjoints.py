@@ -117,7 +117,9 @@ def accumulate(x: Accumulator, x_bar: Cotangent, owned: bool = False) -> None:
     else:
         given = x_bar
         if issubclass(type(x_bar), Number):
-            given = inside if type(inside := x_bar.inside) in IN_NUMBERS and x_bar.has_one_value else single_value(x_bar)
+            given = (
+                inside if type(inside := x_bar.inside) in IN_NUMBERS and x_bar.has_one_value else single_value(x_bar)
+            )
         if (
             type(given) is not ndarray
             or type(plain) is not ndarray

@@ -20,7 +20,7 @@ from shiftreset_ad.modes.reverse.memory import waiting
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, with_shell
 from shiftreset_ad.modes.reverse.unsettled import Accumulator
-from shiftreset_ad.numbers.linear_maps import at_levels, levels_down
+from shiftreset_ad.numbers.linear_maps import levels_down
 from shiftreset_ad.numbers.memory import read
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.rules.annotations import Cotangent
@@ -34,7 +34,7 @@ CHOSEN_FROM = frozenset((ndarray, Masked))  # adjoints that are taken as they ar
 
 def add_chosen(x: Accumulator, choice: Choice, y_bar: Cotangent) -> None:
     """Add what `x` gets of the cotangent of the answer to the adjoint of `x`."""
-    x_bar = choice.pullback(y_bar)
+    x_bar = y_bar.mapped(choice.pullback) if issubclass(type(y_bar), Number) else choice.pullback(y_bar)
     if type(x_bar) is Masked:
         accumulate_masked(x, x_bar)
     else:
@@ -107,12 +107,14 @@ def operation_by_choice(
     def pull(operation: Operation) -> None:
         _, y, x, choice = operation
         y_bar = y.adjoint
-        if type(y_bar) in CHOSEN_FROM or (y_bar := summed(y)) is not ZERO:
+        if type(y_bar) in CHOSEN_FROM:
             x_bar = choice.pullback(y_bar)  # the steps of `add_chosen`, for speed
             if type(x_bar) is Masked:
                 accumulate_masked(x, x_bar)
             else:
                 accumulate(x, x_bar, x_bar is not y_bar)
+        elif (y_bar := summed(y)) is not ZERO:
+            add_chosen(x, choice, y_bar)
 
     def pull_both(operation: Operation) -> None:
         _, y, a, b, choice_of_a, choice_of_b = operation
@@ -126,21 +128,21 @@ def operation_by_choice(
     def operate(a: Any, b: Any) -> Any:
         is_first = type(a) is NumR
         x, other = (a, b) if is_first else (b, a)
-        levels: Any = None
+        levels: Any = ()  # below `x`
         value, tag = x.primal, x.tag
         if type(value) is not ndarray:
             if not issubclass(type(value), Number):
                 return otherwise(a, b)
             if value.takes_maps and type(value.primal) is ndarray:  # the steps of `levels_down`, for speed
-                levels, value = (x, value), value.primal
+                levels, value = (value,), value.primal
             else:
-                levels, value = levels_down(x)
+                (_, *levels), value = levels_down(x)
             if type(value) is not ndarray:
                 return otherwise(a, b)
         kind, second = type(other), None
         if kind is float or kind is int:
             other = np.array(other, FLOAT64)  # at once, as NumPy would make an array of it each time
-        elif kind is NumR and levels is None and other.tag is tag and type(other.primal) is ndarray:
+        elif kind is NumR and not levels and other.tag is tag and type(other.primal) is ndarray:
             second, other = other, other.primal
         elif kind is not ndarray:
             return otherwise(a, b)
@@ -150,12 +152,13 @@ def operation_by_choice(
         if type(answer) is not ndarray:
             return otherwise(a, b)
         choice = choose(answer, value, other)
-        if levels is not None:
-            tag.site = function
-            return at_levels(levels, value, function, answer, choice)
+        is_large = answer.size > SMALL
+        for level in reversed(levels):
+            level.tag.site = function
+            answer = level.carried(answer, choice)
         y = held = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = answer, ZERO, tag
-        if tag.has_shells or answer.size > SMALL:
+        if tag.has_shells or is_large:
             held, x = with_shell(y), waiting(x, False)
         if second is None:
             operation: Operation = (pull, held, x, choice)

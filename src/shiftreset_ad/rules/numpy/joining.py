@@ -72,7 +72,11 @@ class OfPart(MapByMethods):
     shape: tuple[int, ...]
 
     def pushforward(self, x_dot: Tangent) -> Any:
-        return placed(x_dot, self.shape, self.dtype, self.index)
+        if type(x_dot) is not np.ndarray:
+            return placed(x_dot, self.shape, self.dtype, self.index)
+        y_dot = np.zeros(self.shape, self.dtype)  # the steps of `placed` for the usual case, for speed
+        y_dot[self.index] = x_dot
+        return y_dot
 
     def pullback(self, y_bar: Cotangent) -> Cotangent:
         return y_bar[self.index]
