@@ -21,10 +21,10 @@ from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules import JointMap, LinearMap, Structured
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.building import SEQUENCES
-from shiftreset_ad.rules.masked import Choice
 from shiftreset_ad.rules.stand_ins import StagedValue, Wrapped
+from shiftreset_ad.rules.table import MapByMethods
 
-MAPS = (LinearMap, Choice)
+MAPS = (LinearMap, MapByMethods)
 KEEPS = Number.frozen  # which keeps a constant as it is
 BUFFERS = (array, bytearray, deque, memoryview)
 
@@ -252,7 +252,7 @@ def operands_of(rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def pair(parts: Any, maps: Any, tag: Tag, active: list[tuple[Number, LinearMap]]) -> None:
     """Add the numbers with this tag in a list that is an operand to the active ones, each with its linear map."""
-    map_at = maps if callable(maps) else None if type(maps) in MAPS else maps.__getitem__
+    map_at = maps if callable(maps) else None if issubclass(type(maps), MAPS) else maps.__getitem__
     for place, part in enumerate(parts):
         kind = type(part)
         if kind is ndarray or (issubclass(kind, Number) and part.tag is not tag):

@@ -19,7 +19,7 @@ from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
 from shiftreset_ad.rules.stand_ins import StagedValue
-from shiftreset_ad.rules.table import LinearMap
+from shiftreset_ad.rules.table import LinearMap, MapByMethods
 
 BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
 # Integers of the same size
@@ -137,7 +137,7 @@ def is_of_numpy(x: Any) -> bool:
     return issubclass(type(x), OF_NUMPY)
 
 
-class Choice:
+class Choice(MapByMethods):
     """The derivative of a function that chooses or shares: zero for elements that were not chosen.
 
     It is a factor, as the partial derivative of `maximum` is, and a linear map. `mask` says where `shares` are not
@@ -148,11 +148,9 @@ class Choice:
     Then it is known whether all elements are chosen: `is_full`.
     """
 
-    __slots__ = ("_shares", "alone", "is_alike", "is_constant", "is_full", "mask")
+    __slots__ = ("_shares", "alone", "is_alike", "is_full", "mask")
     __array_ufunc__ = None
-
-    # As of a `LinearMap`
-    chooses, selects, moves, makes_new, factors = True, False, False, False, None
+    chooses = True
 
     def __init__(self, shares: Any, mask: Any = None) -> None:
         self._shares = shares
@@ -168,7 +166,7 @@ class Choice:
             self._shares = shares = self.mask * halves(self.alone, np.ones(self.mask.shape))
         return shares
 
-    def __mul__(self, x_dot: Tangent) -> Any:
+    def pushforward(self, x_dot: Tangent) -> Any:
         """The tangent of the chosen elements; `x_dot` itself if all of it counts."""
         mask = self.mask
         if self.is_alike and type(x_dot) is ndarray and x_dot.dtype is FLOAT64 and x_dot.shape == mask.shape:
@@ -181,7 +179,7 @@ class Choice:
             return selected(mask, x_dot if shares is mask else shares * x_dot)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
-    pushforward = __mul__
+    __mul__ = pushforward
 
     def pullback(self, y_bar: Cotangent) -> Cotangent:
         """The cotangent of the operand, from that of the answer; without a mask if all elements were chosen."""

@@ -45,31 +45,33 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
     """The operation for y = function(a, b), where at least one operand is a `NumF`."""
     times_a, times_b = (partial and times(partial) for partial in partials)
     sums_a, sums_b, subtracts_b = partials[0] == 1.0, partials[1] == 1.0, partials[1] == -1.0
-    has_factor_b = callable(partials[1])
+    has_factor_b, lacks_one = callable(partials[1]), None in partials
     takes_b, takes_a = partials[0] is other_of_a, partials[1] is other_of_b  # of a product, without a call
 
     def operate(a: Any, b: Any) -> Any:
-        newest = a
-        if type(a) is not NumF or (type(b) is NumF and b.tag.serial > a.tag.serial):
-            newest = b
-        tag = newest.tag
-        p, q = a, b
-        a_dot = b_dot = None
-        if type(a) is NumF and a.tag is tag:
-            p, a_dot = a.primal, a.tangent if times_a else None
-        elif type(a) is not float and type(a) is not int and (type(a) is not ndarray or a.dtype is OBJECT):
-            p = as_operand(a, newest, function)
-            if p is NotImplemented:
-                return with_parts_gathered(function, a, b)
-        if type(b) is NumF and b.tag is tag:
-            q, b_dot = b.primal, b.tangent if times_b else None
-        elif type(b) is not float and type(b) is not int and (type(b) is not ndarray or b.dtype is OBJECT):
-            q = as_operand(b, newest, function)
-            if q is NotImplemented:
-                return with_parts_gathered(function, a, b)
+        if type(b) is not NumF:
+            tag, p, q, a_dot, b_dot = a.tag, a.primal, b, a.tangent, None
+            if type(b) is not float and type(b) is not int and (type(b) is not ndarray or b.dtype is OBJECT):
+                q = as_operand(b, a, function)
+                if q is NotImplemented:
+                    return with_parts_gathered(function, a, b)
+        elif type(a) is not NumF:
+            tag, p, q, a_dot, b_dot = b.tag, a, b.primal, None, b.tangent
+            if type(a) is not float and type(a) is not int and (type(a) is not ndarray or a.dtype is OBJECT):
+                p = as_operand(a, b, function)
+                if p is NotImplemented:
+                    return with_parts_gathered(function, a, b)
+        elif a.tag is b.tag:
+            tag, p, q, a_dot, b_dot = a.tag, a.primal, b.primal, a.tangent, b.tangent
+        elif a.tag.serial > b.tag.serial:
+            tag, p, q, a_dot, b_dot = a.tag, a.primal, b, a.tangent, None
+        else:
+            tag, p, q, a_dot, b_dot = b.tag, a, b.primal, None, b.tangent
+        if lacks_one:
+            a_dot, b_dot = a_dot if times_a else None, b_dot if times_b else None
         y = function(p, q)
         if a_dot is not None:
-            y_dot = a_dot if sums_a else q * a_dot if takes_b else times_a(a_dot, y, p, q)
+            y_dot = q * a_dot if takes_b else a_dot if sums_a else times_a(a_dot, y, p, q)
             if b_dot is not None:
                 if sums_a:
                     y_dot = y_dot - b_dot if subtracts_b else y_dot + (b_dot if sums_b else times_b(b_dot, y, p, q))
@@ -78,14 +80,14 @@ def binary(function: Callable[[Any, Any], Any], partials: tuple[Any, Any]) -> Ca
                 else:
                     y_dot = y_dot + (p * b_dot if takes_a else times_b(b_dot, y, p, q))
         elif b_dot is not None:
-            y_dot = b_dot if sums_b else p * b_dot if takes_a else times_b(b_dot, y, p, q)
+            y_dot = p * b_dot if takes_a else b_dot if sums_b else times_b(b_dot, y, p, q)
         else:
             return attended(y, tag)
         kind = type(y)
         x_dot = b_dot if a_dot is None else a_dot
         if (
             y.dtype is y_dot.dtype is FLOAT64 and y.shape == y_dot.shape and y_dot.base is None and y_dot is not x_dot
-            if kind is ndarray and type(y_dot) is ndarray
+            if kind is type(y_dot) is ndarray
             else kind in DOUBLES
             and (type(y_dot) in TANGENTS_OF_SCALARS or (y_dot is not x_dot and is_stack_of_doubles(y_dot)))
         ):  # the steps of `number` for the usual cases, for speed
