@@ -272,22 +272,26 @@ OF_ONE_NUMBER = [
     "tensordot",
     "solve",
     "where",
-    "maximum",
     "clip",
     "running sum",
 ]
 
 
-# `maximum` has a way of its own at first order.
-@pytest.mark.parametrize(
-    ("name", "order"), [(name, order) for name in OF_ONE_NUMBER for order in (1, 2) if (name, order) != ("maximum", 1)]
-)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", OF_ONE_NUMBER)
 def test_an_operation_on_one_number_makes_no_list_of_its_operands(name: str, order: int) -> None:
     """There is one map, and its pullback is called at once."""
     found = calls_of(STEPS[name][0], order)
     assert found[single.operation_on_one.__code__] == found[single.pull_one.__code__] > 0
     assert found[backpropagation.operation.__code__] == found[backpropagation.pull.__code__] == 0
     assert found[adjoints.contribute.__code__] == 0
+
+
+def test_maximum_of_a_number_with_two_levels_takes_the_steps_of_one_level() -> None:
+    first, second = calls_of(STEPS["maximum"][0]), calls_of(STEPS["maximum"][0], 2)
+    more = {code.co_name for code in second - first}
+    assert more == {"carried", "pushforward", "halves"}  # the tangent, of which the half counts where elements tie
+    assert second[single.operation_on_one.__code__] == second[backpropagation.operation.__code__] == 0
 
 
 def test_a_small_array_beside_large_ones_goes_the_short_way() -> None:

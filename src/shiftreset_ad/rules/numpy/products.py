@@ -130,9 +130,14 @@ def as_array(x: Any) -> Any:
     return x if type(x) is ndarray or hasattr(x, "__array_function__") else np.array(x)
 
 
-def contraction(product: Callable[[Any, Any], Any], a: Any, b: Any, summed_a: list[int], summed_b: list[int]) -> Answer:
-    """The rule of a product that sums over these pairs of axes. The answer has the other axes of `a`, then of `b`."""
-    ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
+def contraction(
+    product: Callable[[Any, Any], Any], a: Any, b: Any, ndims: tuple[int, int], summed_a: list[int], summed_b: list[int]
+) -> Answer:
+    """The rule of a product of operands with so many axes that sums over these pairs of axes.
+
+    The answer has the other axes of `a`, then of `b`.
+    """
+    ndim_a, ndim_b = ndims
     free_a = [i for i in range(ndim_a) if i not in summed_a]
     free_b = [i for i in range(ndim_b) if i not in summed_b]
     from_a, from_b = range(len(free_a)), range(len(free_a), len(free_a) + len(free_b))
@@ -163,8 +168,8 @@ def _dot(a: Any, b: Any) -> Answer:
             a, b = as_array(a), as_array(b)
         return bilinear(dot, a, b, backs)
     if ndim_a == 0 or ndim_b == 0:
-        return contraction(np.dot, a, b, [], [])
-    return contraction(np.dot, a, b, [ndim_a - 1], [max(ndim_b - 2, 0)])
+        return contraction(np.dot, a, b, (ndim_a, ndim_b), [], [])
+    return contraction(np.dot, a, b, (ndim_a, ndim_b), [ndim_a - 1], [max(ndim_b - 2, 0)])
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -176,8 +181,8 @@ def dot(a: Any, b: Any) -> Any:
 def _inner(a: Any, b: Any) -> Answer:
     ndim_a, ndim_b = len(shape_of(a)), len(shape_of(b))
     if ndim_a == 0 or ndim_b == 0:
-        return contraction(np.inner, a, b, [], [])
-    return contraction(np.inner, a, b, [ndim_a - 1], [ndim_b - 1])
+        return contraction(np.inner, a, b, (ndim_a, ndim_b), [], [])
+    return contraction(np.inner, a, b, (ndim_a, ndim_b), [ndim_a - 1], [ndim_b - 1])
 
 
 @structured(np.tensordot, "a", "b", kept=("a", "b"), multilinear=True)
@@ -191,7 +196,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Answer:
             list(normalize_axes(side if np.ndim(side) else int(side), ndim))
             for side, ndim in zip(axes, (ndim_a, ndim_b), strict=True)
         )
-    return contraction(lambda a, b: np.tensordot(a, b, axes), a, b, summed_a, summed_b)
+    return contraction(lambda a, b: np.tensordot(a, b, axes), a, b, (ndim_a, ndim_b), summed_a, summed_b)
 
 
 @structured(np.outer, "a", "b", kept=("a", "b"), multilinear=True)
