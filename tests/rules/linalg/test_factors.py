@@ -49,9 +49,47 @@ def test_solutions_with_the_matrix_have_the_bits_of_numpy(rows: int, columns: in
     for matrix in (a, a.T, a[::-1]):
         x, known = factors.factored(matrix, b)  # type: ignore[misc]
         np.testing.assert_array_equal(x, np.linalg.solve(matrix, b), strict=True)
-        np.testing.assert_array_equal(known.solution(c, False), np.linalg.solve(matrix, c), strict=True)
+        np.testing.assert_array_equal(known.solution_of_lapack(c, False), np.linalg.solve(matrix, c), strict=True)
         assert x.flags.c_contiguous
-        np.testing.assert_allclose(known.solution(c, True), np.linalg.solve(matrix.T, c), 1e-6, 1e-9)
+        for is_transposed in (False, True):
+            solution = known.solution(c, is_transposed)
+            expected = np.linalg.solve(matrix.T if is_transposed else matrix, c)
+            np.testing.assert_allclose(solution, expected, 1e-6, 1e-9)
+            assert solution.flags.c_contiguous
+            assert solution.base is None
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.int32])
+def test_the_places_are_read_from_integers_of_both_sizes(integer: Any) -> None:
+    """LAPACK swaps row i with the row that pivot i names, one after another, and counts from one."""
+    pivots = np.zeros(4, np.int64)
+    pivots.view(integer)[:4] = [3, 4, 3, 4]
+    np.testing.assert_array_equal(factors.places_of(pivots), [2, 3, 0, 1])
+
+
+@found
+def test_many_columns_are_solved_without_copies_to_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the value has the bits of NumPy, and so goes to LAPACK's own function."""
+    calls = []
+    by_lapack = factors.Factors.solution_of_lapack
+    monkeypatch.setattr(
+        factors.Factors, "solution_of_lapack", lambda self, *args: calls.append(args) or by_lapack(self, *args)
+    )
+
+    def f(b: Any) -> Any:
+        return np.sum(np.linalg.solve(A, b) ** 2)
+
+    hvp(f, (A,), (A,))
+    assert not calls  # the value comes with the factors
+    hvp(f, (MATRIX,), (MATRIX,))
+    assert len(calls) == 3  # its tangent, and the way back of both
+
+
+@found
+def test_a_tangent_beside_a_record_has_the_bits_of_numpy() -> None:
+    b, b_dot = RNG.normal(size=(2, ROWS, ROWS))
+    _, y_dot = factors.apart(jvp, lambda b: np.linalg.solve(A, b), (b,), (b_dot,))
+    np.testing.assert_array_equal(y_dot, np.linalg.solve(A, b_dot))
 
 
 def test_a_singular_matrix_raises_the_error_of_numpy() -> None:
@@ -219,7 +257,7 @@ class Library:
         return ctypes.CFUNCTYPE(None)(lambda *args: None)
 
 
-@pytest.mark.parametrize("names", [(), ("dgesv_",), ("dgesv_", "dgetrs_")])
+@pytest.mark.parametrize("names", [(), ("dgesv_",), ("dgesv_", "dgetrs_"), ("dgesv_", "dgetrs_", "dtrsm_")])
 def test_a_library_without_the_names_or_with_other_answers_is_not_used(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, looked_up_again: None
 ) -> None:

@@ -35,7 +35,7 @@ def _solve(a: Any, b: Any) -> Any:
     def solution(b: Any, is_transposed: bool) -> Any:
         """The solution where `b` is like the answer: NumPy takes a stack of vectors for a matrix."""
         if factors is not None and factors.takes(b) and (here.shares or not is_transposed):
-            return factors.solution(b, is_transposed)
+            return factors.solution(b, is_transposed) if here.shares else factors.solution_of_lapack(b, False)
         matrix = transposed(a) if is_transposed else a
         solve = solved if type(matrix) is type(b) is ndarray else np.linalg.solve
         return solve(matrix, b[..., None])[..., 0] if has_vectors else solve(matrix, b)
@@ -63,7 +63,7 @@ def _solve(a: Any, b: Any) -> Any:
 
     def pushforward_b(b_dot: Tangent) -> Tangent:
         if factors is not None and factors.takes(b_dot):
-            return factors.solution(b_dot, False)
+            return solution(b_dot, False)
         return (solved if type(a) is type(b_dot) is ndarray else np.linalg.solve)(a, b_dot)
 
     def map_of(operand: int) -> LinearMap:
