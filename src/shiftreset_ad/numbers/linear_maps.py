@@ -123,22 +123,22 @@ def by_form(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 
 def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dict[str, Any], form: Form) -> Any:
     """`by_linear_maps`, where the operands are in a list, which is the first argument."""
-    tag, (parts, *rest) = number.tag, args
-    is_kept = form.keeps_list
-    values, places = list(parts), []
+    tag, parts, is_kept, value = number.tag, args[0], form.keeps_list, number.primal
+    values, rest, places = list(parts), args[1:], []
     for place, part in enumerate(parts):
-        kind = type(part)
-        if kind is not ndarray:
-            is_number = issubclass(kind, Number)
-            if is_number:
+        if part is number:
+            places.append(place)
+            values[place] = value
+        elif type(part) is not ndarray:
+            if issubclass(type(part), Number):
                 places.append(place)
-            values[place] = part.primal if is_number and part.tag is tag else lowered(part, number, is_kept)
+            values[place] = lowered(part, number, is_kept)
         elif is_kept:
             values[place] = number.frozen(part, tag)
-    for place in form.kept:
-        rest[place - 1] = number.frozen(args[place], tag)
-    if len(places) == 1 and type(number.primal) is not ndarray and form.is_linear:
-        place, value = places[0], number.primal
+    if form.kept:
+        rest = tuple([number.frozen(x, tag) if i in form.kept else x for i, x in enumerate(rest, 1)])
+    if len(places) == 1 and type(value) is not ndarray and form.is_linear:
+        place = places[0]
         below = value.primal if issubclass(type(value), Number) and value.takes_maps else None
         if type(below) is not ndarray:
             return by_levels_of_part(number, rule, values, rest, kwargs, place)
@@ -159,7 +159,7 @@ def by_list(number: Number, rule: Structured, args: tuple[Any, ...], kwargs: dic
 
 
 def by_levels_of_part(
-    number: Number, rule: Structured, values: list[Any], rest: list[Any], kwargs: dict[str, Any], place: int
+    number: Number, rule: Structured, values: list[Any], rest: tuple[Any, ...], kwargs: dict[str, Any], place: int
 ) -> Any:
     """`by_levels`, where the number is the part at this place of a list, and `rest` are the other arguments."""
     levels, bottom = levels_down(number)
