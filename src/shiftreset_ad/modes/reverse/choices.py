@@ -153,9 +153,10 @@ def operation_by_choice(
             return otherwise(a, b)
         choice = choose(answer, value, other)
         is_large = answer.size > SMALL
-        for level in reversed(levels):
-            level.tag.site = function
-            answer = level.carried(answer, choice)
+        if levels:
+            for level in reversed(levels):
+                level.tag.site = function
+                answer = level.carried(answer, choice)
         y = held = new(NumR)  # and not NumR(answer, ZERO, tag), to spare the call of __init__
         y.primal, y.adjoint, y.tag = answer, ZERO, tag
         if tag.has_shells or is_large:
