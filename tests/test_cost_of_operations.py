@@ -113,6 +113,7 @@ STEPS: dict[str, tuple[Step, int, int]] = {
     "solve": (lambda x: np.linalg.solve(W, x) * C, 21, 25),
     "where": (lambda x: np.where(MASK, x, C), 17, 20),
     "maximum": (lambda x: np.maximum(x, C), 8, 11),
+    "maximum and a product": (lambda x: np.maximum(x, C) * x, 14, 32),
     "clip": (lambda x: np.clip(x, 0.2, 0.3), 14, 17),
     "solve for both": (lambda x: np.linalg.solve(W + x, x), 34, 198),
     "slogdet": (lambda x: np.linalg.slogdet(W + x)[1] * C, 70, 201),

@@ -199,6 +199,23 @@ def test_an_argument_is_not_written_to() -> None:
     np.testing.assert_array_equal(x, X)
 
 
+@pytest.mark.parametrize("is_view", [True, False])
+def test_neither_a_view_nor_an_array_with_views_gets_another_level(is_view: bool) -> None:
+    """Its arrays would be others, and the views would not see what is written to them."""
+
+    def of_outer(a: Any) -> Any:
+        def of_inner(b: Any) -> Any:
+            y = np.ones(3) * b
+            v = y[1:]
+            (v if is_view else y)[0] = a * b
+            return np.sum(y) + np.sum(v)
+
+        return jvp(of_inner, (2.0,), (1.0,))[1]
+
+    with pytest.raises(TypeError, match="as it has views"):
+        jvp(of_outer, (3.0,), (1.0,))
+
+
 def test_levels_in_place() -> None:
     def inner_value(x: Any) -> Any:
         y = 2.0 * x
