@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
@@ -28,7 +28,15 @@ from shiftreset_ad.staging.seen.parts import (
     is_read_as_a_tuple,
 )
 from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads
-from shiftreset_ad.staging.seen.stack import NOTHING, OF_STAGED, FrameStack, Instruction, Unknown, may_be_staged
+from shiftreset_ad.staging.seen.stack import (
+    NOTHING,
+    OF_STAGED,
+    FrameStack,
+    Instruction,
+    Unknown,
+    instructions_of,
+    may_be_staged,
+)
 from shiftreset_ad.staging.steps.values import SCALARS, Staged
 
 OF_PATTERNS = 1 << 5 | 1 << 6  # the flags of classes that `match` takes for sequences, and for mappings
@@ -87,12 +95,14 @@ def are_inputs(*values: Staged) -> bool:
 class Watched:
     """A frame that is watched: its stack, and the code of the function whose answer it waits for."""
 
-    __slots__ = ("expects", "frame", "hidden", "late", "replaced", "stack")
+    __slots__ = ("code", "expects", "frame", "hidden", "late", "looks", "replaced", "stack")
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
-        self.hidden = hidden_in(frame.f_code)
-        self.stack = FrameStack(frame.f_code)
+        self.code = code = frame.f_code
+        self.hidden = hidden_in(code)
+        self.stack = FrameStack(code)
+        self.looks = looks_at(code)
         self.expects: CodeType | None = None
         self.late: str | None = None  # the variable whose value is on top of the stack
         self.replaced: dict[str, Any] = {}
@@ -121,27 +131,26 @@ class Instructions:
         self._refuse = refuse
         self._calls = Calls(reads, refuse)
 
-    def before(self, watched: Watched) -> None:
-        """Look at the instruction that comes next in a frame."""
+    def before(self, watched: Watched, offset: int) -> None:
+        """Look at the instruction that comes next in a frame, at this place of its code."""
         if watched.replaced:
             watched.show_again()
-        instruction = watched.stack.at(watched.frame.f_lasti)
+        instruction = watched.stack.at(offset)
         if instruction is None:
             return
         if watched.late is not None:
             watched.stack.correct(watched.variable(watched.late))
             watched.late = None
         watched.expects = None
-        manner(instruction.name)(self, watched, instruction)
+        look = watched.looks[offset]
+        if look is not None:
+            look(self, watched, instruction)
 
     def _use(self, operands: list[Any]) -> None:
         for x in operands:
             self._reads.use(x)
             if is_made_by_python(type(x)):
                 self._reads.whole_class(type(x))
-
-    def _quiet(self, watched: Watched, instruction: Instruction) -> None:
-        pass
 
     def _using(self, watched: Watched, instruction: Instruction) -> None:
         self._use(watched.stack.operands())
@@ -158,7 +167,8 @@ class Instructions:
         names = instruction.value if type(instruction.value) is tuple else (instruction.value,)
         if watched.hidden and instruction.name != "LOAD_DEREF":
             self._require_shown(watched, names)
-        values = [watched.variable(name) for name in names]
+        shown = watched.frame.f_locals
+        values = [shown[name] if name in shown else Unknown() for name in names]
         if (
             type(values[0]) is Staged
             and self._calls.asks_for_type(watched.stack.top(2))
@@ -324,7 +334,8 @@ class Instructions:
             self._use([x, y])
 
 
-LOOKS: dict[str, Callable[[Instructions, Watched, Instruction], None]] = {
+Look = Callable[[Instructions, Watched, Instruction], None]
+LOOKS: dict[str, Look] = {
     **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT"), Instructions._constant),
     **dict.fromkeys(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_DEREF"), Instructions._variable),
     "STORE_FAST_LOAD_FAST": Instructions._store_and_load,
@@ -351,8 +362,13 @@ LOOKS: dict[str, Callable[[Instructions, Watched, Instruction], None]] = {
 }
 
 
-@cache
-def manner(name: str) -> Callable[[Instructions, Watched, Instruction], None]:
+@lru_cache(256)
+def looks_at(code: CodeType) -> dict[int, Look | None]:
+    """How to look at each instruction of a piece of code; None for one that looks at nothing."""
+    return {offset: manner(instruction.name) for offset, instruction in instructions_of(code).items()}
+
+
+def manner(name: str) -> Look | None:
     """How to look at instructions of this name."""
     if name in LOOKS:
         return LOOKS[name]
@@ -360,4 +376,4 @@ def manner(name: str) -> Callable[[Instructions, Watched, Instruction], None]:
         return Instructions._branch
     if name.startswith(USING):
         return Instructions._using
-    return Instructions._quiet if name.startswith(QUIET) else Instructions._using_all
+    return None if name.startswith(QUIET) else Instructions._using_all

@@ -13,7 +13,7 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from operator import attrgetter, itemgetter, methodcaller
 from types import (
     BuiltinMethodType,
@@ -23,6 +23,8 @@ from types import (
     MappingProxyType,
     MemberDescriptorType,
     MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
     WrapperDescriptorType,
 )
 from typing import Any
@@ -30,6 +32,8 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.array_api import is_foreign
+from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.staging.steps.trace import UnstageableError
 
 NOT_THERE = object()
@@ -40,12 +44,13 @@ KEYS = {str, int, bool, float, bytes, type(None), type}
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque, bytearray, memoryview, compact_array, *VIEWS)
+DISPATCHED: type = type(np.sum)  # functions of NumPy's that ask their arguments for an answer
 FIELD: Any = type(vars(namedtuple("_", "field"))["field"])  # the class of the attributes of a namedtuple
 # Of the objects of C that hash by identity, these never change, or their changes do not matter.
 HARMLESS = (
     *(BuiltinMethodType, MethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, CodeType, np.ufunc),
     *(WrapperDescriptorType, property, staticmethod, classmethod, struct.Struct, attrgetter, itemgetter, methodcaller),
-    *(type(threading.Lock()), type(threading.RLock()), type(...), type(NotImplemented), type(np.sum)),
+    *(type(threading.Lock()), type(threading.RLock()), type(...), type(NotImplemented), DISPATCHED),
 )
 OURS = __name__.partition(".")[0]
 FRONT = f"{OURS}.staging.front."
@@ -67,6 +72,17 @@ def state_of(x: Any) -> Callable[[], Any] | None:
     if isinstance(x, random.SystemRandom):
         raise UnstageableError(RANDOM)
     return x.getstate if isinstance(x, random.Random) else None
+
+
+def is_of_numpy(x: Any) -> bool:
+    """Whether this is one of NumPy's functions."""
+    kind = type(x)
+    if kind is np.ufunc:
+        return vars(np).get(x.__name__) is x
+    if kind is DISPATCHED:
+        code = getattr(x._implementation, "__code__", None)
+        return code is None or is_of_a_library(code)
+    return False
 
 
 def is_made_by_python(kind: type) -> bool:
@@ -140,6 +156,22 @@ def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
         return slot.__get__(x)
     except AttributeError:
         return NOT_THERE
+
+
+def inside(x: Any) -> Iterator[Any]:
+    """What an object that was made in the run consists of."""
+    kind = type(x)
+    if issubclass(kind, CONTAINERS):
+        yield from parts_of(x)
+    elif issubclass(kind, np.ndarray) and x.dtype.hasobject:
+        yield from x.flat
+    elif issubclass(kind, BuiltinMethodType | MethodType | MethodWrapperType):
+        yield x.__self__
+    elif kind is FunctionType:
+        yield from (x.__defaults__, x.__kwdefaults__, *(content_of(cell) for cell in x.__closure__ or ()))
+    elif issubclass(kind, partial):
+        yield from (x.func, x.args, x.keywords)
+    yield from (attributes_of(x) or {}).values()
 
 
 IDENTITY: tuple[Any, ...] = (None, object.__hash__)

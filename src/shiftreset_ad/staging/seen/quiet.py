@@ -17,12 +17,19 @@ from numpy import ndarray
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.control.prompts import Prompt
-from shiftreset_ad.staging.seen.parts import NOT_THERE, OURS, attributes_of, content_of_slot, package_of
+from shiftreset_ad.staging.seen.parts import (
+    DISPATCHED,
+    NOT_THERE,
+    OURS,
+    attributes_of,
+    content_of_slot,
+    is_of_numpy,
+    package_of,
+)
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.unwatched import IS_CHEAP, unwatched
 from shiftreset_ad.staging.steps.values import QUIET
 
-DISPATCHED: type = type(np.sum)  # functions of NumPy's that ask their arguments for an answer
 LEAVES = {*QUIET, complex, bytes, CodeType, type(...), type(NotImplemented)} - {ndarray}
 LIBRARIES = {OURS, "numpy", "builtins"}
 BASES = {OURS, "typing", "abc"}
@@ -74,11 +81,8 @@ def parts_of(x: Any) -> list[Any] | None:
         return [x.__func__, x.__self__]
     if kind is BuiltinFunctionType:
         return [] if isinstance(x.__self__, ModuleType | None) else [x.__self__]
-    if kind is np.ufunc:
-        return [] if vars(np).get(x.__name__) is x else None
-    if kind is DISPATCHED:
-        code = getattr(x._implementation, "__code__", None)
-        return [] if code is None or is_of_a_library(code) else None
+    if kind is np.ufunc or kind is DISPATCHED:
+        return [] if is_of_numpy(x) else None
     if kind is type:
         return [] if package_of(x.__module__) in LIBRARIES else None
     if kind is object:

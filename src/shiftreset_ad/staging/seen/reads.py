@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from operator import is_
 from types import (
     BuiltinFunctionType,
-    BuiltinMethodType,
     CodeType,
     FunctionType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
-    MethodWrapperType,
     ModuleType,
 )
 from typing import Any
@@ -32,12 +30,15 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
     CACHE,
     CONTAINERS,
+    DISPATCHED,
     FIELD,
     NOT_THERE,
     PLAIN,
     attributes_of,
+    inside,
     is_key,
     is_made_by_python,
+    is_of_numpy,
     is_of_the_front,
     is_opaque,
     is_place,
@@ -51,8 +52,9 @@ from shiftreset_ad.staging.steps.trace import UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
+VALUES = frozenset(map(id, (float, int, str, bool, type(None), np.float64, Staged)))  # types with nothing to look into
 MANY = 64  # elements
-FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, type(np.sum))
+FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, DISPATCHED)
 OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
 
 
@@ -71,6 +73,7 @@ class Reads:
         self._reads: Counter[int] = Counter()  # of elements, for each container
         self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched
         self._looked_into: dict[int, tuple[FunctionType, list[Any]]] = {}
+        self._of_libraries: dict[int, type] = {}  # classes with no base of the user's, by their ids
 
     # The whole
 
@@ -328,29 +331,38 @@ class Reads:
 
     def whole_class(self, kind: type) -> None:
         """A class is read in a way that no name tells: by an operator, or as a function."""
-        for base in kind.__mro__:
-            if is_made_by_python(base) and self._is_of_users(base.__module__):
-                self.guards.bases(base)
-                self.guards.parts(
-                    (id(base), "class"), partial(parts_of, vars(base)), f"an attribute of {base.__name__}"
-                )
+        if id(kind) in self._of_libraries:
+            return
+        bases = [base for base in kind.__mro__ if is_made_by_python(base) and self._is_of_users(base.__module__)]
+        if not bases:
+            self._of_libraries[id(kind)] = kind
+        for base in bases:
+            self.guards.bases(base)
+            self.guards.parts((id(base), "class"), partial(parts_of, vars(base)), f"an attribute of {base.__name__}")
 
     def use(self, x: Any) -> None:
         """A thing goes to code that is not watched, which may read all that can be reached from it."""
-        self._use(x, set())
+        if id(type(x)) not in VALUES:  # for speed
+            self._use(x, set())
 
     def _use(self, x: Any, met: set[int]) -> None:
-        x = self.original(x)
         kind = type(x)
-        if kind in PLAIN or kind is Staged or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:
+        if id(kind) in VALUES or id(x) in met:
             return
         if issubclass(kind, Number) and not self.is_outside(x):
             return  # a number of a derivative in the run: each of its operations is recorded
-        met.add(id(x))
         if kind is Unknown:
+            met.add(id(x))
             for part in x.of:
                 self._use(part, met)
-        elif issubclass(kind, ModuleType) or self.is_outside(x) or state_of(x) is not None:
+            return
+        if (is_of_numpy(x) or (kind is type and not is_made_by_python(x))) and not self.is_outside(x):
+            return
+        x = self.original(x)
+        if kind in PLAIN or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:
+            return
+        met.add(id(x))
+        if issubclass(kind, ModuleType) or self.is_outside(x) or state_of(x) is not None:
             name = self.name_of(x) if self.is_outside(x) else kind.__name__
             if is_opaque(x) and state_of(x) is None:
                 raise UnstageableError(opaque(name, kind))
@@ -360,7 +372,7 @@ class Reads:
             if kind is CACHE:
                 self._handed[id(x.__wrapped__)] = x.__wrapped__, name
         elif not is_of_the_front(kind) and (kind is not FunctionType or self._is_new(x)):
-            for part in _inside(x):
+            for part in inside(x):
                 self._use(part, met)
 
     def _is_new(self, function: FunctionType) -> bool:
@@ -369,22 +381,6 @@ class Reads:
         _, known = self._looked_into.get(id(function), (None, None))
         self._looked_into[id(function)] = function, contents
         return known is None or not all(map(is_, known, contents))
-
-
-def _inside(x: Any) -> Iterator[Any]:
-    """What an object that was made in the run consists of."""
-    kind = type(x)
-    if issubclass(kind, CONTAINERS):
-        yield from parts_of(x)
-    elif issubclass(kind, ndarray) and x.dtype.hasobject:
-        yield from x.flat
-    elif issubclass(kind, BuiltinMethodType | MethodType | MethodWrapperType):
-        yield x.__self__
-    elif kind is FunctionType:
-        yield from (x.__defaults__, x.__kwdefaults__, *(content_of(cell) for cell in x.__closure__ or ()))
-    elif issubclass(kind, partial):
-        yield from (x.func, x.args, x.keywords)
-    yield from (attributes_of(x) or {}).values()
 
 
 def item_or(read: Any) -> Any:

@@ -24,8 +24,12 @@ class Unknown:
     __slots__ = ("may_be_staged", "of")
 
     def __init__(self, of: Iterable[Any] = (), is_made_of_staged: bool = False) -> None:
-        self.of = [x for x in of if x is not NOTHING]
-        self.may_be_staged = is_made_of_staged or any(map(may_be_staged, self.of))
+        self.of: list[Any] = []
+        for x in of:
+            if x is not NOTHING:
+                self.of.append(x)
+                is_made_of_staged = is_made_of_staged or may_be_staged(x)
+        self.may_be_staged = is_made_of_staged
 
 
 OF_STAGED = (Wrapped, Number)
@@ -50,6 +54,7 @@ class Instruction(NamedTuple):
     gives: int  # so many values, with those that it leaves there
     longer: int  # by so many values the stack is longer afterwards
     longer_by_jump: int
+    is_usual: bool  # whether it takes values, and gives others
 
 
 class ErrorRange(NamedTuple):
@@ -74,7 +79,8 @@ def instructions_of(code: CodeType) -> dict[int, Instruction]:
         following = instructions[i + 1].offset if i + 1 < len(instructions) else -1
         known = x.opname, x.arg or 0, x.argval, x.argrepr, following
         longer = effect(x, False)
-        found[x.offset] = Instruction(*known, gives(x), longer, effect(x, True) if x.opcode in JUMPS else longer)
+        longer_by_jump = effect(x, True) if x.opcode in JUMPS else longer
+        found[x.offset] = Instruction(*known, gives(x), longer, longer_by_jump, x.opname not in UNUSUAL)
         found.update(dict.fromkeys(prefixes, found[x.offset]))
         prefixes.clear()
     return found
@@ -120,18 +126,24 @@ class FrameStack:
         if before is instruction and offset > self._offset:
             return None  # the event of its prefix has come before
         if before is not None and not (self.raised and self._unwind(offset)):
-            self._carry_out(before, instruction, jumped=instruction is not self._instructions.get(before.following))
+            following = before.following
+            jumped = offset != following and instruction is not self._instructions.get(following)
+            if before.is_usual and not self._returned:  # for speed
+                self._push(before, jumped)
+            else:
+                self._carry_out(before, instruction, jumped)
         self.raised = False
         self._instruction, self._offset, self._pushed = instruction, offset, None
-        self._returned = []
+        if self._returned:
+            self._returned = []
         return instruction
 
     def top(self, count: int) -> list[Any]:
         """The topmost values, the top last."""
-        if not count:
-            return []
-        missing = count - len(self._values)
-        return [Unknown((), True)] * missing + self._values[-count:]
+        values = self._values
+        if 0 < count <= len(values):
+            return values[-count:]
+        return [Unknown((), True)] * (count - len(values)) + values if count else []
 
     def operands(self) -> list[Any]:
         """The values that the next instruction takes, if it gives one value, or none."""
@@ -187,27 +199,33 @@ class FrameStack:
         return False
 
     def _carry_out(self, instruction: Instruction, following: Instruction, jumped: bool) -> None:
-        name, values, pushed = instruction.name, self._values, self._pushed
-        if name in MOVING:
+        if instruction.name in MOVING:
             self._move(instruction, is_over=jumped and following.name != "END_FOR")
             return
-        net = instruction.longer_by_jump if jumped else instruction.longer
-        count = instruction.gives if pushed is None else len(pushed)
-        if name == "SEND":  # in Python 3.11, what sends the last value is gone afterwards
-            count += net
-        taken = self.top(count - net) if count > net else []
-        if taken:
-            del values[-len(taken) :]
-        if pushed is None:
-            pushed = [Unknown(taken) for _ in range(count)]
-        values += pushed
+        taken, pushed = self._push(instruction, jumped)
         if returned := self._returned:
             for value in pushed:
                 if type(value) is Unknown:
                     value.of += returned
                     value.may_be_staged |= any(map(may_be_staged, returned))
-        if name in EXTENDS and type(container := self.top(instruction.arg)[0]) is Unknown:
+        if instruction.name in EXTENDS and type(container := self.top(instruction.arg)[0]) is Unknown:
             container.of += taken
+
+    def _push(self, instruction: Instruction, jumped: bool) -> tuple[list[Any], list[Any]]:
+        """Take the values that an instruction takes, and put there what it gives."""
+        values, pushed = self._values, self._pushed
+        net = instruction.longer_by_jump if jumped else instruction.longer
+        count = instruction.gives if pushed is None else len(pushed)
+        if instruction.name == "SEND":  # in Python 3.11, what sends the last value is gone afterwards
+            count += net
+        taken = []
+        if count > net:
+            taken = self.top(count - net)
+            del values[net - count :]
+        if pushed is None:
+            pushed = [Unknown(taken) for _ in range(count)] if count else []
+        values += pushed
+        return taken, pushed
 
     def _move(self, instruction: Instruction, is_over: bool) -> None:
         """Carry out an instruction that copies values, or swaps them, or gives the next item of an iterator."""
@@ -254,6 +272,7 @@ NONE = (
 NONE_AT_ALL = {"NOP", "RESUME", "MAKE_CELL", "COPY_FREE_VARS", "KW_NAMES", "PRECALL", "SETUP_ANNOTATIONS"}
 MOVING = {"COPY", "SWAP", "FOR_ITER"}
 EXTENDS = {"LIST_APPEND", "LIST_EXTEND", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_UPDATE", "DICT_MERGE"}
+UNUSUAL = {*MOVING, *EXTENDS}
 # Instructions that give more than one value, or leave some of their operands where they are.
 SEVERAL = {
     **dict.fromkeys(("BEFORE_WITH", "BEFORE_ASYNC_WITH", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "SEND"), 2),

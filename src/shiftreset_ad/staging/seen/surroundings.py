@@ -115,9 +115,18 @@ class Users:
 
     def __init__(self, roots: tuple[Any, ...]) -> None:
         self._packages = {package for root in roots for package in _packages_of(root)}
+        self._known: dict[tuple[str, str | None], bool] = {}
 
     def has(self, module: Any, filename: str | None = None) -> bool:
         """Whether a module is the user's own."""
+        if type(module) is not str or (filename is None and module not in sys.modules):
+            return self._has(module, filename)
+        key = module, filename
+        if key not in self._known:
+            self._known[key] = self._has(module, filename)
+        return self._known[key]
+
+    def _has(self, module: Any, filename: str | None) -> bool:
         package = package_of(module)
         if package in self._packages:
             return True

@@ -133,24 +133,32 @@ class Watch:
                 return
 
     def follows(self, frame: FrameType, event: str, arg: Any, watched: Watched | None) -> None:
-        """Take note of an event in a frame, which is watched, or whose answer alone matters."""
+        """Take note of an event in a frame, which is watched, or whose answer alone matters; not of an instruction."""
         if watched is not None and event != "line":
-            self._count_steps()
-            self.line = frame.f_code, frame.f_lasti
-        if event == "opcode" and watched is not None:
-            try:
-                self._instructions.before(watched)
-                if watched.expects is not None:
-                    self._awaited.add(id(watched.expects))
-                    self._idle.discard(id(watched.expects))
-            except UnstageableError as error:
-                self._refuse(f"{error}")
-            except Exception as error:
-                self._refuse(f"staging cannot follow its code: {error!r}")
-        elif event == "exception" and watched is not None:
+            self.comes_to(watched, frame.f_lasti)
+        if event == "exception" and watched is not None:
             watched.stack.raised = True
         elif event == "return":
             self._leaves(frame, arg)
+
+    def comes_to(self, watched: Watched, offset: int) -> None:
+        """Take note of the place in a frame."""
+        if len(self._steps) > self._counted:
+            self._count_steps()
+        self.line = watched.code, offset
+
+    def goes_on(self, watched: Watched, offset: int) -> None:
+        """Take note of the instruction that comes next in a frame."""
+        self.comes_to(watched, offset)
+        try:
+            self._instructions.before(watched, offset)
+            if watched.expects is not None:
+                self._awaited.add(id(watched.expects))
+                self._idle.discard(id(watched.expects))
+        except UnstageableError as error:
+            self._refuse(f"{error}")
+        except Exception as error:
+            self._refuse(f"staging cannot follow its code: {error!r}")
 
     def _count_steps(self) -> None:
         """The steps since the last instruction belong to its line."""
@@ -186,7 +194,11 @@ class _Follow:
         self._watch, self._outer, self._watched = watch, outer, watched
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        self._watch.follows(frame, event, arg, self._watched)
+        watched = self._watched
+        if event == "opcode" and watched is not None:
+            self._watch.goes_on(watched, frame.f_lasti)
+            return self
+        self._watch.follows(frame, event, arg, watched)
         if self._outer is not None and event != "opcode":
             self._outer = self._outer(frame, event, arg)
         return None if event == "return" else self
