@@ -105,4 +105,8 @@ def is_staged(x: Any) -> bool:
 
 def are_arrays(*values: Any) -> bool:
     """Whether each value is a plain array, or stands for one in a function that is being recorded."""
-    return all(type(x.inside if is_staged(x) else x) is ndarray for x in values)
+    for x in values:
+        kind = type(x)
+        if kind is not ndarray and not (issubclass(kind, StagedValue) and type(x.inside) is ndarray):
+            return False
+    return True

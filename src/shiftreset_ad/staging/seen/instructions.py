@@ -330,6 +330,8 @@ class Instructions:
         x, y = watched.stack.top(2)
         if type(x) is int and type(y) is int and instruction.symbol in OF_INTEGERS:
             watched.stack.give(OF_INTEGERS[instruction.symbol](x, y))
+        elif self._reads.is_harmless(x) and self._reads.is_harmless(y):  # so is the answer
+            watched.stack.give(Unknown((), may_be_staged(x) or may_be_staged(y)))
         else:
             self._use([x, y])
 

@@ -40,6 +40,7 @@ NOT_THERE = object()
 CACHE = type(cache(lambda: None))
 PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 KEYS = {str, int, bool, float, bytes, type(None), type}
 MEMORY = ("ctypes", "_ctypes", "mmap", "multiprocessing")
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -63,6 +64,8 @@ def package_of(module: Any) -> str:
 
 def state_of(x: Any) -> Callable[[], Any] | None:
     """A function that gives the state of a generator of random numbers; None for anything else."""
+    if not isinstance(x, GENERATORS):
+        return None
     if isinstance(x, np.random.Generator):
         return lambda: x.bit_generator.state
     if isinstance(x, np.random.BitGenerator):
@@ -71,7 +74,8 @@ def state_of(x: Any) -> Callable[[], Any] | None:
         return lambda: x.get_state(legacy=False)
     if isinstance(x, random.SystemRandom):
         raise UnstageableError(RANDOM)
-    return x.getstate if isinstance(x, random.Random) else None
+    found: Callable[[], Any] = x.getstate
+    return found
 
 
 def is_of_numpy(x: Any) -> bool:
@@ -156,6 +160,14 @@ def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
         return slot.__get__(x)
     except AttributeError:
         return NOT_THERE
+
+
+def has_nothing_inside(x: Any) -> bool:
+    """Whether a thing is known to consist of nothing that the user's code could change: an array, or one of NumPy's."""
+    kind = type(x)
+    if kind is np.ndarray:
+        return not x.dtype.hasobject
+    return not is_made_by_python(x) if kind is type else is_of_numpy(x)
 
 
 def inside(x: Any) -> Iterator[Any]:

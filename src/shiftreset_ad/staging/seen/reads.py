@@ -35,10 +35,10 @@ from shiftreset_ad.staging.seen.parts import (
     NOT_THERE,
     PLAIN,
     attributes_of,
+    has_nothing_inside,
     inside,
     is_key,
     is_made_by_python,
-    is_of_numpy,
     is_of_the_front,
     is_opaque,
     is_place,
@@ -340,23 +340,27 @@ class Reads:
             self.guards.bases(base)
             self.guards.parts((id(base), "class"), partial(parts_of, vars(base)), f"an attribute of {base.__name__}")
 
+    def is_harmless(self, x: Any) -> bool:
+        """Whether a thing was not there before the run, and has nothing in it that code may read without a step."""
+        kind = type(x)
+        if id(kind) in VALUES:
+            return True
+        if kind is Unknown:
+            return not x.of
+        return (issubclass(kind, Number) or has_nothing_inside(x)) and not self.is_outside(x)
+
     def use(self, x: Any) -> None:
         """A thing goes to code that is not watched, which may read all that can be reached from it."""
-        if id(type(x)) not in VALUES:  # for speed
-            self._use(x, set())
+        self._use(x, set())
 
     def _use(self, x: Any, met: set[int]) -> None:
-        kind = type(x)
-        if id(kind) in VALUES or id(x) in met:
+        if self.is_harmless(x) or id(x) in met:
             return
-        if issubclass(kind, Number) and not self.is_outside(x):
-            return  # a number of a derivative in the run: each of its operations is recorded
+        kind = type(x)
         if kind is Unknown:
             met.add(id(x))
             for part in x.of:
                 self._use(part, met)
-            return
-        if (is_of_numpy(x) or (kind is type and not is_made_by_python(x))) and not self.is_outside(x):
             return
         x = self.original(x)
         if kind in PLAIN or issubclass(kind, np.generic) or id(x) in met or id(x) in self._handed:

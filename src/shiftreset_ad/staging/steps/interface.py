@@ -45,13 +45,17 @@ def _had(look_up: Callable[[Staged], Any], name: str, statement: str) -> propert
         getattr(self.inside, name)  # raises the error of the plain value
         return look_up(self)
 
+    return _read_only(found, name, statement)
+
+
+def _read_only(look_up: Callable[[Staged], Any], name: str, statement: str) -> property:
     return property(
-        found, lambda self, new: self.refuse_writing(statement), doc=f"The attribute `{name}` of the plain value."
+        look_up, lambda self, new: self.refuse_writing(statement), doc=f"The attribute `{name}` of the plain value."
     )
 
 
 def _of_the_layout(name: str) -> property:
-    return _had(lambda self: getattr(self.inside, name), name, f"x.{name} = v")
+    return _read_only(operator.attrgetter(f"inside.{name}"), name, f"x.{name} = v")
 
 
 def _part(name: str) -> property:
