@@ -22,6 +22,7 @@ from shiftreset_ad.staging.steps.values import Staged
 # the first one. And it carries out a loop of few rounds in vectors that are longer, and hides what is too much: if one
 # of these numbers divides, the machine notes a division by zero that is none of the program's.
 FEW = 16
+WORD = 8  # bytes
 BACKWARDS = re.compile(r" = mul nsw i64 %[\w.]+, -")
 ONE_BY_ONE = ", !llvm.loop !0"
 OF_LOOPS = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}'
@@ -38,7 +39,7 @@ class Operand(NamedTuple):
 class Round(Code):
     """The code of one round of a loop over `shape`. Its operands are arrays, or numbers from outside of the loop."""
 
-    __slots__ = ("_addresses", "_given", "_indices", "_operands", "_outside", "_strides", "lengths")
+    __slots__ = ("_given", "_indices", "_offsets", "_operands", "_outside", "_strides", "lengths")
 
     def __init__(
         self, outside: Code, shape: tuple[int, ...], operands: dict[Any, Operand], stored: dict[Any, Operand]
@@ -50,7 +51,7 @@ class Round(Code):
         self.lengths, steps = merged(shape, strides)
         self._strides = dict(zip(self._operands, steps, strict=True))
         self._indices = [f"%index{next(self.names)}" for _ in self.lengths]
-        self._addresses: dict[Any, str] = {}
+        self._offsets: dict[tuple[str, int], str] = {}  # the bytes from the first element of an axis, by the stride
         # The forms of names from outside.
         self._given = {"%frame": ARRAY} | {operand.address: ARRAY for operand in self._operands.values()}
 
@@ -98,9 +99,12 @@ class Round(Code):
         """The address of an operand's element in this round."""
         address = self._operands[key].address
         for index, stride in zip(self._indices, self._strides[key], strict=True):
-            if stride:
-                bytes_ = self.new(f"mul nsw i64 {index}, {stride}")
-                address = self.new(f"getelementptr i8, ptr {address}, i64 {bytes_}")
+            if stride == WORD:
+                address = self.new(f"getelementptr inbounds i64, ptr {address}, i64 {index}")
+            elif stride:
+                if (index, stride) not in self._offsets:
+                    self._offsets[index, stride] = self.fresh()
+                address = self.new(f"getelementptr i8, ptr {address}, i64 {self._offsets[index, stride]}")
         return address
 
     def index(self) -> str:
@@ -129,7 +133,9 @@ class Round(Code):
 
     def _loops(self) -> list[str]:
         lines, ends = [], []
-        is_backwards = any(map(BACKWARDS.search, self.lines))
+        offsets = [f"  {name} = mul nsw i64 {index}, {stride}" for (index, stride), name in self._offsets.items()]
+        body = offsets + self.lines
+        is_backwards = any(map(BACKWARDS.search, body))
         divides = any(" = fdiv " in line for line in self.lines)
         for index, length in zip(self._indices, self.lengths, strict=True):
             name, following = index[1:], self._outside.fresh()
@@ -141,7 +147,7 @@ class Round(Code):
                 f"  {index} = phi i64 [0, %before_{name}], [{following}, %end_{name}]",
             ]
             ends.append((name, index, following, length))
-        lines += self.lines
+        lines += body
         for name, index, following, length in reversed(ends):
             more = self._outside.fresh()
             is_one_by_one = is_backwards or (divides and length < FEW)
