@@ -28,6 +28,7 @@ from shiftreset_ad.staging.steps.blocks import (
 )
 from shiftreset_ad.staging.steps.functions import Method, name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
+from shiftreset_ad.staging.steps.values import Staged
 
 BACK, ONWARDS = "way back:", "onwards:"  # lines that say to what the following steps belong
 INDENT = "  "
@@ -54,9 +55,12 @@ class _Writer:
         self._values = trace.values
         self._left = left
         self._functions: dict[Block, str] = {}  # the names of functions that call themselves, by their bodies
+        self._names: dict[int, str] = {}  # of functions that steps call, by their ids
 
     def lines(self, step: Step) -> Iterator[str]:
-        if isinstance(step, Rerun):
+        if type(step) is Step:
+            yield self._line(step)
+        elif isinstance(step, Rerun):
             yield f"{self._head(step)} = a stretch again {self._carried(step)}, rounds in %{step.rounds.place}:"
             yield from self._block("round", step.blocks[1].steps, f"next {self.several(step.results[-1])}")
         elif isinstance(step, Stretches):
@@ -85,18 +89,16 @@ class _Writer:
                 yield from self._block(f"{name}({params})", block.steps, f"give {self.several(results)}")
         elif isinstance(step, Gather):
             yield f"%{step.place} = gather(%{step.rounds.place}, {self.operand(step.value)})"
-        else:
-            yield self._line(step)
 
     def several(self, xs: Sequence[Any]) -> str:
         return ", ".join(map(self.operand, xs))
 
     def operand(self, x: Any) -> str:
         """A value, or a constant, in an argument."""
-        known = self._values_of(x)
-        if known is not None:
-            return known
         kind = type(x)
+        if kind is Staged:
+            place = x._place
+            return self.operand(self._values[place]) if place in self._left.fixed else f"%{self._left.place(x)}"
         if kind is slice:
             return ":".join(["" if part is None else self.operand(part) for part in (x.start, x.stop, x.step)])
         if kind is tuple or kind is list:
@@ -105,12 +107,6 @@ class _Writer:
         if isinstance(x, np.generic | ndarray):
             return f"{x}" if not np.ndim(x) else f"a constant {kind_of(x)}"
         return name_of(x) if callable(x) else repr(x)
-
-    def _values_of(self, x: Any) -> str | None:
-        place = getattr(x, "_place", None)
-        if place is None:
-            return None
-        return self.operand(self._values[place]) if place in self._left.fixed else f"%{self._left.place(x)}"
 
     def _head(self, step: Control) -> str:
         return ", ".join([f"%{place}" for place in step.answers]) or "nothing"
@@ -125,8 +121,13 @@ class _Writer:
 
     def _line(self, step: Step) -> str:
         args = [self.operand(arg) for arg in step.args]
-        args += [f"{name}={self.operand(arg)}" for name, arg in step.kwargs.items()]
-        call = f"{name_of(step.function)}({', '.join(args)})"
+        if step.kwargs:
+            args += [f"{name}={self.operand(arg)}" for name, arg in step.kwargs.items()]
+        function = step.function
+        name = self._names.get(id(function))
+        if name is None:
+            name = self._names[id(function)] = name_of(function)
+        call = f"{name}({', '.join(args)})"
         if step.is_question:
             return f"stop unless {call} is {self.operand(step.expected)}"
         if step.writes:

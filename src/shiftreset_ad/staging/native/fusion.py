@@ -48,33 +48,29 @@ class Member(NamedTuple):
 
 
 class Fusion:
-    """The elementwise steps that wait for their loop."""
+    """The elementwise steps that wait for their loop, and the `places` of their answers."""
 
-    __slots__ = ("_places", "members")
+    __slots__ = ("members", "places")
 
     def __init__(self) -> None:
         self.members: list[Member] = []
-        self._places: set[int] = set()
+        self.places: set[int] = set()
 
     def add(self, member: Member) -> None:
         """Let a step wait."""
         self.members.append(member)
-        self._places.add(member.place)
+        self.places.add(member.place)
 
     def fits(self, answer: ndarray[Any, Any]) -> bool:
         """Whether a step with this answer may join the loop."""
         return not self.members or self.members[0].answer.shape == answer.shape
-
-    def has(self, place: int) -> bool:
-        """Whether the array at a place is made in the loop."""
-        return place in self._places
 
     def write(self, code: Code, address: Callable[[Any], str], stored: dict[int, str], is_long: bool = False) -> None:
         """Write the loop. `address` gives the address of an array, and `stored` that of each answer needed later.
 
         In code that `is_long`, what may be loops of their own is apart.
         """
-        members, self.members, self._places = self.members, [], set()
+        members, self.members, self.places = self.members, [], set()
         for part in apart(members, code) if is_long else [members]:
             _Loop(part, code, address, stored).write()
 

@@ -49,9 +49,10 @@ def form_of(x: Any) -> str | None:
     """The form of a plain value in native code; None if there is no form."""
     kind = type(x)
     if kind is ndarray:
+        dtype = x.dtype
         if not x.shape:
-            return DOUBLE if x.dtype == FLOATS else None
-        return ARRAY if has_address(x) and 0 < x.size <= LARGEST else None
+            return DOUBLE if dtype == FLOATS else None
+        return ARRAY if (dtype is FLOATS or has_address(x)) and 0 < x.size <= LARGEST else None
     if kind is float or kind is np.float64:
         return DOUBLE
     if kind is bool or kind is np.bool:

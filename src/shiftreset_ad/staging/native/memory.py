@@ -16,9 +16,9 @@ from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace, Passage
 from shiftreset_ad.staging.python.uses import Uses, round_of
-from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, own_arguments
+from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, operands_of, own_arguments
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of
-from shiftreset_ad.staging.steps.values import staged_in
+from shiftreset_ad.staging.steps.values import Staged, staged_in
 
 LINE = 64  # bytes; blocks begin at multiples of it
 MOST = 2**26  # bytes of all blocks
@@ -110,9 +110,9 @@ class ArrayBlocks:
     def _walk(self, steps: list[Step], chain: list[Around], values: list[Any]) -> None:
         for step in steps:
             self._now += 1
-            if isinstance(step, Control):
+            if type(step) is not Step and isinstance(step, Control):
                 self._walk_blocks(step, chain, values)
-            elif isinstance(step, Gather):
+            elif type(step) is not Step and isinstance(step, Gather):
                 self._use(step.value, chain)  # which may be of no round
                 self._add(step.place, chain)
             elif step.place in self.in_place.additions:
@@ -126,7 +126,7 @@ class ArrayBlocks:
                 self._use(own_arguments(step), chain)
                 self._addresses[step.place] = self._address_of(step.args[0])
             elif step.place not in self.in_place.scatters:
-                self._use(own_arguments(step), chain)
+                self._use_all(operands_of(step), chain)
                 if form_of(answer := values[step.place]) == ARRAY and not step.is_question:
                     self._addresses[step.place] = self._address(step, answer)
                     self._homes.setdefault(step.place, chain)
@@ -175,7 +175,10 @@ class ArrayBlocks:
         self._homes[place] = chain
 
     def _use(self, x: Any, chain: list[Around]) -> None:
-        for value in staged_in(x):
+        self._use_all(staged_in(x), chain)
+
+    def _use_all(self, values: list[Staged], chain: list[Around]) -> None:
+        for value in values:
             if (place := self._left.place(value)) not in self._addresses:
                 continue
             root = self._addresses[place].root
@@ -196,7 +199,7 @@ class ArrayBlocks:
         if is_at_values(step) or step.place in self.in_place.copied:
             return Address(step.place, 0)
         owner = owner_of(answer)
-        for x in staged_in(own_arguments(step)):
+        for x in operands_of(step):
             array = x.inside
             if type(array) is not ndarray or owner_of(array) is not owner or not array.shape:  # then it is a number
                 continue

@@ -16,7 +16,6 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Control, Gather
 from shiftreset_ad.staging.steps.trace import Step, Trace
 
 FARTHEST = 200  # steps that are put in order together, as arrays that are made early take memory for longer
@@ -42,7 +41,7 @@ def in_order(trace: Trace, left: Eliminated) -> Eliminated:
 
 
 def _stays(step: Step) -> bool:
-    return isinstance(step, Control | Gather) or step.is_question or step.open_ended
+    return type(step) is not Step or step.is_question or step.open_ended
 
 
 def shape_of_loop(trace: Trace, step: Step) -> Any:

@@ -134,9 +134,12 @@ class ArrayCode(Code):
         self._write_loop(self.now)
 
     def _waits_for_views(self, args: tuple[Any, ...]) -> bool:
-        """Whether an array among arguments is a view of one that is made in the waiting loop."""
-        places = [self.place(x) for x in staged_in(args) if form_of(x.inside) == ARRAY]
-        return any(not self._fusion.has(place) and self._fusion.has(self.memory.root(place)) for place in places)
+        """Whether an elementwise step takes a view of an array that is made in the waiting loop."""
+        made = self._fusion.places
+        if not made:
+            return False
+        places = [self.place(x) for x in args if type(x) is Staged]
+        return any(self.memory.root(place) in made for place in places if place not in made)
 
     def _write_loop(self, number: int) -> None:
         """Write the loop of the steps that wait, up to this step."""

@@ -142,7 +142,10 @@ def _address_of(instruction: str, known: dict[str, Address]) -> Address | None:
         place = instruction[len(OF_MEMORY) :]
         return ("memory", int(place), 0) if place.isdigit() else None
     kind, *args = instruction.split(", ")
-    if kind not in ADDRESSES or (found := _found(args[0].removeprefix("ptr "), known)) is None:
+    if kind not in ADDRESSES:
+        return None
+    of = args[0].removeprefix("ptr ")
+    if (found := known.get(of) or _constant(of)) is None:
         return None
     base, offset, number = found
     if kind == LOAD:
@@ -163,19 +166,21 @@ def _record_of(line: str, known: dict[str, Address], bodies: dict[tuple[Any, ...
     kind: list[Any] = [instruction]
     for arg in rest.split(", ") if rest else []:
         form, _, text = arg.partition(" ")
-        address = _found(text, known)
+        address = known.get(text) or _constant(text)
         if address is None and text[0] == "%":
             return None
         if address is None or text == "%frame":
             kind.append(arg)  # which is the same in all calls of a function
             continue
         base, offset, number = address
+        if base == "memory":
+            kind.append((form, base, False))
+            words.append(offset)
+            continue
         if base == "frame":  # the slot is changed, so an address in it is not what it was when it was read
             return None
-        kind.append((form, base, base != "memory" and offset > 0))
-        if base == "memory":
-            words.append(offset)
-        elif offset:
+        kind.append((form, base, offset > 0))
+        if offset:
             words += [number, offset]
         else:
             words.append(number)
@@ -221,8 +226,6 @@ def _made(name: str, base: str, words: list[str]) -> list[str]:
     return lines if len(words) == 1 else [*lines, f"  {name} = getelementptr i8, ptr {start}, i32 {words[1]}"]
 
 
-def _found(text: str, known: dict[str, Address]) -> Address | None:
-    """The address with this name; None if it is no address that a record has in its words."""
-    if text.startswith(CONSTANT):
-        return "constant", 0, int(text.removeprefix(CONSTANT))
-    return known.get(text)
+def _constant(text: str) -> Address | None:
+    """The address of a constant array with this name; None if it is the name of something else."""
+    return ("constant", 0, int(text.removeprefix(CONSTANT))) if text.startswith(CONSTANT) else None

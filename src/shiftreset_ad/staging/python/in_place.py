@@ -119,12 +119,12 @@ class InPlace:
         left = self._left
         for number, step in enumerate(steps):
             at = (*around, (block, number))
-            if isinstance(step, Gather):
-                self._note(left.places_in(step.value), at, None)
-            elif not isinstance(step, Control):
+            if type(step) is Step:
                 self._makers[step.place], self._at[step.place] = step, at
                 self._note(left.operands(step), at, step)
-            else:
+            elif isinstance(step, Gather):
+                self._note(left.places_in(step.value), at, None)
+            elif isinstance(step, Control):
                 self._walk_control(step, at)
 
     def _walk_control(self, step: Control, at: Path) -> None:
