@@ -87,13 +87,13 @@ class _Source(Expressions):
                     reacting = []
                     lines.append(f"with errstate({reactions(errors or self.errors)}):")
                     lines.append(reacting)
-            if isinstance(step, Call):
-                reacting += FunctionSource(self).lines(step)
-            elif isinstance(step, Control):
-                reacting += LimitedSource(self).lines(step)
-            else:
+            if type(step) is Step or isinstance(step, Gather):
                 is_part = following is not None and self.may_be_part(step, following)
                 reacting += self.lines(step, is_part)
+            elif isinstance(step, Call):
+                reacting += FunctionSource(self).lines(step)
+            else:
+                reacting += LimitedSource(self).lines(step)
         return [line for part in lines for line in ([part] if isinstance(part, str) else indented(part))]
 
     def variable(self) -> str:
@@ -110,19 +110,21 @@ class _Source(Expressions):
 
     def may_be_part(self, step: Step, following: Step) -> bool:
         """Whether the expression of a step, which only the next step needs, may be a part of the next line."""
+        if self.uses.count[step.place] != 1 or self.uses.last.get(step.place) is not following:
+            return False
         acts = step.is_question or step.writes or step.open_ended or isinstance(following, Control)
-        is_for_it = self.uses.count[step.place] == 1 and self.uses.last.get(step.place) is following
-        return not acts and step.errors == following.errors and is_for_it
+        return not acts and step.errors == following.errors
 
     def lines(self, step: Step, is_part: bool) -> Iterator[str]:
         expression, is_whole = self.expression(step)
-        for place in [place for place in self.parts if self.read[place] != 1]:  # the lowered step does not need it
-            part, _ = self.parts.pop(place)
-            self.variables[place] = self.variable()
-            yield f"{self.variables[place]} = {part}"
-            expression, is_whole = self.expression(step)
-        self.parts.clear()
-        self.read.clear()
+        if self.parts:
+            for place in [place for place in self.parts if self.read[place] != 1]:  # the lowered step does not need it
+                part, _ = self.parts.pop(place)
+                self.variables[place] = self.variable()
+                yield f"{self.variables[place]} = {part}"
+                expression, is_whole = self.expression(step)
+            self.parts.clear()
+            self.read.clear()
         self.release(step)
         if is_part and len(expression) <= LONGEST_PART:
             self.parts[step.place] = expression, is_whole
@@ -151,7 +153,7 @@ class _Source(Expressions):
 
     def expression(self, step: Step) -> tuple[str, bool]:
         """The expression for a step, and whether it needs no parentheses inside another expression."""
-        if isinstance(step, Gather):
+        if type(step) is not Step and isinstance(step, Gather):
             return gathering(self, step), True
         if (expression := self.in_place_of(step)) is not None:
             return expression, True

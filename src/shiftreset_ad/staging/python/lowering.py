@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
+OTHERS = {np.ufunc, BuiltinFunctionType}  # types of functions that are none of ours
 
 
 def without_dispatch(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of ours as it is for plain arrays, without the question whether there are other values."""
+    if type(function) in OTHERS:  # for speed
+        return function
     is_ours = (getattr(function, "__module__", None) or "").startswith("shiftreset_ad.")
     return getattr(function, "__wrapped__", function) if is_ours else function
 
@@ -49,7 +53,7 @@ OPTIONS = {"axis", "dtype", "keepdims", "ddof", "where", "order", "mode", "side"
 def lowered(step: Step, trace: Trace) -> Call:
     """The function, the arguments and the options that stand for a step in the source."""
     function, args, kwargs = call = without_dispatch(step.function), step.args, step.kwargs
-    if step.is_question or not args or any(option is np._NoValue for option in kwargs.values()):
+    if step.is_question or not args or (kwargs and any(option is np._NoValue for option in kwargs.values())):
         return call
     if function is SCATTER and not is_staged(args[1]) and _can_be_assigned(*unstaged(args)):
         return scattered, args, kwargs

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.staging.steps.blocks import operands_of
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import staged_in
 
 MOST_KEPT = 10_000  # values
@@ -41,7 +41,7 @@ def detach(trace: Trace, steps: Sequence[Step], outputs: list[Any], constants: S
     for place in needed:
         value = values[place]
         if type(value) is ndarray:
-            shared.setdefault(id(owners_of(value)[0]), []).append(place)
+            shared.setdefault(id(owner_of(value)), []).append(place)
         elif owners_of(value):  # a structure with arrays, or an array of another class
             return False
     if not kept.isdisjoint(shared):
