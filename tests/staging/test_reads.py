@@ -24,6 +24,9 @@ import pytest
 from shiftreset_ad import checkpoint, grad, reset, shift, staged, vjp
 from shiftreset_ad.staging import StagingWarning
 from shiftreset_ad.staging.seen.parts import is_read_as_a_tuple
+from shiftreset_ad.staging.seen.reads import Reads
+from shiftreset_ad.staging.seen.stack import Unknown
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 from tests.staging.in_turns import (
     beside_a_test,
     in_turns,
@@ -708,3 +711,75 @@ def test_the_class_of_an_object_without_a_dictionary():
     x = One()
     x.value = 3.0
     follows(lambda y: y * x.value * (2.0 if hasattr(x, "twice") else 1.0), lambda: setattr(x, "__class__", Other))
+
+
+# What need not be looked into
+
+WEIGHTS = np.ones(3)
+BY_PYTHON = np.frompyfunc(lambda x: x, 1, 1)
+
+
+class Weighed:
+    pass
+
+
+class Weights(np.ndarray):
+    pass
+
+
+HARMLESS = {
+    "a float": 1.0,
+    "None": None,
+    "a new array": np.ones(3),
+    "a ufunc": np.sin,
+    "a function of NumPy's": np.sum,
+    "a class of Python's": dict,
+    "a value of such things": Unknown(),
+}
+TO_LOOK_INTO = {
+    "an array from outside": WEIGHTS,
+    "an array of objects": np.array([None]),
+    "an array of another class": np.ones(3).view(Weights),
+    "a ufunc of the user's": BY_PYTHON,
+    "a class of the user's": Weighed,
+    "an object": Weighed(),
+    "a list": [1.0],
+    "a value of such things": Unknown([Weighed()]),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_has_nothing_of_the_users_in_it_is_not_looked_into(name):
+    reads = Reads(Surroundings(lambda: WEIGHTS), lambda x: x)
+    reads.original = None  # which is called for all that is looked into
+    reads.use(HARMLESS[name])
+
+
+@pytest.mark.parametrize("name", TO_LOOK_INTO)
+def test_what_may_have_something_of_the_users_in_it_is_looked_into(name):
+    assert not Reads(Surroundings(lambda: WEIGHTS), lambda x: x).is_harmless(TO_LOOK_INTO[name])
+
+
+def test_a_sum_of_numbers_is_not_looked_into_again(monkeypatch):
+    looked_at = []
+    use = Reads._use
+    monkeypatch.setattr(Reads, "_use", lambda reads, x, met: (looked_at.append(type(x)), use(reads, x, met)))
+
+    def f(x, table):
+        for row in table:
+            x = (x + x) * row + (x * 0.5 - x)
+        return np.sum(x)
+
+    assert staged(grad(f))(np.ones(3), np.ones((5, 3))).shape == (3,)
+    assert looked_at.count(Unknown) < 5  # and not one for each operation
+
+
+def test_a_list_that_a_sum_is_made_of_is_looked_into():
+    weighed = Weighed()
+    weighed.scale = 2.0
+
+    def f(x):
+        weights = [weighed]
+        return x * sum(weight.scale for weight in weights + weights)
+
+    follows(f, lambda: setattr(weighed, "scale", 3.0))

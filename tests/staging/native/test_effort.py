@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import while_loop
-from shiftreset_ad.staging.native.effort import FEW_ROUNDS, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
+from shiftreset_ad.staging.native.effort import FEW_ROUNDS, ONCE, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
 from tests.staging.native.natively import check, in_tables, needs_native
 
 RNG = np.random.default_rng(0)
@@ -87,3 +87,16 @@ def test_a_call_in_a_loop_of_the_program_is_no_single_call():
     few, many = marks(check(f, (X,), (-X,)))
     assert few == 0
     assert many > 0
+
+
+@needs_native
+@pytest.mark.parametrize(("rounds", "is_cold"), [(3, False), (600, True)])
+def test_what_a_run_does_once_is_compiled_without_effort_in_a_program_with_tables(rounds, is_cold):
+    def f(x):
+        for _ in range(rounds):
+            x = W @ (0.5 * x - 0.25)
+        return x
+
+    code = check(f, (X,), (-X,))
+    once = [line for line in code.text.splitlines() if re.match(r"define .*@(run|entry)\(", line)]
+    assert [f"){ONCE} {{" in line for line in once] == [is_cold, is_cold]

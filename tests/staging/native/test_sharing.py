@@ -63,6 +63,14 @@ def test_loops_that_are_alike_are_compiled_once(count):
     assert "noinline" in definitions(code)[0]
 
 
+def test_a_loop_states_the_offset_of_each_stride_once():
+    def f(x, y):
+        return x * y + x * y.T - y * y.T
+
+    text = native(f, X[:36].reshape(6, 6), W[:6, :6]).text
+    assert text.count(" = mul nsw i64 %index") == 3  # of the rows of `x`, `y` and `y.T`
+
+
 def test_one_or_two_loops_are_written_in_their_places():
     code = check(layers(2, lambda x, i: 0.1 * x * x - 0.5 * x), (X,))
     assert "alwaysinline" in definitions(code)[0]

@@ -2,7 +2,8 @@
 
 To copy the round of a loop several times gains little where the loop is long, but takes a third of the time of the
 compiler. To carry out several rounds at a time, as vectors, takes another third, and gains little where the rounds are
-few in all calls together. Neither changes a result.
+few in all calls together. Neither changes a result. In a program with tables, what a run does once is
+not worth any effort.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 
+ONCE = " noinline optnone"  # of a function that a run calls once
 FEW_ROUNDS = 1000  # of a loop in all calls of a run, which LLVM carries out one by one
 SHORT = 16  # rounds, up to which LLVM may write them out
 END = re.compile(r"icmp ult i64 %\w+, (\d+)\n  br i1 %\w+, label %\w+, label %\w+$", re.MULTILINE)

@@ -152,7 +152,7 @@ def text_of(program: Program) -> str:
         "@one = private constant i64 1",
         f"@eights = private constant [8 x i64] [{', '.join(['i64 8'] * 8)}]",
     ]
-    entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count)", _entry(program), "")
+    entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count){program.once}", _entry(program), "")
     shared = [exchange.note_flags(program.flags)]
     if any(leaf.is_view for leaf in program.outputs):
         shared.append(VIEWED)

@@ -17,6 +17,7 @@ from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.alike import part, with_alike
 from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
+from shiftreset_ad.staging.native.effort import ONCE
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import (
@@ -87,6 +88,7 @@ class Program:
     by which NumPy would warn. `questions` are those of the NumPy steps, in their order: if the type of an answer may
     depend on values, the NumPy steps ask for it, and native code leaves. It `calls` if it has functions that call
     themselves. `foreign` are the functions of Python's that it calls, `by_python` the names of what they carry out.
+    `once` tells LLVM what effort to make for a function that a run calls once.
 
     What has no native form is met while the code is written, unless its function tells it. Then the code is written
     again, and these steps are foreign.
@@ -94,7 +96,7 @@ class Program:
 
     __slots__ = (
         *("by_python", "calls", "constants", "flags", "foreign", "has_frames", "inputs", "is_large", "looks", "memory"),
-        *("outputs", "questions", "slots", "text", "words"),
+        *("once", "outputs", "questions", "slots", "text", "words"),
     )
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
@@ -182,7 +184,8 @@ class Program:
         self.words = tables.words
         if self.words:
             definitions.append(f"@{WORDS} = external constant i32")
-        run = function("i64 @run(ptr %frame, ptr %memory) noinline", _calls(calls))
+        self.once = ONCE if tables.functions else ""
+        run = function(f"i64 @run(ptr %frame, ptr %memory){self.once or ' noinline'}", _calls(calls))
         self.text = "\n".join([*definitions, *functions[:count], *of_parts, run])
 
     @property
