@@ -100,7 +100,8 @@ class Additions:
                     self._made_of[step.params[i]] = made_of
                 self._made_of[answer] = made_of
         for step in [*self._makers.values()]:
-            self._look_at(step, trace.values[step.place])
+            if step.function in ADDING:
+                self._look_at(step, trace.values[step.place])
 
     def _look_at_call(self, step: Call) -> None:
         """An argument stays as it is, as it belongs to who calls."""
@@ -112,7 +113,7 @@ class Additions:
             self._given.add(param)
 
     def _look_at(self, step: Step, answer: Any) -> None:
-        if step.function not in ADDING or step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
+        if step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
             return
         for x, added in (step.args, step.args[::-1]):
             if self._is_like(x, answer) and self._serves_only(step, added, answer):

@@ -75,8 +75,9 @@ class StepCode(ForeignCode):
             ask(self, step, args, len(shared.questions))
             shared.questions.append(asked(step, step.expected))
             return
+        is_array = form_of(answer) == ARRAY
         reads = step.function is operator.getitem and is_table(unstaged(args[0]))
-        if reads or form_of(answer) == ARRAY or has_array(args):
+        if is_array or reads or has_array(args):
             self.add_of_arrays(step, args, answer)
         else:
             emit(self, step, args, answer)
@@ -86,7 +87,7 @@ class StepCode(ForeignCode):
             shared.questions.append(asked(step, known_of(answer)))
         if step.place in self.tagged:
             self.add_tag(step.place, args)
-        if form_of(answer) != ARRAY:
+        if not is_array:
             self.keep(step.place)
 
     def add_tag(self, place: int, args: tuple[Any, ...]) -> None:

@@ -92,7 +92,7 @@ class _Source(Expressions):
                 reacting += self.lines(step, is_part)
             elif isinstance(step, Call):
                 reacting += FunctionSource(self).lines(step)
-            else:
+            elif isinstance(step, Control):
                 reacting += LimitedSource(self).lines(step)
         return [line for part in lines for line in ([part] if isinstance(part, str) else indented(part))]
 

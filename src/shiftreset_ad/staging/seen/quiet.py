@@ -33,6 +33,7 @@ from shiftreset_ad.staging.steps.values import QUIET
 LEAVES = {*QUIET, complex, bytes, CodeType, type(...), type(NotImplemented)} - {ndarray}
 LIBRARIES = {OURS, "numpy", "builtins"}
 BASES = {OURS, "typing", "abc"}
+KEEPING = (Prompt, Trace)  # they keep what is done, and do not call it
 MOST = 32  # things that are looked at for each operation
 
 
@@ -91,20 +92,22 @@ def parts_of(x: Any) -> list[Any] | None:
         return []
     if issubclass(kind, np.generic):
         return [] if package_of(kind.__module__) == "numpy" and not x.dtype.hasobject else None
-    slots = slots_in(kind) if package_of(kind.__module__) == OURS else None
+    slots = slots_in(kind)
     if slots is None:
         return None
-    if issubclass(kind, Prompt | Trace):
-        return []  # they keep what is done, and do not call it
+    if issubclass(kind, KEEPING):
+        return []
     found = [content for slot in slots if (content := content_of_slot(slot, x)) is not NOT_THERE]
-    found += (attributes_of(x) or {}).values()
+    if kind.__dictoffset__:
+        found += (attributes_of(x) or {}).values()
     return [*found, *x] if issubclass(kind, tuple) else found
 
 
 @cache
 def slots_in(kind: type) -> list[MemberDescriptorType] | None:
-    """The slots of a class of this library; None if a class that it inherits from hides its parts."""
-    if any(base not in (object, tuple) and package_of(base.__module__) not in BASES for base in kind.__mro__):
+    """The slots of a class of this library; None if it is none, or a class that it inherits from hides its parts."""
+    bases = [base for base in kind.__mro__ if base not in (object, tuple)]
+    if package_of(kind.__module__) != OURS or any(package_of(base.__module__) not in BASES for base in bases):
         return None
     return [
         member for base in kind.__mro__ for member in vars(base).values() if isinstance(member, MemberDescriptorType)

@@ -339,9 +339,9 @@ class Trace:
 
 def owners_of(x: Any) -> list[Any]:
     """The object that owns the memory of an array; for a structure, the owner of each array in it."""
-    if isinstance(x, tuple | list):
-        return [owner for part in x for owner in owners_of(part)]
-    return [owner_of(x)] if isinstance(x, ndarray) else []
+    if isinstance(x, ndarray):
+        return [owner_of(x)]
+    return [owner for part in x for owner in owners_of(part)] if isinstance(x, tuple | list) else []
 
 
 def owner_of(x: ndarray[Any, Any]) -> Any:

@@ -379,7 +379,7 @@ def write_into(outs: list[Any], function: Callable[..., Any], args: tuple[Any, .
 
 def _staged(trace: Trace, function: Callable[..., Any], step: Step, answer: Any) -> Any:
     """The answer of a step; a structure has a step for each of its parts."""
-    if not isinstance(answer, tuple | list):
+    if type(answer) is ndarray or not isinstance(answer, SEQUENCES):
         _require_stageable(trace, function, answer)
         return Staged(trace, step.place)
     whole, parts = Staged(trace, step.place), []
