@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.nn.calling import as_array, fused, of_any_library
-from shiftreset_ad.rules.broadcasting import are_doubles, dtype_of, shape_of, unbroadcast
+from shiftreset_ad.rules.broadcasting import are_doubles, dtype_of, is_complex, shape_of, unbroadcast
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.numpy.products import LARGE
 from shiftreset_ad.rules.stand_ins import are_arrays
@@ -49,7 +49,9 @@ def affine(x: Any, w: Any, bias: Any) -> Any:
 
 def has_factors(x: Any, w: Any) -> bool:
     """Whether one product of matrices shall sum the outer products that `w` gets from many calls with a vector `x`."""
-    return (type(x) is type(w) is np.ndarray or are_arrays(x, w)) and x.ndim == 1 and x.size + w.size >= LARGE
+    if not (type(x) is type(w) is np.ndarray or are_arrays(x, w)):
+        return False
+    return x.ndim == 1 and x.size + w.size >= LARGE and not is_complex(x)
 
 
 def to_matrix(y_bar: Any, x: Any, w: Any) -> Any:

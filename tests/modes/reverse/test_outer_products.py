@@ -22,6 +22,7 @@ from shiftreset_ad import (
 )
 from shiftreset_ad.modes.reverse import unsettled
 from shiftreset_ad.modes.reverse.unsettled import TOGETHER, Held
+from shiftreset_ad.nn import linear
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.testing import check_grads
 
@@ -218,6 +219,13 @@ def test_no_more_are_kept_than_are_summed_at_once():
     x = SimpleNamespace(primal=np.zeros((2, 3)), adjoint=held, owns=False)
     expected = np.outer([products, products * (products - 1) / 2], np.ones(3))
     assert np.array_equal(held.settle(x), expected)
+
+
+def test_a_real_matrix_times_a_complex_vector_has_a_real_derivative():
+    z = W[0] + 1j * W[1]
+    expected = 2.0 * np.real(np.outer(W @ z, np.conj(z)))
+    assert np.allclose(grad(lambda w: np.sum(np.abs(w @ z) ** 2))(W), expected)
+    assert np.allclose(grad(lambda w: np.sum(np.abs(linear(z, w)) ** 2))(W), expected)
 
 
 def test_a_staged_step_sums_them_by_one_product_too():

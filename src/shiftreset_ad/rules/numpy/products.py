@@ -74,9 +74,12 @@ def bilinear(
 
 
 def factors_of(operand: int, a: Any, b: Any, summed: Axes | None) -> Callable[[Cotangent], Any] | None:
-    """The two vectors of whose outer product the cotangent of a matrix is, in its product with a vector; else None."""
+    """The two vectors of whose outer product the cotangent of a matrix is, in its product with a vector; else None.
+
+    For a complex vector there are none: the cotangent of a real matrix is the real part of such a product.
+    """
     x, other = (b, a) if operand else (a, b)
-    if x.ndim != 2 or other.ndim != 1 or (summed is not None and len(summed[operand]) != 1):
+    if x.ndim != 2 or other.ndim != 1 or is_complex(other) or (summed is not None and len(summed[operand]) != 1):
         return None
     is_last = not operand if summed is None else summed[operand] == [1]
     return (lambda y_bar: (y_bar, other)) if is_last else (lambda y_bar: (other, y_bar))
