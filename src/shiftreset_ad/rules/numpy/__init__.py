@@ -28,18 +28,6 @@ from shiftreset_ad.rules.numpy import (
 
 FAMILIES = (
     *(accumulations, calculus, calling, choosing, convolution, counting, einstein, elementwise, fourier, grids),
-    *(
-        integrals,
-        interpolation,
-        missing,
-        padding,
-        polynomials,
-        products,
-        quantiles,
-        reductions,
-        selection,
-        sets,
-        shapes,
-    ),
-    *(sorting, statistics),
+    *(integrals, interpolation, missing, padding, polynomials, products, quantiles, reductions, selection, sets),
+    *(shapes, sorting, statistics),
 )
