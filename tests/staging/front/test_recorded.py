@@ -236,14 +236,14 @@ def check_derivatives(seed):
 
 
 @pytest.mark.slow_but_every(2)
-@pytest.mark.parametrize("first", range(20, 40, 10))  # the first ones take long
+@pytest.mark.parametrize("first", range(20, 40, 10))
 def test_random_programs_have_the_derivatives_of_python(first):
     for seed in range(first, first + 10):
         check_derivatives(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 10, 1000, 1010, 1020])
+@pytest.mark.parametrize("first", [1000, 1020])
 def test_many_random_programs_have_the_derivatives_of_python(first):
     for seed in range(first, first + 10):
         check_derivatives(seed)
