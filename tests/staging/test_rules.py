@@ -238,17 +238,16 @@ def check_rule(name: str, derivatives: tuple[Callable[..., Any], ...]) -> None:
 USUAL = [name for i, name in enumerate(sorted(ALL.keys() - SLOW)) if i % 4 == 1 or expected_of(name) != "steps"]
 
 
-@pytest.mark.slow_but_every(23)
-@pytest.mark.parametrize("name", USUAL)
-def test_a_sample_of_the_rules(name):
-    """To second order, which has the steps of the gradient and of forward mode in it. The slow tests are of all."""
-    check_rule(name, (second_order,) if expected_of(name) == "steps" else DERIVATIVES)
+@pytest.mark.parametrize("name", USUAL[::23])
+def test_a_sample_of_the_rules_in_every_derivative(name):
+    check_rule(name, DERIVATIVES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ALL.keys() - NESTED))
-def test_every_rule_in_every_derivative(name):
-    check_rule(name, DERIVATIVES)
+def test_every_rule(name):
+    """To second order, which has the steps of the gradient and of forward mode in it."""
+    check_rule(name, (second_order,) if expected_of(name) == "steps" else DERIVATIVES)
 
 
 # Positions and masks that depend on the values, in derivatives along directions that do not
