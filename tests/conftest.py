@@ -42,14 +42,15 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
 
 
-def pytest_collection_finish(session):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
     """Set the sizes when all tests are imported, so that a test with a size in it keeps the usual one."""
-    if session.config.getoption("--least"):
-        from tests.fuzzing.thresholds import thresholds_at_least
+    if not session.config.getoption("--least"):
+        return (yield)
+    from tests.fuzzing.thresholds import thresholds_at_least
 
-        at_least = thresholds_at_least()
-        at_least.__enter__()
-        session.config.add_cleanup(lambda: at_least.__exit__(None, None, None))
+    with thresholds_at_least():
+        return (yield)
 
 
 def mark_slow_cases(items):

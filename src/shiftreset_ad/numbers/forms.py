@@ -64,9 +64,7 @@ def newest_of(numbers: Sequence[int], arrays: Sequence[int], sequences: Sequence
 
 
 def newest_in_list(args: tuple[Any, ...]) -> Any:
-    """The newest number in the first argument, a list of numbers, plain arrays and scalars; None if there is none, or
-    something else.
-    """
+    """The newest number of a list of numbers, plain arrays and scalars, the first argument; None for another list."""
     newest = None
     for part in args[0]:
         kind = type(part)

@@ -2,8 +2,8 @@
 
 To copy the round of a loop several times gains little where the loop is long, but takes a third of the time of the
 compiler. To carry out several rounds at a time, as vectors, takes another third, and gains little where the rounds are
-few in all calls together. Neither changes a result. In a program with tables, what a run does once is
-not worth any effort.
+few in all calls together. Neither changes a result. In a program with tables, what a run does once is not worth any
+effort.
 """
 
 from __future__ import annotations

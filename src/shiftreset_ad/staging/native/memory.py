@@ -110,9 +110,9 @@ class ArrayBlocks:
     def _walk(self, steps: list[Step], chain: list[Around], values: list[Any]) -> None:
         for step in steps:
             self._now += 1
-            if type(step) is not Step and isinstance(step, Control):
+            if isinstance(step, Control):
                 self._walk_blocks(step, chain, values)
-            elif type(step) is not Step and isinstance(step, Gather):
+            elif isinstance(step, Gather):
                 self._use(step.value, chain)  # which may be of no round
                 self._add(step.place, chain)
             elif step.place in self.in_place.additions:

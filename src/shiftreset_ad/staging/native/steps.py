@@ -43,9 +43,9 @@ class StepCode(ForeignCode):
 
     def add(self, step: Step) -> None:
         self.now += 1
-        if type(step) is not Step and isinstance(step, Gather):
+        if isinstance(step, Gather):
             self.gather(step)
-        elif type(step) is not Step and isinstance(step, Control):
+        elif isinstance(step, Control):
             self.control(step)
         elif step.place in self.shared.without_form or self.joins(step):
             self._add_foreign(step, "")

@@ -97,7 +97,7 @@ class Eliminated:
     def _without_what_is_fixed(self, steps: list[Step]) -> list[Step]:
         left: list[Step] = []
         for step in steps:
-            if type(step) is not Step and isinstance(step, Control):
+            if isinstance(step, Control):
                 left.append(_mapped(step, self._without_what_is_fixed))
             elif self.operands(step):
                 left.append(step)
@@ -110,7 +110,7 @@ class Eliminated:
         trace = self._trace
         left: list[Step] = []
         for step in steps:
-            if type(step) is not Step and isinstance(step, Control):
+            if isinstance(step, Control):
                 control = self._without_handed_on(step) if isinstance(step, Call) else step
                 left.append(_mapped(control, lambda inner: self._without_repetition(inner, dict(known))))
                 continue
@@ -150,7 +150,7 @@ class Eliminated:
         """The steps that are needed, if these places are `wanted`. Places that the steps need are added to these."""
         left: list[Step] = []
         for step in reversed(steps):
-            if type(step) is not Step and isinstance(step, Control):
+            if isinstance(step, Control):
                 if (needed := self._needed(step, wanted)) is not None:
                     left.append(needed)
                     wanted.update(self.operands(needed))
@@ -197,7 +197,7 @@ class Eliminated:
 
     def _acts(self, step: Step) -> bool:
         """Whether a step does something beside its answer."""
-        if type(step) is not Step and isinstance(step, Control):
+        if isinstance(step, Control):
             return False
         return step.writes or step.is_question or step.open_ended or _may_raise(self._trace, step)
 

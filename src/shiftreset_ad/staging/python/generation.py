@@ -153,7 +153,7 @@ class _Source(Expressions):
 
     def expression(self, step: Step) -> tuple[str, bool]:
         """The expression for a step, and whether it needs no parentheses inside another expression."""
-        if type(step) is not Step and isinstance(step, Gather):
+        if isinstance(step, Gather):
             return gathering(self, step), True
         if (expression := self.in_place_of(step)) is not None:
             return expression, True
