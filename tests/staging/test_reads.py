@@ -39,6 +39,7 @@ from tests.staging.in_turns import (
 
 SCALE = 1.0
 TABLE: dict[str, Any] = {"a": 1.0}
+PARTS = {"first": types.SimpleNamespace(value=1.0), "second": types.SimpleNamespace(value=2.0)}
 NAME = "".join(["sca", "le"])  # computed, so that no code has it as a constant
 
 
@@ -445,6 +446,18 @@ def test_many_elements():
     array, numbers = np.ones(1000), list(range(1000))
     follows(lambda x: x * sum(array[i] for i in range(1000)), lambda: array.__setitem__(999, 5.0))
     follows(lambda x: x * sum([numbers[i] for i in range(1000)]), lambda: numbers.__setitem__(999, 5))
+
+
+@pytest.mark.parametrize(
+    "gathered", [lambda: [*PARTS.values()], lambda: {**PARTS}.values(), lambda: (*PARTS.values(),)]
+)
+    "gathered", [lambda: [*PARTS.values()], lambda: {**PARTS}.values(), lambda: (*PARTS.values(),)]
+)
+def test_what_is_gathered_from_a_structure_is_looked_into(gathered):
+    g = staged(lambda x: x * sum(map(operator.attrgetter("value"), gathered())))
+    for value in (1.0, 1.0, 1.0, 5.0):
+        PARTS["first"].value = value
+        assert g(2.0) == 2.0 * (value + 2.0)
 
 
 def test_a_key_that_was_not_there():

@@ -27,7 +27,7 @@ import pytest
 from shiftreset_ad import grad
 from shiftreset_ad.staging import StagingWarning, staged
 from shiftreset_ad.staging.seen import surroundings
-from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.seen.surroundings import Surroundings, Users
 
 SCALE = 1.0
 
@@ -674,3 +674,11 @@ def test_the_name_of_what_has_changed():
     assert seen.guards.changed() is None
     k[0] = 2.0
     assert seen.guards.changed() == "k"
+
+
+def test_a_module_is_told_anew_when_it_is_loaded(monkeypatch):
+    users, module = Users(()), types.ModuleType("loaded_later")
+    assert users.has("loaded_later")
+    module.__file__ = np.__file__
+    monkeypatch.setitem(sys.modules, "loaded_later", module)
+    assert not users.has("loaded_later")

@@ -226,6 +226,7 @@ def test_a_real_matrix_times_a_complex_vector_has_a_real_derivative():
     expected = 2.0 * np.real(np.outer(W @ z, np.conj(z)))
     assert np.allclose(grad(lambda w: np.sum(np.abs(w @ z) ** 2))(W), expected)
     assert np.allclose(grad(lambda w: np.sum(np.abs(linear(z, w)) ** 2))(W), expected)
+    assert np.allclose(grad(lambda w: np.sum(np.abs(linear(z, w, np.zeros(len(w)))) ** 2))(W), expected)
 
 
 def test_a_staged_step_sums_them_by_one_product_too():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, nn, value, vjp
+from shiftreset_ad import custom_vjp, debug, grad, hessian, hvp, jvp, nn, value, vjp
 from shiftreset_ad.modes.reverse import backpropagation, elementwise, shells, single
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.reverse.shells import SMALL, hollow
@@ -70,6 +70,19 @@ def test_an_array_is_freed_when_the_program_drops_it_and_no_operation_reads_it(u
         return np.sum(z)
 
     grad(f)(X)
+
+
+@pytest.mark.parametrize("name", ["a choice by a mask", "a maximum"])
+def test_a_choice_of_an_array_with_tangents_frees_it_too(name: str) -> None:
+    def f(x: Any) -> Any:
+        y = x * W
+        array = block(y)
+        z = DO_NOT_READ[name](y)
+        del y
+        assert array() is None
+        return np.sum(z)
+
+    jvp(grad(f), (X,), (W,))
 
 
 READ: dict[str, Callable[[Any], Any]] = {

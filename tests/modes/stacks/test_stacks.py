@@ -146,6 +146,13 @@ def test_tensordot(call: Any, generator: Any) -> None:
     check_all(lambda a, b: np.tensordot(a, b, axes), drawing(generator), *operand_shapes)
 
 
+@pytest.mark.parametrize("axis_a", [0, 1])
+@pytest.mark.parametrize("axis_b", [0, 1])
+def test_tensordot_of_square_matrices(axis_a: int, axis_b: int) -> None:
+    """Whose shapes do not tell which axes are summed over."""
+    check_all(lambda a, b: np.tensordot(a, b, ([axis_a], [axis_b])), drawing(), (3, 3), (3, 3))
+
+
 @pytest.mark.parametrize("function", [np.matmul, np.dot, np.inner])
 @pytest.mark.parametrize("shape", [(3,), (3, 3)])
 def test_the_rows_of_products_lie_one_after_another(function: Any, shape: tuple[int, ...]) -> None:
