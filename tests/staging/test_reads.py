@@ -451,8 +451,6 @@ def test_many_elements():
 @pytest.mark.parametrize(
     "gathered", [lambda: [*PARTS.values()], lambda: {**PARTS}.values(), lambda: (*PARTS.values(),)]
 )
-    "gathered", [lambda: [*PARTS.values()], lambda: {**PARTS}.values(), lambda: (*PARTS.values(),)]
-)
 def test_what_is_gathered_from_a_structure_is_looked_into(gathered):
     g = staged(lambda x: x * sum(map(operator.attrgetter("value"), gathered())))
     for value in (1.0, 1.0, 1.0, 5.0):
