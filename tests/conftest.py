@@ -18,6 +18,7 @@ collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_typ
 def pytest_addoption(parser):
     parser.addoption("--staged", action="store_true", help="stage grad and its kin wherever a test calls them")
     parser.addoption("--least", action="store_true", help="go the ways for large arrays with small ones, too")
+    parser.addoption("--every", type=int, default=1, metavar="N", help="take every N-th case of each test alone")
 
 
 def pytest_configure(config):
@@ -27,8 +28,9 @@ def pytest_configure(config):
         everywhere.install()
 
 
-@pytest.hookimpl(tryfirst=True)  # before the slow tests are left out
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
+    """Mark items before pytest chooses some by their marks, and take every N-th case of those that it has chosen."""
     mark_slow_cases(items)
     if config.getoption("--least"):
         for item in items:
@@ -40,6 +42,12 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.originalname in everywhere.OF_THE_CALL or item.module.__name__ in everywhere.MODULES_OF_THE_CALL:
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
+    result = yield
+    every = config.getoption("--every")
+    left_out = [item for item, number in numbered_in_their_tests(items) if number % every]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item, number in numbered_in_their_tests(items) if number % every == 0]
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,14 +63,19 @@ def pytest_runtestloop(session):
 
 def mark_slow_cases(items):
     """Mark all cases but every n-th as slow, of tests that are marked as `slow_but_every(n)`."""
-    cases = Counter()
-    for item in items:
+    for item, number in numbered_in_their_tests(items):
         mark = item.get_closest_marker("slow_but_every")
-        if mark is not None:
-            function = item.nodeid.partition("[")[0]
-            if cases[function] % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
-            cases[function] += 1
+        if mark is not None and number % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
+def numbered_in_their_tests(items):
+    """Each item with its number among the cases of its test."""
+    seen = Counter()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        yield item, seen[function]
+        seen[function] += 1
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -251,6 +251,7 @@ def check_all(f: Callable[..., Any], xs: list[Any], layouts: list[str]) -> None:
             raise
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("call", CALLS)
 def test_what_shares_memory_is_what_shares_it_in_numpy(call: str) -> None:
     for f, x, shape in itertools.islice(cases(call), QUICK):

@@ -194,6 +194,7 @@ def test_what_goes_row_by_row_is_not_recorded(at_once, monkeypatch):
 NAMES = [pytest.param(name, marks=[pytest.mark.slow] if i % 8 else []) for i, name in enumerate(EXAMPLES)]
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.filterwarnings("ignore:.*it runs row by row::", "ignore:`row_stack` alias::")
 @pytest.mark.parametrize("name", NAMES)
 def test_replayed_values_and_gradients_are_those_of_a_loop(name, at_once, monkeypatch):

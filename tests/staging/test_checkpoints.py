@@ -76,6 +76,7 @@ MODES = {
 POINTS = [(3, 2), (2, 5), (5, 1), (1, 1)]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("is_native", [pytest.param(True, marks=needs_native), False])
 @pytest.mark.parametrize("x", [0.7, np.array([0.3, 0.8, -1.1])], ids=["of a float", "of an array"])
 @pytest.mark.parametrize("mode", MODES)

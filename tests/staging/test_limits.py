@@ -118,7 +118,7 @@ def same_bits(found, expected):
     return all(type(x) is type(y) and np.asarray(x).tobytes() == np.asarray(y).tobytes() for x, y in pairs)
 
 
-@pytest.mark.slow_but_every(4)
+@pytest.mark.slow_but_every(5)
 @pytest.mark.parametrize("is_native", [pytest.param(True, marks=needs_native), False])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -106,6 +106,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, mode):

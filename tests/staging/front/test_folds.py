@@ -133,6 +133,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("f", PROGRAMS, **ids)
 def test_it_is_written_down_once(f, monkeypatch):
     require_one_record(f, monkeypatch)

@@ -39,6 +39,7 @@ def by_numpy(monkeypatch):
     monkeypatch.setattr(machine, "unfit", lambda: "not here")
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_one_record_serves_all_counts(f, monkeypatch):
     by_numpy(monkeypatch)
@@ -50,6 +51,7 @@ def test_one_record_serves_all_counts(f, monkeypatch):
         assert len(agree(mode(f), COUNTS[:4]).sources) == 1
 
 
+@pytest.mark.slow_but_every(3)
 @needs_native
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
@@ -62,6 +64,7 @@ def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
         np.testing.assert_array_equal(in_steps(XS[i % 2], n), expected)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("f", programs.ASKED, **ids)
 def test_what_may_be_wrong_is_asked(f, monkeypatch):
     by_numpy(monkeypatch)

@@ -134,6 +134,7 @@ def require_agreement(f, g):
                 np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", WRITTEN_DOWN)
 def test_one_record_serves_all_points(program, mode):

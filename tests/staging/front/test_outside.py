@@ -9,6 +9,7 @@ from shiftreset_ad import grad, staged
 from tests.staging.front import outside
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("operator", [lambda f: f, grad], ids=["value", "grad"])
 @pytest.mark.parametrize("name", [f.__name__ for f in outside.PROGRAMS])
 def test_a_change_is_seen(name, operator):

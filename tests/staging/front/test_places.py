@@ -24,6 +24,7 @@ def answers(f, first, points=POINTS):
     return compiled
 
 
+@pytest.mark.slow_but_every(2)
 @needs_native
 @pytest.mark.parametrize("f", objects.WRITTEN, **ids)
 def test_one_record_serves_all_counts(f):
@@ -49,6 +50,7 @@ def test_what_has_no_value_is_carried_after_a_round(f):
     assert "has no value before this test" in next(iter(session.asked.values())).reason
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("f", objects.ASKED, **ids)
 def test_what_may_be_wrong_is_asked(f):
     with warnings.catch_warnings():

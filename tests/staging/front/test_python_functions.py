@@ -18,11 +18,13 @@ from tests.staging.front.agreement import (
 from tests.staging.native.natively import needs_native
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_one_record_serves_all_counts(f, monkeypatch):
     require_one_record(f, monkeypatch)
 
 
+@pytest.mark.slow_but_every(3)
 @needs_native
 @pytest.mark.parametrize("f", programs.WRITTEN, **ids)
 def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):

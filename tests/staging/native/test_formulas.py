@@ -105,6 +105,7 @@ MATRICES = {
 }
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("m", [1, 2, 5, 23])
 @pytest.mark.parametrize("n", [1, 3, 40])
 @pytest.mark.parametrize("name", MATRICES)

@@ -280,6 +280,7 @@ def answers(f):
     return found, g
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("mode", CASES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_all_ways_agree(program, mode, monkeypatch):

@@ -166,6 +166,7 @@ def agree(operator, seed):
 REASONS = ("with another layout", "may be Python's or NumPy's", "is reversed", "numpy.any has options")
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_random_program(operator, seed):

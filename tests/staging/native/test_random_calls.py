@@ -110,6 +110,7 @@ def agree(operator, seed):
     return agreed_at_random(OPERATORS[operator](Functions(seed).program()), seed, (2, 0, 1, 3))
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_random_function(operator, seed):

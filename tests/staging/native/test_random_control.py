@@ -124,6 +124,7 @@ def agree(operator, seed):
     return agreed_at_random(OPERATORS[operator](Programs(seed).program()), seed, (3, 0, 1, 4, 3))
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_random_program(operator, seed):

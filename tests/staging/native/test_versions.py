@@ -14,6 +14,7 @@ pytestmark = needs_native
 NATIVE = [program for program in WRITTEN_DOWN if program is not bound_before_it_is_written]
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("mode", ["value", "reverse", "reverse in reverse", "forward"])
 @pytest.mark.parametrize("program", NATIVE)
 def test_native_code_has_the_bits_of_the_steps(program, mode, monkeypatch):

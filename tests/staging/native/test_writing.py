@@ -240,6 +240,7 @@ def random_program(seed):
     return f
 
 
+@pytest.mark.slow_but_every(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_programs(seed):
     f = random_program(seed)

@@ -381,6 +381,7 @@ def finite_differences(f, x, step):
     return by_columns(along)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("route", JACOBIANS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -389,6 +390,7 @@ def test_a_jacobian_by_each_route_is_that_of_finite_differences(program, route, 
     np.testing.assert_allclose(JACOBIANS[route](partial(program, kind)), expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("route", HESSIANS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
