@@ -17,7 +17,8 @@ from shiftreset_ad import debug, grad, hessian, hvp, jacobian, jvp, taylor, valu
 from shiftreset_ad.modes.reverse.adjoints import accumulate, accumulate_at, settle, summed
 from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.numbers.number import ZERO
-from shiftreset_ad.rules.masked import FEW, Masked, selected
+from shiftreset_ad.rules.masked import FEW, Masked, selected, through
+from shiftreset_ad.rules.table import LinearMap
 
 # In forward mode the warnings about the infinite slopes are the program's.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
@@ -460,6 +461,13 @@ class Cell:
 def half(first: bool) -> Masked:
     mask = np.array([first, not first])
     return Masked(mask * 2.0, mask)
+
+
+def test_a_part_of_which_all_counts_goes_on_without_a_mask():
+    linear_map = LinearMap(lambda x_dot: x_dot, lambda y_bar: y_bar[:2], moves=True)
+    values = np.array([1.0, 2.0, 0.0])
+    assert type(through(linear_map, Masked(values, np.array([True, True, False])))) is np.ndarray
+    assert type(through(linear_map, Masked(values, np.array([True, False, True])))) is Masked
 
 
 def test_a_part_that_is_read_is_added_in_place():

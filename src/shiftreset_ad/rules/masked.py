@@ -301,8 +301,8 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
     """The cotangent of the operand of a linear function with this map.
 
     A pullback that chooses elements takes the mask with them, and one that only moves elements moves the mask, too. Any
-    other only multiplies and adds: it is called with NaN
-    in place of the values that count, and an element that is not NaN afterwards does not depend on them.
+    other only multiplies and adds: it is called with NaN in place of the values that count, and an element that is not
+    NaN afterwards does not depend on them.
     """
     pullback, mask, moves = linear_map.pullback, y_bar.mask, linear_map.moves or linear_map.selects
     if linear_map.chooses:
@@ -310,6 +310,8 @@ def through(linear_map: LinearMap, y_bar: Masked) -> Any:
     x_bar = pullback(y_bar.values)
     reached = pullback(mask if moves else np.where(mask, np.nan, 0.0))
     if moves and type(x_bar) is type(reached) is ndarray:  # the usual case, for speed
+        if reached.size < mask.size and COUNT(reached) == reached.size:
+            return x_bar  # a part of which all counts
         return masked_values(x_bar, reached)
     if type(x_bar) is At:
         return At(x_bar.index, masked(x_bar.y_bar, reached.y_bar if moves else np.isnan(reached.y_bar)))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftreset_ad import grad
-from shiftreset_ad.rules.numpy.einstein import contract
+from shiftreset_ad import grad, jvp, staged
+from shiftreset_ad.rules.numpy import einstein
+from shiftreset_ad.rules.numpy.einstein import contract, taken_apart
 from shiftreset_ad.rules.table import functions_of
 from tests.rules.three_ways import check, examples, generators
 
@@ -223,6 +224,60 @@ EINSUMS = [
 def test_einsum(subscripts, shapes):
     generator = np.random.default_rng(0)
     check(lambda *xs: np.einsum(subscripts, *xs), *drawn(generator, *shapes), generator=generator)
+
+
+SIZES = {"i": 2, "j": 3, "k": 4}
+OF_TWO = [
+    f"{a},{b}->{output}"
+    for a, b, outputs in [
+        *[(a, b, ("ik", "ki")) for a in ("ij", "ji") for b in ("jk", "kj")],
+        *[pair for a in ("ij", "ji") for pair in ((a, "j", ("i",)), ("j", a, ("i",)))],
+        ("j", "j", ("",)),
+    ]
+    for output in outputs
+]
+
+
+@pytest.mark.parametrize("subscripts", OF_TWO)
+def test_a_contraction_that_is_a_product_goes_both_ways_without_einsum(subscripts, monkeypatch):
+    generator = np.random.default_rng(0)
+    inputs, output = taken_apart(subscripts)
+    a, b = drawn(generator, *[tuple(SIZES[label] for label in labels) for labels in inputs])
+
+    def f(a, b):
+        return np.einsum(subscripts, a, b)
+
+    check(f, a, b, generator=generator)
+    weights = generator.uniform(size=[SIZES[label] for label in output])
+    outer = [i for i in range(2) if len(inputs[i]) > len(output)]  # its cotangent is no product, but an outer one
+    calls = []
+    monkeypatch.setattr(einstein, "EINSUM", lambda *args: calls.append(args) or np.einsum(*args))
+    for argnum in range(2):
+        jvp(lambda x, argnum=argnum: f(a, x) if argnum else f(x, b), (b if argnum else a,), (b if argnum else a,))
+        grad(lambda a, b: np.sum(weights * f(a, b)), argnum)(a, b)
+    assert [call[0] for call in calls if call[0] == subscripts] == [subscripts] * 4  # the values
+    assert len(calls) == 4 + (len(outer) if output else 0)
+
+
+def test_a_contraction_of_one_row_along_many_is_stretched():
+    a, b, c = np.array([[2.0], [3.0]]), np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(2, 4)
+    gradient = grad(lambda a: np.sum(c * np.einsum("ij,jk->ik", a, b)))(a)
+    assert np.allclose(gradient, np.sum(c * b.sum(0), axis=1, keepdims=True), rtol=1e-15)
+    tangent = jvp(lambda a: np.einsum("ij,jk->ik", a, b), (a,), (np.ones((2, 1)),))[1]
+    assert np.allclose(tangent, [b.sum(0)] * 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("operator", [grad, lambda f: grad(lambda x: np.sum(grad(f)(x) ** 2))], ids=["first", "second"])
+@pytest.mark.parametrize("rows", [3, 40])
+@pytest.mark.parametrize("subscripts", OF_TWO[:8])
+def test_a_staged_contraction_has_the_bits_of_the_eager_one(subscripts, rows, operator):
+    generator = np.random.default_rng(0)
+    x, c = drawn(generator, (rows, rows), (rows, 2 * rows))
+    c = c[:, ::2]  # it has gaps
+    f = operator(lambda x: np.sum(np.tanh(np.einsum(subscripts, x, c))))
+    compiled = staged(f)
+    for _ in range(3):
+        assert compiled(x).tobytes() == f(x).tobytes()
 
 
 LISTS = [
