@@ -27,7 +27,7 @@ LEAST = {
     "staging.control.persistent.FEW": 0,
     "staging.steps.trace.SMALL": 0,
     "staging.steps.values.LARGE": 0,
-    "transforms.jacobians.MIXED_AT_MOST": 1,
+    "transforms.jacobians.FEW": 1,
 }
 
 

@@ -23,7 +23,8 @@ from shiftreset_ad.transforms.directions import along_units, at_once, count, fro
 from shiftreset_ad.transforms.gradient import derivatives_at
 from shiftreset_ad.transforms.products import transpose
 
-MIXED_AT_MOST = 4096  # up to this many elements, any two of them are told apart
+FEW = 4096  # elements; so many masks take no longer than the rest
+DIGITS = 64  # of a place; with so many powers of two, derivatives in single precision stay finite
 
 
 @overload
@@ -249,28 +250,41 @@ def elementwise_grad(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..
 
 
 def _require_elementwise(name: str, recording: Recording, derivatives: list[Cotangent]) -> None:
-    """Raise ValueError if elements mix: if zeros in the cotangent of some change the derivatives of the others.
+    """Raise ValueError if elements mix: if factors of the cotangent of some change the derivatives of the others.
 
-    The masks are the binary digits of the places, so any two elements differ in a mask. A large array has one random
-    mask.
+    The factors are masks, the binary digits of the places: any two elements differ in a mask. A large array has powers
+    of two first, by the digits of the places to a larger base, which are fewer. A product with them has the bits of the
+    derivative, unless it is too small or too large for a float; then the masks decide.
     """
     (y,) = recording.answers
-    size = count([y])
-    if size <= 1:
-        return
-    if size <= MIXED_AT_MOST:
-        masks = (np.arange(size) >> np.arange(size.bit_length())[:, None]) & 1
-    else:
-        masks = np.random.default_rng(0).integers(0, 2, (1, size))
-    masks = np.reshape(masks, (-1, *shape_of(y))).astype(dtype_of(y))
-    for derivative, masked in zip(derivatives, at_once(recording.pull, [masks]), strict=True):
-        with np.errstate(invalid="ignore"):
-            expected = masks.astype(dtype_of(derivative)) * derivative
-        if not np.array_equal(masked, expected, equal_nan=True):
-            raise ValueError(
-                f"{name}: the function does not work element by element: an element of its value depends on "
-                "another element of the argument; use jacobian, or vjp"
+    size, shape = count([y]), shape_of(y)
+
+    def scales(factors: Any) -> bool:
+        """Whether the derivatives grow by the factors of the cotangent."""
+        rows = np.reshape(factors, (-1, *shape)).astype(dtype_of(y))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return all(
+                np.array_equal(found, rows.astype(dtype_of(derivative)) * derivative, equal_nan=True)
+                for found, derivative in zip(at_once(recording.pull, [rows]), derivatives, strict=True)
             )
+
+    if size <= 1 or (size > FEW and scales(2.0 ** digits_of_places(size, DIGITS))):
+        return
+    masks = digits_of_places(size, 2)
+    if not all(map(scales, [masks] if size <= FEW else masks)):
+        raise ValueError(
+            f"{name}: the function does not work element by element: an element of its value depends on "
+            "another element of the argument; use jacobian, or vjp"
+        )
+
+
+def digits_of_places(size: int, base: int) -> Any:
+    """The digits of the numbers 0 to `size` - 1, such that any two numbers differ in a row."""
+    places, digits = np.arange(size), []
+    while places.any():
+        digits.append(places % base)
+        places = places // base
+    return np.array(digits)
 
 
 def _record(
