@@ -18,9 +18,9 @@ def test_random_programs_in_some_ways(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(2))
+@pytest.mark.parametrize("share", range(4))
 def test_many_random_programs_in_some_ways(share):
-    assert check.examine(100 + 50 * share, 50)[1] == []
+    assert check.examine(100 + 25 * share, 25)[1] == []
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_random_programs_in_every_mix(program, seed):
 
 @pytest.mark.slow
 @given(program=programs, seed=st.integers(0, 99))
-@examples(300)
+@examples(150)
 def test_many_random_programs_in_every_mix(program, seed):
     check_program(program, seed)
 

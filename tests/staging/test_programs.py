@@ -74,7 +74,7 @@ def test_random_programs(program, operator, seed):
 
 @pytest.mark.slow
 @given(program=programs, operator=st.sampled_from(list(OPERATORS)), seed=st.integers(0, 99))
-@examples(250)
+@examples(120)
 def test_many_random_programs(program, operator, seed):
     check_staged(operator, program, seed)
 
