@@ -371,7 +371,14 @@ def test_argnums_of_the_other_operators() -> None:
 @pytest.mark.parametrize("size", [10, 4096, 10_000])
 def test_elementwise_grad_finds_any_two_elements_that_mix(size: int) -> None:
     x = np.linspace(0.0, 1.0, size)
-    for i, j in ((0, 1), (0, 8), (0, size - 1), (size // 2, 2), (size - 2, size - 1), (size // 3, 2 * size // 3)):
+    for i, j in (
+        (0, 1),
+        (0, 64 % size),
+        (0, size - 1),
+        (size // 2, 2),
+        (size - 2, size - 1),
+        (size // 3, 2 * size // 3),
+    ):
 
         def f(x: Any, i: int = i, j: int = j) -> Any:
             y = np.sin(x)
@@ -387,6 +394,7 @@ def test_elementwise_grad_of_a_large_array_with_derivatives_at_the_edges_of_floa
     np.testing.assert_allclose(elementwise_grad(lambda x: np.exp(-(x**2)))(x), -2.0 * x * np.exp(-(x**2)), rtol=1e-13)
     assert elementwise_grad(np.sqrt)(x)[0] == np.inf
     assert np.array_equal(elementwise_grad(lambda x: x * 1e-300 * 1e300)(np.ones(10_000)), np.ones(10_000))
+    assert np.array_equal(elementwise_grad(lambda x: x * 1e300)(np.ones(10_000)), np.full(10_000, 1e300))
     narrow = np.linspace(0.0, 20.0, 10_000, dtype=np.float32)
     np.testing.assert_allclose(elementwise_grad(np.exp)(narrow), np.exp(narrow))
 
