@@ -43,10 +43,11 @@ def pytest_collection_modifyitems(config, items):
             if item.originalname in everywhere.OF_THE_CALL or item.module.__name__ in everywhere.MODULES_OF_THE_CALL:
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
     result = yield
-    every = config.getoption("--every")
-    left_out = [item for item, number in numbered_in_their_tests(items) if number % every]
+    taken, left_out = [], []
+    for item, number in numbered_in_their_tests(items):
+        (left_out if number % config.getoption("--every") else taken).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item, number in numbered_in_their_tests(items) if number % every == 0]
+    items[:] = taken
     return result
 
 

@@ -395,6 +395,7 @@ def test_elementwise_grad_of_a_large_array_with_derivatives_at_the_edges_of_floa
     assert elementwise_grad(np.sqrt)(x)[0] == np.inf
     assert np.array_equal(elementwise_grad(lambda x: x * 1e-300 * 1e300)(np.ones(10_000)), np.ones(10_000))
     assert np.array_equal(elementwise_grad(lambda x: x * 1e300)(np.ones(10_000)), np.full(10_000, 1e300))
+    assert np.array_equal(elementwise_grad(lambda x: x * 2.0)(np.ones(10_000, np.float16)), np.full(10_000, 2.0))
     narrow = np.linspace(0.0, 20.0, 10_000, dtype=np.float32)
     np.testing.assert_allclose(elementwise_grad(np.exp)(narrow), np.exp(narrow))
 

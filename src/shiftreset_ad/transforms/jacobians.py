@@ -261,8 +261,8 @@ def _require_elementwise(name: str, recording: Recording, derivatives: list[Cota
 
     def scales(factors: Any) -> bool:
         """Whether the derivatives grow by the factors of the cotangent."""
-        rows = np.reshape(factors, (-1, *shape)).astype(dtype_of(y))
         with np.errstate(invalid="ignore", over="ignore"):
+            rows = np.reshape(factors, (-1, *shape)).astype(dtype_of(y))
             return all(
                 np.array_equal(found, rows.astype(dtype_of(derivative)) * derivative, equal_nan=True)
                 for found, derivative in zip(at_once(recording.pull, [rows]), derivatives, strict=True)
