@@ -314,6 +314,9 @@ def test_einsum_optimize(optimize):
         lambda a: np.einsum("i", a),
         lambda a: np.einsum("ii", a),
         lambda a: np.einsum("ij,ij", a, np.ones((2, 2))),
+        lambda a: np.einsum("ij,jk->ik", a[0], np.ones((3, 2))),  # an axis that is summed is not there
+        lambda a: np.einsum("ij,j->i", a, 2.0),
+        lambda a: np.einsum("ij,jk->ik", a[0], np.ones((3, 2)), optimize=True),
         lambda a: np.dot(a, np.ones(2)),
         lambda a: a @ np.ones(2),
         lambda a: np.inner(a, np.ones(2)),

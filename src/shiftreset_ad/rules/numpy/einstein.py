@@ -111,6 +111,7 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
     for x in operands:  # without `map`, which takes twice as long for two
         if type(x) is not ndarray:
             is_plain = False
+    y = EINSUM(subscripts, *operands) if is_plain else np.einsum(subscripts, *operands, optimize=optimize)
     product = as_product(subscripts)
     if product is not None:
         (a, b), (axis_of_a, axis_of_b) = operands, product.summed
@@ -126,7 +127,7 @@ def _contract(operands: list[Any], subscripts: str, optimize: Any) -> Any:
         linear_map.is_constant, linear_map.product = False, product
         return linear_map  # type: ignore[no-any-return]
 
-    return EINSUM(subscripts, *operands) if is_plain else np.einsum(subscripts, *operands, optimize=optimize), (part,)
+    return y, (part,)
 
 
 class OfOperand(MapByMethods):
