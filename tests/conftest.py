@@ -5,6 +5,7 @@ import os
 from collections import Counter
 
 import pytest
+from hypothesis import settings
 
 # Before NumPy is imported: its threads would wait for one another over matrices of three rows.
 for library in ("OPENBLAS", "MKL", "OMP"):
@@ -18,7 +19,7 @@ collect_ignore = ["typing"]  # what checkers look at, right and wrong: `test_typ
 def pytest_addoption(parser):
     parser.addoption("--staged", action="store_true", help="stage grad and its kin wherever a test calls them")
     parser.addoption("--least", action="store_true", help="go the ways for large arrays with small ones, too")
-    parser.addoption("--every", type=int, default=1, metavar="N", help="take every N-th case of each test alone")
+    parser.addoption("--every", type=int, default=1, metavar="N", help="take every N-th case and example of each test")
 
 
 def pytest_configure(config):
@@ -43,9 +44,10 @@ def pytest_collection_modifyitems(config, items):
             if item.originalname in everywhere.OF_THE_CALL or item.module.__name__ in everywhere.MODULES_OF_THE_CALL:
                 item.add_marker(pytest.mark.skip(reason="a staged function differs in it by nature"))
     result = yield
-    taken, left_out = [], []
+    taken, left_out, every = [], [], config.getoption("--every")
     for item, number in numbered_in_their_tests(items):
-        (left_out if number % config.getoption("--every") else taken).append(item)
+        (left_out if number % every else taken).append(item)
+    take_fewer_examples(taken, every)
     config.hook.pytest_deselected(items=left_out)
     items[:] = taken
     return result
@@ -77,6 +79,13 @@ def numbered_in_their_tests(items):
         function = item.nodeid.partition("[")[0]
         yield item, seen[function]
         seen[function] += 1
+
+
+def take_fewer_examples(items, every):
+    """Divide the number of examples of each property test. Hypothesis has no public way to do so from outside."""
+    for test in {item.function for item in items if every > 1 and hasattr(item.function, "hypothesis")}:
+        usual = test._hypothesis_internal_use_settings
+        test._hypothesis_internal_use_settings = settings(usual, max_examples=max(1, usual.max_examples // every))
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -31,7 +31,7 @@ from shiftreset_ad.rules.broadcasting import FLOAT64
 from shiftreset_ad.rules.linalg.systems import IN_C, SOLVE
 
 SOME = 16  # columns; fewer are solved by one call, which has other loops for them
-MANY = 48  # rows; with fewer, the calls by `ctypes` take as long as is saved
+MANY = 28  # rows; with fewer, the calls by `ctypes` take as long as is saved
 NAMES = ("scipy_{}_64_", "scipy_{}_", "{}_64_", "{}_")  # of OpenBLAS as NumPy ships it, and of others
 Integer, Byte, byref = ctypes.c_int64, ctypes.c_char, ctypes.byref
 ONE = byref(ctypes.c_double(1.0))
