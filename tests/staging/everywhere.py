@@ -16,6 +16,7 @@ from typing import Any
 import shiftreset_ad
 from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.staging import StagingWarning, staged
+from shiftreset_ad.staging.staged import running
 
 OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
 # Tests of how often a function or a kernel runs, of the frames and the workers around it, of what is kept for the way
@@ -42,6 +43,16 @@ OF_THE_CALL = {
     "test_what_the_gates_of_a_tree_get_on_the_way_back_is_computed_once",
     "test_few_floats_are_no_arrays",
     "test_solve_solves_once_on_the_way_back_for_both_operands",
+    "test_each_derivative_factors_the_matrix_once",
+    "test_a_loop_with_one_matrix_factors_it_once_and_holds_it_once",
+    "test_a_function_and_its_record_have_the_same_bits_of_a_system_whose_derivative_is_nearly_lost",
+    "test_what_was_chosen_already_is_not_chosen_again",
+    "test_a_contraction_that_is_a_product_goes_both_ways_without_einsum",
+    "test_only_the_program_hears_of_dropped_imaginary_parts",
+    "test_rows_are_read_and_added_the_fast_way",
+    "test_many_directions_at_once",
+    "test_a_function_that_the_user_did_not_write",
+    "test_a_write_takes_memory_for_what_it_overwrites",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",
@@ -66,7 +77,7 @@ class Replayed:
         return self if instance is None else self._plain.__get__(instance, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if open_tags():  # an outer derivative, which is staged itself
+        if open_tags() or running.is_recording:  # an outer derivative, which is staged itself, or rows of a vmap
             return self._plain(*args, **kwargs)
         counts["calls"] += 1
         with warnings.catch_warnings():
