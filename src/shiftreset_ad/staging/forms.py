@@ -16,7 +16,7 @@ from typing import Any
 
 from shiftreset_ad.staging.front.blocks import is_of_a_generator
 from shiftreset_ad.staging.front.functions import is_called_by_python, original, rewritten
-from shiftreset_ad.staging.front.refusals import IN_A_GENERATOR, Refusal
+from shiftreset_ad.staging.front.refusals import AS_A_LIST, IN_A_GENERATOR, Refusal
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
@@ -84,17 +84,22 @@ def _recorded_rewritten(
     recursive: dict[CodeType, Any] = {}
     entered_code: set[Any] = {None} if looks_into_objects else set()
     buffers: set[Any] = set()
+    growing: dict[Any, Any] = {}
     traces: list[Trace] = []
     found: tuple[Way, Guards, None] | None = None
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
         traces[:] = [trace]
-        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code, buffers).opened()
+        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code, buffers, growing).opened()
+
+    def known() -> Any:
+        rooms = [site.room for site in growing]
+        return len(refusals), len(recursive), len(entered_code), len(buffers), dict(growing), rooms
 
     while True:
-        known = len(refusals), len(recursive), len(entered_code), len(buffers)
-        way, guards, _ = record(partial(entered, f), call, expected, surroundings, original, opened)
+        before = known()
+        way, guards, reason = record(partial(entered, f), call, expected, surroundings, original, opened)
         if way is not None and guards is not None:
             reasons = [
                 *{**asked, **refusals}.values(),
@@ -110,5 +115,8 @@ def _recorded_rewritten(
             entered_code |= methods  # from then on operators are looked into
             refusals.clear()
             continue
-        if (len(refusals), len(recursive), len(entered_code), len(buffers)) == known:
-            return found
+        if known() == before:
+            if not growing:
+                return found
+            refusals.update((site, site.refusal(AS_A_LIST.format(reason=reason))) for site in growing)
+            growing.clear()

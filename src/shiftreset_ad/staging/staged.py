@@ -31,12 +31,14 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM, are_same_states
 from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.steps.functions import NoRoomError
 from shiftreset_ad.staging.ways import MOST_WAYS, Shortcut, Signature, Way, shortcut
 
 MOST_IN_VAIN = 16  # runs that are recorded one after another, and none of them is used again
 MOST_SIGNATURES = 64
 PAYS = 16  # replays that pay for the recording of a way that displaces an older one
 
+MORE_ITEMS = "a list has more items than before each time"
 ARGUMENTS = "it changes its arguments"
 LOOKS = (
     "it reads a value that differs each time. Compute with the value by functions that NumPy dispatches, numpy.stack "
@@ -189,6 +191,9 @@ class StagedFunction(Generic[P, Y]):
                 way = ways.pop(0)
                 try:
                     answers = way.take(inputs)
+                except NoRoomError:  # the function is recorded again, with more room for its lists
+                    self._reason = MORE_ITEMS
+                    break
                 except Exception as error:  # such as a division by zero: the function itself knows where
                     if is_of_a_handler(error):
                         raise

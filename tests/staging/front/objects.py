@@ -648,13 +648,6 @@ def other_object(x, n):
     return a.x + 10 * b.x
 
 
-def growing(x, n):
-    xs = [x]
-    for _ in range(n):
-        xs.append(xs[-1] * 1.1)
-    return sum(xs) * len(xs)
-
-
 def list_that_is_changed_and_bound(x, n):
     o = SimpleNamespace(w=[x, 2 * x])
     w = o.w
@@ -750,7 +743,6 @@ ASKED = {
     other_dict: "changes 'o', which is seen outside",
     other_class: "changes 'o', which is seen outside",
     other_object: "changes afterwards, and may have another name",
-    growing: "'xs', or a list in it, has another length after each round",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",
     list_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_is_bound_to_itself: "changes afterwards, and may have another name",

@@ -278,6 +278,13 @@ def without_symbols(x):
     return plain(x)
 
 
+class SessionOfPlainLists(Session):
+    """A session in which no list becomes an array of values that are recorded: here are none."""
+
+    def grows_by(self, site):
+        pass
+
+
 def written(f, *args, which=None, given_up=None):
     """What `f` gives for symbols in place of its numbers, and the session and the stand-in that were used.
 
@@ -289,7 +296,7 @@ def written(f, *args, which=None, given_up=None):
         stand_in = StandIn(f)
         known = (session.refusals, session.recursive, session.entered) if session is not None else ({}, {}, set())
         refusals, recursive, entered_code = known
-        session = Session(stand_in, refusals, {}, recursive, entered_code)
+        session = SessionOfPlainLists(stand_in, refusals, {}, recursive, entered_code)
         before = list(map(len, known))
         inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
         try:

@@ -136,6 +136,13 @@ def choosing(x):
 
 
 def growing_in_a_branch(x):
+    kept = list((0.0,))  # noqa: C410 (the wrong way)
+    if x > 0:
+        kept.append(x)
+    return kept[-1]
+
+
+def growing_from_a_display(x):
     kept = [0.0]
     if x > 0:
         kept.append(x)
@@ -143,7 +150,7 @@ def growing_in_a_branch(x):
 
 
 def growing_in_both_branches(x):
-    kept = [0.0]
+    kept = list((0.0,))  # noqa: C410 (the wrong way)
     if x > 0:
         kept.append(x)
     else:
@@ -152,6 +159,13 @@ def growing_in_both_branches(x):
 
 
 def growing_in_rounds(x):
+    halves = list((x,))  # noqa: C410 (the wrong way)
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return halves[-1]
+
+
+def growing_from_a_display_in_rounds(x):
     halves = [x]
     while halves[-1] > 1:
         halves.append(halves[-1] / 2)
@@ -165,13 +179,52 @@ def carrying_the_last(x):
     return half
 
 
+def growing_by_items_of_two_kinds(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.extend([None, halves[-1] / 2])
+    return halves[-1]
+
+
+def growing_by_items_of_one_kind(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.extend([0.0, halves[-1] / 2])
+    return halves[-1]
+
+
+def binding_another_list(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves = halves + [halves[-1] / 2]  # noqa: RUF005 (the wrong way)
+    return halves[-1]
+
+
+def looking_at_the_type(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return halves[-1] if type(halves) is list else 0.0
+
+
+def looking_for_an_instance(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return halves[-1] if isinstance(halves, list) else 0.0
+
+
 def filtering(x):
-    found = [v * x for v in (1.0, -2.0) if v * x > 0]
-    return sum(found)
+    return np.prod([v * x for v in (1.0, -2.0) if v * x > 0])
 
 
 def filtering_where_it_is_added_up(x):
     return sum([v * x for v in (1.0, -2.0) if v * x > 0])
+
+
+def filtering_by_a_name(x):
+    found = [v * x for v in (1.0, -2.0) if v * x > 0]
+    return found[0] if found else 1.0
 
 
 def greatest_integer(x):
@@ -251,6 +304,42 @@ def seeing_little(x):
     return x * MOST if x > 0 else x
 
 
+IN_A_BRANCH = (
+    "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Make "
+    "the list by `[...]`, with items of one kind, or let it grow in both, or carry what is needed of it, such as its "
+    "sum"
+)
+IN_ROUNDS = (
+    "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Make the list by "
+    "`[...]`, with items of one kind, or carry what is needed of the list, such as its sum or its last item, or write "
+    "to an array of shiftreset_ad.zeros"
+)
+FILTER = (
+    "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
+    "max where it stands, or assign the list to a variable, or let each item be `x if ... else 0.0`"
+)
+# The stand-in has no arrays for lists that grow
+OF_LISTS = [
+    (growing_in_a_branch, IN_A_BRANCH, growing_from_a_display),
+    (growing_in_rounds, IN_ROUNDS, growing_from_a_display_in_rounds),
+    (
+        growing_by_items_of_two_kinds,
+        "items of several kinds are appended to the list. Let all of them be floats, or arrays of one shape",
+        growing_by_items_of_one_kind,
+    ),
+    (
+        binding_another_list,
+        "{name!r} is bound to another list under this test or in this loop, and its length depends on the arguments. "
+        "Change the list itself, by append or clear",
+        growing_from_a_display_in_rounds,
+    ),
+    (
+        looking_at_the_type,
+        "it asks for the type of a list whose length depends on the arguments. Use isinstance(...)",
+        looking_for_an_instance,
+    ),
+    (filtering, FILTER, filtering_by_a_name),
+]
 PROGRAMS = [
     (
         scaled(1.0),
@@ -296,24 +385,9 @@ PROGRAMS = [
         "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead",
         choosing,
     ),
-    (
-        growing_in_a_branch,
-        "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Let "
-        "it grow in both, or carry what is needed of it, such as its sum",
-        growing_in_both_branches,
-    ),
-    (
-        growing_in_rounds,
-        "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Carry what is "
-        "needed of the list, such as its sum or its last item, or write to an array of shiftreset_ad.zeros",
-        carrying_the_last,
-    ),
-    (
-        filtering,
-        "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min "
-        "or max where it stands, or let each item be `x if ... else 0.0`",
-        filtering_where_it_is_added_up,
-    ),
+    (growing_in_a_branch, IN_A_BRANCH, growing_in_both_branches),
+    (growing_in_rounds, IN_ROUNDS, carrying_the_last),
+    (filtering, FILTER, filtering_where_it_is_added_up),
     (
         greatest_integer,
         "the least or greatest of items that a filter leaves is looked for among floats alone. Make floats of them",
@@ -462,6 +536,17 @@ def test_a_tracer_goes_on(tmp_path):
 
 def helper(x):
     return x * 2.0
+
+
+@pytest.mark.parametrize(("wrong", "said", "right"), OF_LISTS, ids=lambda x: getattr(x, "__name__", ""))
+def test_what_a_refusal_of_a_list_says_is_done(wrong, said, right):
+    asked, written_down = staged(wrong), staged(right)
+    for x in (1.5, 0.5, 5.0, 9.0, -1.0):
+        assert asked(x) == pytest.approx(wrong(x), rel=1e-15)
+        assert written_down(x) == pytest.approx(right(x), rel=1e-15)
+    assert said.rpartition("{name!r}")[-1] in asked.report()
+    assert len(asked.sources) > 1
+    assert len(written_down.sources) == 1
 
 
 @pytest.mark.parametrize(("wrong", "said", "right"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-KINDS = ("scalars", "arrays", "integers", "flags", "pairs", "lists", "dicts", "objects", "states", "own")
+KINDS = ("scalars", "arrays", "integers", "flags", "pairs", "lists", "dicts", "objects", "states", "own", "grown")
 
 
 class Names:
@@ -22,6 +22,7 @@ class Names:
         self.objects: list[str] = []
         self.states: list[str] = []
         self.own: list[str] = []  # arrays that the program has made, and may write to
+        self.grown: list[str] = []  # lists whose length depends on values
         self.fixed: set[str] = set()
 
     @contextmanager

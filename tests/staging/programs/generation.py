@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tests.staging.programs.expressions import Names
+from tests.staging.programs.growing import Growing
 from tests.staging.programs.modules import AROUND, END, HEAD
-from tests.staging.programs.statements import Scope, Simple
+from tests.staging.programs.statements import Scope
 
 
-class Writer(Simple):
+class Writer(Growing):
     """A program with statements that are nested in others."""
 
     def __init__(self, rng: random.Random, statements: int = 5, depth: int = 3, has_arrays: bool = True) -> None:
         """`f` has at most so many statements beside those in others, which are nested to this depth."""
         super().__init__(rng)
+        self._growing = rng.choice((0.0, 1.5, 6.0))  # how often lists grow
         self._statements, self._depth, self._has_arrays = statements, depth, has_arrays
 
     # The whole
@@ -100,6 +102,7 @@ class Writer(Simple):
             (0.5, self._walrus),
             (0.5, self._share_container),
             (0.8, self._write_elsewhere),
+            (self._growing, self._grow),
         ]
         nested: list[tuple[float, Callable[[Scope], None]]] = [
             (6, self._if),
@@ -110,6 +113,7 @@ class Writer(Simple):
             (0.3, self._match),
             (0.3, self._with),
             (0.5, self._for_pairs),
+            (0.5 * self._growing, self._over_a_list),
         ]
         if scope.functions < 2:
             nested += [(1.2, self._inner), (0.8, self._nonlocal), (0.6, self._lambda)]
@@ -317,6 +321,7 @@ class Writer(Simple):
                 *self.names.objects,
                 *self.names.states,
             }
+            self.names.grown = []
             self.names.scalars.append("p")
             self._block(self._deeper(scope, loops=0, answers="scalar", functions=scope.functions + 1))
             self._add(f"return {self.scalar(1)}")

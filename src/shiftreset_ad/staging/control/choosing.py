@@ -14,10 +14,12 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import replaced
 from shiftreset_ad.rules.table import dispatched, linear, structured
 from shiftreset_ad.staging.control.gathering import indexable
+from shiftreset_ad.staging.steps.functions import as_pythons_number
 from shiftreset_ad.staging.steps.trace import Trace
-from shiftreset_ad.staging.steps.values import Staged
+from shiftreset_ad.staging.steps.values import Staged, call
 
 UNLIKE = object()
+PYTHONS_NUMBERS = {float, int, bool, complex}
 MOST_WRITTEN = 64  # items of a list that is written to: each item is a value of each round
 ITEM_OF_LIST = "may have another name, as an item of a list at an index that depends on the arguments"
 
@@ -39,7 +41,9 @@ def python_number(x: Any) -> Any:
     """A scalar of NumPy's as one of Python's: an element of an array that stands for a list of Python's numbers."""
     if isinstance(x, Number):
         return _python_number(x)
-    return x.item() if isinstance(x, Staged | np.generic) and not shape_of(x) else x
+    if type(x) is Staged:
+        return x if shape_of(x) else call(as_pythons_number, (x,))
+    return as_pythons_number(x)
 
 
 @dispatched
@@ -61,13 +65,13 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
         return None
     if all(type(item) in (tuple, list) and len(item) == len(items[0]) for item in items):
         return _choice_of_rows(items, trace)
-    if len({_likeness(item) for item in items}) > 1 or _likeness(items[0]) is UNLIKE:
+    if len({likeness(item) for item in items}) > 1 or likeness(items[0]) is UNLIKE:
         return None
     stack = indexable(np.stack(items), trace)
     for x in map(value_of, (stack, *items)):
         if type(x) is Staged and shape_of(x):
             trace.protect(x.inside, ITEM_OF_LIST)
-    if type_of(items[0]) in (float, int, bool, complex):
+    if type_of(items[0]) in PYTHONS_NUMBERS:
         return lambda i: python_number(stack[i])
     return lambda i: stack[i]
 
@@ -85,7 +89,7 @@ def _choice_of_rows(rows: Sequence[Any], trace: Trace) -> Callable[[Any], Any] |
 def are_numbers_of_one_type(items: Sequence[Any]) -> bool:
     """Whether all items are numbers of Python's, and of one type."""
     kinds = {type_of(item) for item in items}
-    return len(kinds) == 1 and kinds <= {float, int, bool, complex}
+    return len(kinds) == 1 and kinds <= PYTHONS_NUMBERS
 
 
 def with_item(items: list[Any], index: Any, item: Any, trace: Trace) -> list[Any] | None:
@@ -126,7 +130,7 @@ def _mutable_in(items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _likeness(x: Any) -> Any:
+def likeness(x: Any) -> Any:
     """What two items must have in common to be parts of one array."""
     if not isinstance(x, Staged | Number | ndarray | np.generic | float | int | complex):
         return UNLIKE

@@ -226,7 +226,7 @@ def variables(function: Any, found: dict[Any, Any] | None = None) -> dict[Any, A
                     content = cell.cell_contents
                 except ValueError:  # it has no value yet
                     continue
-                found[id(cell), name] = content, len(content) if isinstance(content, list | dict | set) else 0
+                found[id(cell), name] = content, len(content) if issubclass(type(content), list | dict | set) else 0
                 variables(content, found)
     return found
 

@@ -17,7 +17,7 @@ from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
-from shiftreset_ad.staging.steps.functions import name_in_program
+from shiftreset_ad.staging.steps.functions import NoRoomError, name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 from shiftreset_ad.staging.steps.unwatched import Pause
 from shiftreset_ad.staging.steps.values import Staged
@@ -149,7 +149,7 @@ class Execution:
                 continue
             try:
                 answer = self._answer(step, frame)
-            except UnstageableError:
+            except (UnstageableError, NoRoomError):
                 raise
             except Exception as error:
                 self._trace.refuse(f"{name_in_program(step.function)} raises {error!r} in a round of a loop")

@@ -45,6 +45,7 @@ CONTAINERS = (dict, list, set, deque)
 WRAPPERS = (MethodType, partial, property, staticmethod, classmethod, cached_property, CACHE)
 PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fget", "fset")
 OURS = f"{__name__.partition('.')[0]}."
+GROWING = f"{__package__}.growing"  # the module of lists whose length depends on values
 
 
 class Change(NamedTuple):
@@ -134,6 +135,8 @@ class Effects:
                 array[...] = as_it_was
 
     def _look_at(self, name: str, x: Any) -> None:
+        if type(x).__module__ == GROWING:
+            self._has(name, OfSlots(x, slots_of(x)))
         if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
             return  # a logger changes, and that does not matter; a number, or a staged value, has nothing else in it
         if isinstance(x, FunctionType):

@@ -18,7 +18,7 @@ from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.names import has
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import NO_FLOATS
-from shiftreset_ad.staging.front.sequences import StagedRange
+from shiftreset_ad.staging.front.sequences import sequential
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.sites import Site
 from shiftreset_ad.staging.front.truths import has_no_effects
@@ -63,6 +63,12 @@ def _sr_fold({parameters}):
         _sr_is_found = True
 {end}
 """
+APPENDED = """
+def _sr_fold(_sr_items, _sr_list):
+    for _sr_target in _sr_items:
+        _sr_list.append(_sr_element)
+    return _sr_list
+"""
 OTHER_OF_NO_ITEMS = "    return _sr_extreme if _sr_is_found else _sr_other"
 ERROR_OF_NO_ITEMS = """\
     if not _sr_is_found:
@@ -87,7 +93,8 @@ class FoldSite(Site):
         session = current()
         if session is None or f is not self._function or self in session.refusals:
             return False
-        return self._is_certain or type(items) is StagedRange
+        found = None if self._is_certain else sequential(items, session.control)
+        return self._is_certain or (found is not None and found.is_counted)
 
     def answer(self, items: Any, seen: Any, *other: Any) -> Any:
         """The answer of the loop."""
@@ -120,10 +127,13 @@ def is_fold(call: ast.Call) -> bool:
     comprehension = call.args[0]
     if not isinstance(comprehension, ast.ListComp if call.func.id == "len" else ast.GeneratorExp | ast.ListComp):
         return False
+    return is_usual(comprehension) and others_of(call) is not None
+
+
+def is_usual(comprehension: ast.GeneratorExp | ast.ListComp) -> bool:
+    """Whether a loop can do what a comprehension does: nothing in it is bound outside of it, or waits."""
     is_unusual = has([comprehension], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
-    return (
-        not is_unusual and not any(part.is_async for part in comprehension.generators) and others_of(call) is not None
-    )
+    return not is_unusual and not any(part.is_async for part in comprehension.generators)
 
 
 def loop_of(call: ast.Call, site: ast.expr) -> ast.FunctionDef:
@@ -133,6 +143,18 @@ def loop_of(call: ast.Call, site: ast.expr) -> ast.FunctionDef:
     """
     function, comprehension, others = NAMES[call.func.id], call.args[0], others_of(call)  # type: ignore[attr-defined]
     text = _extreme(function, bool(others)) if function in SIGNS else FORMS[function]
+    return _loop_over(comprehension, text, site)
+
+
+def loop_that_appends(comprehension: ast.ListComp) -> ast.FunctionDef:
+    """The function with a loop that appends what a comprehension lists to a list.
+
+    Its parameters are what the outermost loop goes over, and the list.
+    """
+    return _loop_over(comprehension, APPENDED, None)
+
+
+def _loop_over(comprehension: Any, text: str, site: ast.expr | None) -> ast.FunctionDef:
     (loop,) = ast.parse(text).body
     for node in all_nodes(loop):
         for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
@@ -201,7 +223,7 @@ def _is_range(node: ast.expr) -> bool:
 class _Filled(ast.NodeTransformer):
     """The loop with the parts of a comprehension in it."""
 
-    def __init__(self, comprehension: Any, site: ast.expr) -> None:
+    def __init__(self, comprehension: Any, site: ast.expr | None) -> None:
         self._site = site
         self._generators = comprehension.generators
         self._element = comprehension.elt
@@ -219,7 +241,7 @@ class _Filled(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         if node.id == "_sr_element":
             return copied(self._element)
-        if node.id == "_sr_float":
+        if node.id == "_sr_float" and self._site is not None:
             return ast.Attribute(self._site, "float_of", ast.Load())
         return node
 

@@ -151,7 +151,7 @@ def told_apart_in(*xs: Any) -> None:
 def _parts_of(x: Any) -> list[Any]:
     if isinstance(x, dict):
         return [*x, *x.values()]
-    if isinstance(x, list | tuple | set | frozenset | deque):
+    if issubclass(type(x), list | tuple | set | frozenset | deque):
         return list(x)
     return list(getattr(x, "__dict__", {}).values()) if is_dataclass(x) and not isinstance(x, type) else []
 

@@ -16,6 +16,7 @@ import numpy as np
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.choosing import value_of
+from shiftreset_ad.staging.front.growing import as_pythons
 from shiftreset_ad.staging.steps.functions import comparable
 from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
@@ -44,6 +45,7 @@ def has_staged_number(args: Sequence[Any]) -> bool:
 
 def array_of(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of `np.array` or `np.asarray`. Of a list with staged values, the array is stacked."""
+    x = as_pythons(x)
     has_options = len(args) > 1 or not kwargs.keys() <= {"dtype"}
     if not has_options and type(x) in (list, tuple) and is_staged(x) and not has_number(x):
         array, dtype = _stacked(x), kwargs.get("dtype", args[0] if args else None)
@@ -128,6 +130,13 @@ def quotient_and_remainder(x: Any, y: Any) -> Any:
     return x // y, x % y
 
 
+def total(items: Any, start: Any = 0) -> Any:
+    """`sum(items, start)` of a list whose length depends on values."""
+    for item in items:
+        start = start + item
+    return start
+
+
 def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     """`math.isclose`, by CPython's arithmetic."""
     if rel_tol < 0.0 or abs_tol < 0.0:
@@ -142,6 +151,7 @@ def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any
 
 
 OF_PYTHONS = {divmod: cast(FunctionType, quotient_and_remainder), math.isclose: cast(FunctionType, is_close)}
+TOTAL = cast(FunctionType, total)
 MOST_SORTED = 32  # values; the number of comparisons grows with the square
 IS_LESS = cast(FunctionType, is_less)
 IN_SORTED_ORDER = cast(FunctionType, in_sorted_order)

@@ -66,10 +66,12 @@ class Places:
     def _require_lengths(self) -> None:
         """Lists have the same length after each block, and before a round: their structure is a part of the record."""
         for tail in self._tails:
-            self.require_length(tail, tail.back, len(tail.get()))
+            self.require_length(tail, tail.container, tail.back, len(tail.get()))
 
-    def require_length(self, of: Any, before: int, length: int) -> None:
-        """What is `of` this name and identity has a length after a block that the record may have."""
+    def require_length(self, of: Any, items: Any, before: int, length: int) -> None:
+        """The `items` that are `of` this name and identity have a length after a block that the record may have."""
+        if (self._site.has_rounds and length != before) or self._lengths.get(of.identity(), length) != length:
+            self._session.grows(items)
         if self._site.has_rounds and length != before:
             self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=of.name))
         if self._lengths.setdefault(of.identity(), length) != length:

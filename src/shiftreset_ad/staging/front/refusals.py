@@ -40,16 +40,24 @@ FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list,
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"
 GROWS_IN_ROUNDS = (
-    "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Carry what is "
-    "needed of the list, such as its sum or its last item, or write to an array of shiftreset_ad.zeros"
+    "{name!r}, or a list in it, has another length after each round, which depends on the arguments. Make the list by "
+    "`[...]`, with items of one kind, or carry what is needed of the list, such as its sum or its last item, or write "
+    "to an array of shiftreset_ad.zeros"
 )
 GROWS_IN_A_BRANCH = (
-    "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Let it "
-    "grow in both, or carry what is needed of it, such as its sum"
+    "{name!r}, or a list in it, has other lengths in the two branches, so its length depends on the arguments. Make "
+    "the list by `[...]`, with items of one kind, or let it grow in both, or carry what is needed of it, such as its "
+    "sum"
 )
+BOUND_ANEW = (
+    "{name!r} is bound to another list under this test or in this loop, and its length depends on the arguments. "
+    "Change the list itself, by append or clear"
+)
+UNEQUAL_GROWTH = "items of several kinds are appended to the list. Let all of them be floats, or arrays of one shape"
+AS_A_LIST = "the length of the list depends on the arguments, and the list cannot be written down: {reason}"
 FILTERS = (
     "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
-    "max where it stands, or let each item be `x if ... else 0.0`"
+    "max where it stands, or assign the list to a variable, or let each item be `x if ... else 0.0`"
 )
 NO_FLOATS = "the least or greatest of items that a filter leaves is looked for among floats alone. Make floats of them"
 CHANGES_LATER = (

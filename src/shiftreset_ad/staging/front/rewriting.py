@@ -15,12 +15,13 @@ from typing import Any
 from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.buffers import NAMES as MAKING
 from shiftreset_ad.staging.front.buffers import MakingSite
-from shiftreset_ad.staging.front.comparisons import COMPARED, without_chains
-from shiftreset_ad.staging.front.facts import RESULT, VALUE, Facts, assign, facts, load, place
+from shiftreset_ad.staging.front.comparisons import without_chains
+from shiftreset_ad.staging.front.facts import RESULT, VALUE, assign, facts, load, place
 from shiftreset_ad.staging.front.folds import ITEMS, CallsAlone, fold_site, is_fold, others_of, without_filters
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import JUMPS, Jumps
+from shiftreset_ad.staging.front.lists import COUNTED, Displays, FilterSite, ListSite
 from shiftreset_ad.staging.front.liveness import note_liveness
 from shiftreset_ad.staging.front.matches import statements_of
 from shiftreset_ad.staging.front.names import (
@@ -31,30 +32,22 @@ from shiftreset_ad.staging.front.names import (
     bound_by,
     captured_in,
     declared,
-    deletes_what_lives,
     has,
     own_names,
-    read_by,
     rebound_in,
     surely_bound_by,
-    written_by,
 )
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import (
     BINDS_IN_EXPRESSION,
-    DELETES,
-    FILTERS,
-    GLOBAL,
-    USES_SUPER,
 )
-from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite, Site
-from shiftreset_ad.staging.front.source import FunctionNode, parameters, source_of
+from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite
+from shiftreset_ad.staging.front.source import FunctionNode, source_of
 from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
 
 JOINED = {"any", "all"}
 SOUGHT = "_sr_sought"  # the variable for what `in` looks for
-COUNTED = {"range", "zip", "enumerate", "reversed"}
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -69,16 +62,8 @@ def rewritten_code(function: FunctionType, running: ModuleType, kind: type[Rewri
     return code.with_objects(source.place.compiled(rewriter.function(source.node)))
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter(Displays, ast.NodeTransformer):
     """The rewriting of one function, with the names of the functions around it."""
-
-    def __init__(self, code: RewrittenCode, outer: set[str]) -> None:
-        self._code = code
-        self._outer = outer
-        self._visible = outer
-        self._shared: set[str] = set()
-        self._rebound: set[str] = set()
-        self._globals: set[str] = set()
 
     def function(self, node: FunctionNode) -> FunctionNode:
         """The function with a rewritten body."""
@@ -157,13 +142,13 @@ class Rewriter(ast.NodeTransformer):
         node.iter = place(items, iterable)
         return node
 
-    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
+    def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
         """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
             return self.visit(node)
-        node.args = [self._iterable(part, counted - {"range"}) for part in node.args]
+        node.args = [self._iterable(part, counted - {"range"}, run) for part in node.args]
         node.keywords = [self.visit(part) for part in node.keywords]
-        node.func = place(self._run("counted", node.func), node.func)
+        node.func = place(self._run(run, node.func), node.func)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -226,7 +211,7 @@ class Rewriter(ast.NodeTransformer):
         cells = self._cells(node, [comprehension], set())
         others = [self.visit(copied(part)) for part in others_of(node) or []]
         first = comprehension.generators[0]
-        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, {"range"}))
+        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, COUNTED, "counted_in_a_fold"))
         first.iter = place(load(ITEMS), first.iter)
         is_loop = self._call(site, "is_a_loop", load(function.id), items)
         return place(
@@ -268,7 +253,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        return self._comprehension(node, ["elt"])
+        return self._comprehension(node, ["elt"], self._sites.pop(node, None))
 
     def visit_SetComp(self, node: ast.SetComp) -> Any:
         return self._comprehension(node, ["elt"])
@@ -309,7 +294,7 @@ class Rewriter(ast.NodeTransformer):
         found: ast.expr = place(ast.IfExp(self._is_staged(self._valued(test)), chosen, plain), node)
         return found
 
-    def _comprehension(self, node: Any, elements: list[str]) -> Any:
+    def _comprehension(self, node: Any, elements: list[str], of_list: ListSite | None = None) -> Any:
         """A comprehension with rewritten elements. Its filters decide how many there are, so they are asked."""
         outer = self._visible
         first = node.generators[0]
@@ -318,14 +303,14 @@ class Rewriter(ast.NodeTransformer):
             first.iter = CallsAlone(partial(self._run, "called")).visit(first.iter)
         self._visible = outer | targets
         for part in node.generators:
-            part.ifs = [self._filter(test) for test in part.ifs]
+            part.ifs = [self._filter(test, of_list) for test in part.ifs]
         for field in elements:
             setattr(node, field, self.visit(getattr(node, field)))
         self._visible = outer
         return node
 
-    def _filter(self, test: ast.expr) -> ast.expr:
-        site = ChoiceSite(test.lineno, self._code, FILTERS)
+    def _filter(self, test: ast.expr, of_list: ListSite | None) -> ast.expr:
+        site = FilterSite(test.lineno, self._code, of_list)
         found: ast.expr = place(self._call(site, "noted", self.test(test)), test)
         return found
 
@@ -340,47 +325,6 @@ class Rewriter(ast.NodeTransformer):
         site.bound, site.written = bound, self._written(parts)
         site.flag, site.rounds = facts(node).flag, facts(node).rounds
         return site
-
-    def _bound(self, parts: Sequence[ast.AST], flags: set[str]) -> set[str]:
-        """The variables of the frame that may have another value after these parts."""
-        names = (bound_by(parts) | self._rebound) & (self._visible | self._globals)
-        return {name for name in names if not name.startswith(COMPARED)} | flags
-
-    def _written(self, parts: Sequence[ast.AST]) -> set[str]:
-        """The variables of the frame whose arrays these parts may write to."""
-        return written_by(parts) & self._visible
-
-    def _problem(self, node: ast.AST, parts: Sequence[ast.AST], bound: set[str]) -> str | None:
-        """Why the parts cannot be written down, as far as the source tells it."""
-        known: Facts = facts(node)
-        if known.must_ask is not None:
-            return known.must_ask
-        if bound & self._globals:
-            return GLOBAL.format(name=min(bound & self._globals))
-        if deletes_what_lives(parts, known.live_after | known.live_at_head):
-            return DELETES
-        if {"super", "__class__"} & read_by(parts):
-            return USES_SUPER
-        return None
-
-    def _cells(self, node: ast.AST, parts: Sequence[ast.AST], more: set[str]) -> ast.Lambda:
-        """A function that is not called: its cells are the variables of the frame that the parts need."""
-        names = (read_by(parts) | bound_by(parts)) & self._visible | more
-        seen = ast.Tuple([load(name) for name in sorted(names - {VALUE} - self._globals)], ast.Load())
-        found: ast.Lambda = place(ast.Lambda(parameters([]), seen), node)
-        return found
-
-    def _valued(self, test: ast.expr) -> ast.expr:
-        return ast.NamedExpr(ast.Name(VALUE, ast.Store()), test)
-
-    def _is_staged(self, value: ast.expr) -> ast.Call:
-        return self._run("is_staged", value)
-
-    def _run(self, name: str, *args: ast.expr) -> ast.Call:
-        return self._call(self._code.running, name, *args)
-
-    def _call(self, x: Site | ModuleType, name: str, *args: ast.expr) -> ast.Call:
-        return ast.Call(ast.Attribute(self._code.constant(x), name, ast.Load()), list(args), [])
 
 
 def _only_argument(node: ast.Call) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.staging.front.buffers import MakingSite, making
 from shiftreset_ad.staging.front.functions import called_form, form_if_users, with_forms
+from shiftreset_ad.staging.front.growing import GrowingList, without_growing
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
 from shiftreset_ad.staging.front.items import writable
@@ -25,6 +26,7 @@ from shiftreset_ad.staging.front.numbers import (
     IS_LESS,
     MOST_SORTED,
     OF_PYTHONS,
+    TOTAL,
     array_of,
     decide_the_order,
     has_staged_number,
@@ -81,6 +83,7 @@ __all__ = [
     "compared",
     "contained",
     "counted",
+    "counted_in_a_fold",
     "has_array",
     "has_setter",
     "hashed",
@@ -105,6 +108,7 @@ __all__ = [
 CHANGED_BY_METHODS = {list, dict, set, deque}
 READING = {"copy", "count", "get", "index", "items", "keys", "values"}
 OF_IDENTITY = {id, operator.is_, operator.is_not}
+OF_LISTS = {len, sum}
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 OF_THE_FRONT = CALLING | OF_IDENTITY | OF_PYTHONS.keys() | JOINS.keys()
 
@@ -113,6 +117,7 @@ def entered(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a function, called in its rewritten form."""
     answer, session = with_forms(f, called_form)(*args, **kwargs), current()
     if session is not None:
+        answer = without_growing(answer) if session.growing else answer
         session.require_own_names(answer)
     return answer
 
@@ -140,6 +145,8 @@ def called(f: Any) -> Any:
 
 
 def _called(f: Any, session: Any) -> Any:
+    if session is not None and session.growing and type(f) in (type, BuiltinFunctionType) and f in OF_LISTS:
+        return partial(of_list, f)
     if type(f) is BuiltinFunctionType and f.__name__ == "sort" and type(f.__self__) is list and session is not None:
         return partial(_sort, f.__self__)
     if (type(f) is FunctionType and is_ours(f.__code__)) or (
@@ -151,6 +158,13 @@ def _called(f: Any, session: Any) -> Any:
     if f is np.array or f is np.asarray:
         return f if session is None else partial(array_of, f)
     return with_forms(f, form_if_users)
+
+
+def of_list(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """The answer of a function that Python has for lists, among others; it does not know of growing ones."""
+    if not args or type(args[0]) is not GrowingList:
+        return f(*args, **kwargs)
+    return args[0].length if f is len else called_form(TOTAL)(*args, **kwargs)
 
 
 def called_to_make(site: MakingSite, f: Any) -> Any:
@@ -176,7 +190,8 @@ def changes_what_is_seen(f: Any) -> bool:
         return any(x is sys.modules[__name__] for x in f.__code__.co_consts)  # it is rewritten already
     if type(f) is partial and f.func is _sort:
         return True
-    return f is setattr or f == object.__setattr__ or type(getattr(f, "__self__", None)) in CHANGED_BY_METHODS
+    owner = type(getattr(f, "__self__", None))
+    return f is setattr or f == object.__setattr__ or owner is GrowingList or owner in CHANGED_BY_METHODS
 
 
 def called_without_effects(f: Any) -> Any:
@@ -207,6 +222,8 @@ def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The answer of `min`, `max` or `sorted`."""
     options = {"reverse"} if f is sorted else {"default"}
     items: Any = args[0] if len(args) == 1 else args
+    if type(items) is GrowingList and not kwargs and f is not sorted:
+        return called_form(IN_ORDER[f])(items, items, operator.lt)
     values = list(items) if type(items) in (list, tuple, range, GeneratorType) else []
     is_usual = kwargs.keys() <= {"key"} | (options if len(args) == 1 else set())
     key, is_reversed = _rewritten_argument(kwargs.get("key")), kwargs.get("reverse", False)
@@ -252,3 +269,9 @@ def counted(f: Any) -> Any:
     if session is None or not any(f is kind for kind in (range, zip, enumerate, reversed)):
         return called(f)
     return partial(counting, session.control) if f is range else partial(sequence_of, session.control, f)
+
+
+def counted_in_a_fold(f: Any) -> Any:
+    """The same for a comprehension that a function reduces, which goes over sequences of a length that is known."""
+    session = current()
+    return counted(f) if f is range or (session is not None and session.growing) else called(f)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from operator import is_
 from typing import Any, Protocol, TypeAlias
 
 from numpy import ndarray
 
+from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
 from shiftreset_ad.staging.front.session import ControlWriter, Note
+from shiftreset_ad.staging.steps.values import Staged
 
 Choice: TypeAlias = Callable[[Any], Any]
 MOST = 2**62  # items that are numbered
@@ -18,7 +21,9 @@ MOST = 2**62  # items that are numbered
 class Sequential(Protocol):
     """Items by their index."""
 
-    is_counted: bool  # whether the count is staged
+    @property
+    def is_counted(self) -> bool:
+        """Whether the count is staged."""
 
     @property
     def count(self) -> Any:
@@ -82,18 +87,51 @@ def _of_what_is_there(items: list[Any], choice: Choice, control: ControlWriter, 
     return item
 
 
+class Growing:
+    """The items of a growing list: of as many as there are when the next one is looked for."""
+
+    def __init__(self, items: GrowingList) -> None:
+        self._items = items
+
+    @property
+    def is_counted(self) -> bool:
+        return type(self._items.length) is Staged
+
+    @property
+    def count(self) -> Any:
+        return self._items.length
+
+    def at(self, position: Any) -> Any:
+        return self._items.item(position)
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any]:
+        return self.at
+
+
+class AsCounted:
+    """The items of a sequence, for a loop that is written down although their number is plain."""
+
+    is_counted = True
+
+    def __init__(self, items: Sequential) -> None:
+        self.count = items.count
+        self.at = items.at
+        self.at_any_index = items.at_any_index
+
+
 class Zipped:
     """The items of several sequences together, as `zip` gives them."""
-
-    is_counted = False
 
     def __init__(self, parts: Sequence[Sequential]) -> None:
         self._parts = parts
 
     @property
-    def count(self) -> int:
-        found: int = min(part.count for part in self._parts)
-        return found
+    def is_counted(self) -> bool:
+        return any(part.is_counted for part in self._parts)
+
+    @property
+    def count(self) -> Any:
+        return reduce(_least, [part.count for part in self._parts])
 
     def at(self, position: int) -> Any:
         return tuple([part.at(position) for part in self._parts])
@@ -107,13 +145,20 @@ class Zipped:
         return items_of(self)
 
 
+def _least(m: Any, n: Any) -> Any:
+    """The lesser of two integers, which may be staged."""
+    if type(m) is not Staged and type(n) is not Staged:
+        return min(m, n)
+    is_less = m < n
+    return m * is_less + n * (1 - is_less)
+
+
 class Reversed:
     """The items of a sequence from its end, as `reversed` gives them: those that there are at the beginning."""
 
-    is_counted = False
-
     def __init__(self, items: Sequential) -> None:
         self._items = items
+        self.is_counted = items.is_counted
         self.count = items.count
 
     def at(self, position: int) -> Any:
@@ -139,7 +184,7 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
     """`zip`, `enumerate` or `reversed` of what has indices, with indices; otherwise Python's own."""
     pythons = f(*args, **kwargs)  # it takes no item yet, and raises the errors
     parts = [sequential(arg, control) for arg in (args[:1] if f is enumerate else args)]
-    known = [part for part in parts if part is not None and not part.is_counted]
+    known = [part for part in parts if part is not None and type(part) is not StagedRange]
     if not known or len(known) < len(parts):
         return pythons
     if f is reversed:
@@ -147,18 +192,19 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
     if f is enumerate:
         start = kwargs.get("start", args[1] if len(args) == 2 else 0)
         return Zipped([Items(range(start, start + MOST)), *known]) if type(start) is int else pythons
-    is_known_to_end = not kwargs.get("strict", False) or len({part.count for part in known}) == 1
+    is_counted = any(part.is_counted for part in known)
+    is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
     return Zipped(known) if is_known_to_end else pythons
 
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) in (StagedRange, Zipped, Reversed):
+    if type(x) in (StagedRange, Zipped, Reversed, AsCounted):
         found: Sequential = x
         return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):
         return Items(x)
-    return None
+    return Growing(x) if type(x) is GrowingList else None
 
 
 def counting(control: ControlWriter, *ends: Any) -> Any:

@@ -16,8 +16,10 @@ from typing import Any, NoReturn, Protocol
 from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
-from shiftreset_ad.staging.front.refusals import CHANGES_LATER, ENTERS, MAY_BE_ONE, Refusal
+from shiftreset_ad.staging.front.refusals import CHANGES_LATER, ENTERS, MAY_BE_ONE, UNEQUAL_GROWTH, Refusal
+from shiftreset_ad.staging.steps.functions import NoRoomError
 
+MORE_ROOM = 8  # times the room, for a growing list that has none left
 Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
 
 
@@ -54,6 +56,9 @@ class ControlWriter(Protocol):
     def item(self, x: Any, index: Any, note: Note) -> Any:
         """`x[index]` of a plain list, tuple or array. The index may be staged."""
 
+    def keep_as_it_is(self, x: Any) -> None:
+        """The program must not write to an array from here on, as a growing list holds it."""
+
     def number(self, items: list[Any], index: Any) -> Any:
         """`items[index]` of a list, where an index may be staged if the list has nothing but numbers."""
 
@@ -84,7 +89,8 @@ class Session:
 
     A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later. A function in
     `recursive` calls itself under a staged test; for its code, there is the rewritten code that it is a part of. What
-    is in `entered` was called by an operator of an object, or in a similar way.
+    is in `entered` was called by an operator of an object, or in a similar way. A list that a site in `growing` makes
+    has a length that depends on values, and its items have the form that is given there, if it is known.
     """
 
     def __init__(
@@ -95,6 +101,7 @@ class Session:
         recursive: dict[CodeType, Any],
         entered: set[Any] | None = None,
         buffers: set[Any] | None = None,
+        growing: dict[Any, Any] | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
@@ -105,7 +112,9 @@ class Session:
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
         self.buffers: set[Any] = set() if buffers is None else buffers
+        self.growing: dict[Any, Any] = {} if growing is None else growing
         self.made: dict[int, tuple[Any, Any]] = {}  # plain arrays by their ids, and the calls that have made them
+        self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
@@ -211,6 +220,34 @@ class Session:
         self.buffers.add(site)
         self._give_up("a plain array gets a staged value")
 
+    def grows(self, items: Any) -> None:
+        """Give this recording up if a display has made this list, which has another length after a block.
+
+        Such a display makes a list that may grow, from then on.
+        """
+        _, site = self.lists.get(id(items), (None, None))
+        if site is not None:
+            self.grows_by(site)
+
+    def grows_by(self, site: Any) -> None:
+        """Give this recording up, as the list of a site has a length that depends on values."""
+        if site not in self.refusals and site not in self.growing:
+            self.growing[site] = None
+            self._give_up("a list grows")
+
+    def takes(self, site: Any, form: Any) -> NoReturn:
+        """Give this recording up, as a growing list has no array for items of this form. None is for no form."""
+        if form is None:
+            self.refuse(site, UNEQUAL_GROWTH)
+        self.growing[site] = form
+        self._give_up("a list grows by items of another form")
+
+    def needs_room(self) -> NoReturn:
+        """Give this recording up, as a growing list has no room. All have more from then on."""
+        for site in self.growing:
+            site.room *= MORE_ROOM
+        self._give_up("a list has no room")
+
     def refuse(self, site: Any, reason: str) -> NoReturn:
         """Give this recording up, as a site cannot be written down. The site asks from then on."""
         self.refusals.setdefault(site, site.refusal(reason))
@@ -230,6 +267,8 @@ class Session:
         self._uses.append(uses)
         try:
             yield
+        except NoRoomError:
+            self.needs_room()
         except self.control.error as error:
             if error is not self._blamed:
                 self._blamed = error

@@ -29,9 +29,11 @@ from shiftreset_ad.staging.front.refusals import (
     Refusal,
     RefusedError,
 )
-from shiftreset_ad.staging.front.sequences import Sequential, sequential
+from shiftreset_ad.staging.front.sequences import AsCounted, Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.state import State
+
+MOST_ROUNDS = 8  # that are recorded one by one where a list grows
 
 
 class Site:
@@ -302,9 +304,18 @@ class LoopSite(Site):
         if session is None:
             return iterable
         items = sequential(iterable, session.control)
+        if items is not None and not items.is_counted and self.is_long(session, items):
+            items = AsCounted(items)
         if items is None or (self.flag is None and not items.is_counted):
             return iterable
         return LoopIterator(self, session, FrameVariables(seen), items)
+
+    def is_long(self, session: Session, items: Sequential) -> bool:
+        """Whether to write down a loop over a plain number of items, as its function makes a list that grows.
+
+        Otherwise each round would be recorded, with all branches in it.
+        """
+        return items.count > MOST_ROUNDS and any(site.code is self.code for site in session.growing)
 
     def are_written(self, session: Session, frame: FrameVariables, items: Sequential, position: int) -> bool:
         """Whether the rounds from here on have been written down."""

@@ -8,8 +8,10 @@ from typing import Any
 from shiftreset_ad.staging.control.versions import Origin, Written
 from shiftreset_ad.staging.front.arrays import Arrays, Holder
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables, Variable
+from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.instances import Objects
 from shiftreset_ad.staging.front.places import Places
+from shiftreset_ad.staging.front.refusals import BOUND_ANEW
 from shiftreset_ad.staging.front.session import Session
 
 
@@ -30,6 +32,7 @@ class State:
         self._base = base
         self._holders: list[Holder] = []
         self._lengths: list[int | None] = []  # of the lists before a block
+        self._given: list[Any] = []  # the values before the blocks, which are no copies
         self._before: list[Any] = []  # the values before the blocks, or before the block that is being written down
 
     @property
@@ -45,7 +48,7 @@ class State:
         self._holders = [
             holder for holder in holders if holder.identity() not in written or holder.identity() in self.arrays.carried
         ]
-        self._before = self.arrays.copies(self._holders)
+        self._given = self._before = self.arrays.copies(self._holders)
         return self._noted(self.objects.taken_apart(self._keys(), self._before))
 
     def begin(self, state: Sequence[Any]) -> dict[Hashable, Origin]:
@@ -75,9 +78,13 @@ class State:
         for holder, before, now in zip(self._holders, self._before, values, strict=True):
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, holder.name)
-        for holder, length, now in zip(self._holders, self._lengths, values, strict=True):
+        for holder, given, length, now in zip(self._holders, self._given, self._lengths, values, strict=True):
             if length is not None and type(now) is list:
-                self.places.require_length(holder, length, len(now))
+                self.places.require_length(holder, given, length, len(now))
+        for holder, before, now in zip(self._holders, self._before, values, strict=True):
+            for x in (before, now):
+                if type(x) is GrowingList and before is not now:
+                    x.refuse(BOUND_ANEW.format(name=holder.name))
         self.objects.require_known(self._keys(), self._before, values)
         apart = self.objects.taken_apart(self._keys(), values)
         self._session.control.versions.require_last(apart)

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.control.choosing import (
+    ITEM_OF_LIST,
     are_numbers_of_one_type,
     choice,
     is_place,
@@ -22,6 +23,7 @@ from shiftreset_ad.staging.control.choosing import (
 from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
+from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.session import Note
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
@@ -45,7 +47,7 @@ class Writing:
         self.versions = Versions(trace)
 
     def is_staged(self, x: Any) -> bool:
-        value = value_of(x)
+        value = x.length if type(x) is GrowingList else value_of(x)
         return type(value) is Staged and not shape_of(value)
 
     def is_staged_array(self, x: Any) -> bool:
@@ -65,7 +67,7 @@ class Writing:
         self._trace.refuse(reason)
 
     def truth(self, x: Any) -> Any:
-        value = value_of(x)
+        value = x.length if type(x) is GrowingList else value_of(x)
         if type(value) is not Staged:
             return bool(value)
         return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
@@ -93,6 +95,11 @@ class Writing:
         if chosen is None:
             return x[key]
         return noted(chosen(call(place_of_key, (tuple(x), key))), values, note)
+
+    def keep_as_it_is(self, x: Any) -> None:
+        value = value_of(x)
+        if type(value) is Staged and shape_of(value):
+            self._trace.protect(value.inside, ITEM_OF_LIST)
 
     def number(self, items: list[Any], index: Any) -> Any:
         has_others = is_staged(index) and not are_numbers_of_one_type(items)

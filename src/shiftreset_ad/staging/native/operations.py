@@ -29,8 +29,16 @@ from shiftreset_ad.staging.native.llvm import (
     refuse,
 )
 from shiftreset_ad.staging.native.mathematics import call_of_loop
+from shiftreset_ad.staging.native.places import place_of_item, place_of_next
 from shiftreset_ad.staging.native.powers import power
-from shiftreset_ad.staging.steps.functions import INFIX, method, name_in_program
+from shiftreset_ad.staging.steps.functions import (
+    INFIX,
+    as_pythons_number,
+    method,
+    name_in_program,
+    place_at_end,
+    place_in,
+)
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -335,7 +343,9 @@ OPERATIONS: dict[Any, Emit] = {
     math.floor: _rounded("floor"),
     math.ceil: _rounded("ceil"),
     round: _rounded("roundeven"),
-    method("item"): _item,
+    **dict.fromkeys((method("item"), as_pythons_number), _item),
+    place_in: place_of_item,
+    place_at_end: place_of_next,
     **{function: _of_math(emit) for function, emit in c_functions.FUNCTIONS.items()},
     **dict.fromkeys((operator.abs, np.absolute, np.fabs), _size_of),
     operator.pow: _power,

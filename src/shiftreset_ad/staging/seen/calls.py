@@ -19,6 +19,7 @@ from types import (
 from typing import Any, NoReturn
 
 from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.staging.front.effects import GROWING
 from shiftreset_ad.staging.seen.parts import CONTAINERS, is_key, is_made_by_python, is_of_the_front
 from shiftreset_ad.staging.seen.reads import WITH_KEYS, Reads
 from shiftreset_ad.staging.seen.stack import IS_BELOW, NOTHING, Unknown, may_be_staged
@@ -113,7 +114,7 @@ class Calls:
     def _of_the_front(self, function: FunctionType, args: list[Any], frame: FrameType) -> Answer:
         """What rewritten code calls reads what the code as it was would read."""
         name = function.__name__
-        if name in ("called", "called_for_its_effect", "called_without_effects", "counted"):
+        if name in ("called", "called_for_its_effect", "called_without_effects", "counted", "counted_in_a_fold"):
             self._looks_up(args[0])
         elif name == "called_to_make":
             self._looks_up(args[1])
@@ -143,6 +144,8 @@ class Calls:
             return self._getattr(getattr, args)
         elif name == "constructed":
             self._of_class(args[0], args[1:], frame)
+        elif name == "of_list":
+            self.look_at(args[0], args[1:], frame)
         elif name in ("of_object", "not_told_apart"):
             self.look_at(args[1], args[2:], frame)
         elif name in ("item_written", "augmented"):
@@ -181,6 +184,8 @@ class Calls:
     def _type_of(self, x: Any) -> Any:
         if type(x) is Staged or (type(x) is Unknown and x.may_be_staged):
             self._refuse("it asks for the type of an expression by type(...). Give it a name, x, and write type(x)")
+        if type(x).__module__ == GROWING:
+            self._refuse("it asks for the type of a list whose length depends on the arguments. Use isinstance(...)")
         return Unknown() if type(x) is Unknown else type(x)
 
     def _super(self, args: list[Any], frame: FrameType) -> Any:

@@ -128,7 +128,34 @@ def place_of_key(keys: Sequence[Any], key: Any) -> int:
     raise KeyError(key)
 
 
-NEVER_OPEN_ENDED = (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter, comparable, place_of_key}
+def place_in(index: int, length: int) -> int:
+    """The place of the item at this index, counted from the beginning of a list. Raises IndexError if there is none."""
+    place = index + length if index < 0 else index
+    if not 0 <= place < length:
+        raise IndexError("list index out of range")
+    return place
+
+
+class NoRoomError(Exception):
+    """A list grows beyond the room that its steps have for it."""
+
+
+def place_at_end(length: int, room: int) -> int:
+    """The place of an item that is appended to a list. Raises NoRoomError if there is no room for it."""
+    if length >= room:
+        raise NoRoomError(f"there is room for {room} items")
+    return length
+
+
+def as_pythons_number(x: Any) -> Any:
+    """A scalar of NumPy's as one of Python's; anything else as it is."""
+    return x.item() if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim) else x
+
+
+OF_PLACES = {place_of_key, place_in, place_at_end}
+NEVER_OPEN_ENDED = (
+    (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter, comparable, as_pythons_number} | OF_PLACES
+)
 BINARY_OP = dis.opmap["BINARY_OP"]
 # NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
 OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
@@ -254,8 +281,10 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
 
 def has_no_answer(function: Callable[..., Any], error: Exception) -> bool:
     """Whether a call has raised an error because its function has no answer for such numbers."""
-    return isinstance(error, ArithmeticError) or (
-        function in OF_NUMBERS - OF_INTEGERS and isinstance(error, ValueError)
+    return (
+        isinstance(error, ArithmeticError)
+        or (function in OF_NUMBERS - OF_INTEGERS and isinstance(error, ValueError))
+        or (function is place_in and isinstance(error, IndexError))
     )
 
 
@@ -270,7 +299,7 @@ def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[typ
 
 def has_function(x: Any) -> bool:
     """Whether there is a function in an argument."""
-    if isinstance(x, list | tuple):
+    if issubclass(type(x), list | tuple):
         return any(map(has_function, x))
     return callable(x) and not isinstance(x, type)
 

@@ -341,7 +341,7 @@ def owners_of(x: Any) -> list[Any]:
     """The object that owns the memory of an array; for a structure, the owner of each array in it."""
     if isinstance(x, ndarray):
         return [owner_of(x)]
-    return [owner for part in x for owner in owners_of(part)] if isinstance(x, tuple | list) else []
+    return [owner for part in x for owner in owners_of(part)] if issubclass(type(x), tuple | list) else []
 
 
 def owner_of(x: ndarray[Any, Any]) -> Any:

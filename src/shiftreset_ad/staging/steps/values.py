@@ -40,6 +40,7 @@ from shiftreset_ad.staging.steps.functions import (
     is_operator,
     method,
     name_in_program,
+    place_in,
     raised,
     read_only,
     written_by,
@@ -271,8 +272,8 @@ def kept(x: Any, trace: Trace) -> Any:
         return trace.constant(x)
     if kind is slice:
         return slice(kept(x.start, trace), kept(x.stop, trace), kept(x.step, trace))
-    if isinstance(x, list | tuple):
-        return (list if isinstance(x, list) else tuple)([kept(part, trace) for part in x])
+    if issubclass(kind, SEQUENCES):
+        return (list if issubclass(kind, list) else tuple)([kept(part, trace) for part in x])
     if isinstance(x, KEPT):
         return x
     if callable(x) and (getattr(x, "__module__", None) or "").partition(".")[0] in ("shiftreset_ad", "numpy"):
@@ -318,7 +319,7 @@ def call(
         if not (has_no_answer(function, error) and may_be_idle(trace, operands)):
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
             raise
-        answer = math.nan
+        answer = 0 if function is place_in else math.nan
     if is_question or isinstance(answer, KNOWN_WHOLE):
         trace.ask(function, args, kwargs or NOTHING, answer)
         return answer

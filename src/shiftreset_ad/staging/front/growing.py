@@ -1,0 +1,292 @@
+"""Lists whose length depends on values: arrays with more room than there are items, and the number of the items.
+
+A list whose length differs from round to round, or from branch to branch, cannot be a part of a record, whose structure
+is the same in each replay. Such a list is found by recording. In the next recording, what has made it makes a
+`GrowingList`. What this does for an item is arithmetic, so a loop that appends is a loop in the record. For whatever
+else the program does with the list, it becomes one of Python's, and its length is asked.
+
+If there are more items than there is room, the steps raise NoRoomError. The function itself runs then, and is recorded
+again with more room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableSequence
+from operator import index as as_index
+from typing import Any, NoReturn, TypeAlias, cast
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.boundary import trees
+from shiftreset_ad.numbers.new_arrays import zeros
+from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
+from shiftreset_ad.staging.front.session import Session
+from shiftreset_ad.staging.front.versions import is_array, is_in_block, item_written
+from shiftreset_ad.staging.steps.functions import place_at_end, place_in
+from shiftreset_ad.staging.steps.values import Staged, call, unstaged
+
+Form: TypeAlias = Any  # of an item: what its leaves have in common with those of other items, or a tuple of forms
+HELD = PYTHONS_NUMBERS | {ndarray, np.float64}
+IN_FLOATS = {int, np.float64}  # they are read as Python's floats where other items are floats
+
+
+class Leaf:
+    """What the leaves at one place of all items have in common."""
+
+    __slots__ = ("likeness",)
+
+    def __init__(self, x: Any) -> None:
+        self.likeness = likeness(x)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Leaf and self.likeness == other.likeness
+
+    def __hash__(self) -> int:
+        return hash(self.likeness)
+
+    @property
+    def kind(self) -> Any:
+        """The type of the leaves; None if there can be no array of them."""
+        if self.likeness is UNLIKE:
+            return None
+        kind, _, dtype = self.likeness
+        return kind if kind in HELD and not dtype.hasobject else None
+
+    def room(self, session: Session, room: int) -> Any:
+        """An array for so many leaves, to which numbers of all derivatives can be written."""
+        _, shape, dtype = self.likeness
+        array = zeros((room, *shape), dtype)
+        return session.control.adopted(array) if type(array) is ndarray else array
+
+    def read(self, x: Any) -> Any:
+        """A leaf as the program has it, of the part of an array that holds it."""
+        _, shape, _ = self.likeness
+        if shape:
+            return np.copy(x)
+        return python_number(x) if self.kind in PYTHONS_NUMBERS else x
+
+
+def form_of(item: Any) -> Form:
+    """The form of an item: it may be a number, an array, or a tuple of items."""
+    return tuple(map(form_of, item)) if type(item) is tuple else Leaf(item)
+
+
+def joined(a: Form | None, b: Form) -> Form | None:
+    """The form of items of both forms; None if there is none. The first one may be unknown."""
+    if a is None or a == b:
+        return b if all(leaf.kind is not None for leaf in leaves_of(b)) else None
+    if type(a) is tuple and type(b) is tuple and len(a) == len(b):
+        parts = tuple(map(joined, a, b))
+        return None if None in parts else parts
+    if type(a) is not Leaf or type(b) is not Leaf:
+        return None
+    kinds = {a.kind, b.kind}
+    return Leaf(0.0) if kinds & {float, np.float64} and kinds <= {float, *IN_FLOATS} else None
+
+
+def leaves_of(x: Any) -> list[Any]:
+    """The leaves of an item, or of a form."""
+    return [leaf for part in x for leaf in leaves_of(part)] if type(x) is tuple else [x]
+
+
+def filled(form: Form, leaves: Iterator[Any]) -> Any:
+    """The item of this form that has these leaves."""
+    return tuple([filled(part, leaves) for part in form]) if type(form) is tuple else next(leaves)
+
+
+def _place(function: Callable[[int, int], int], *args: Any) -> Any:
+    """A place in a list; it is a step that finds it if an argument is staged."""
+    return call(function, args) if any(type(arg) is Staged for arg in args) else function(*args)
+
+
+def _as_one_of_pythons(name: str) -> Callable[..., Any]:
+    """A method that looks at the items of a list."""
+
+    def method(self: GrowingList, *args: Any) -> Any:
+        return getattr(list(self), name)(*[list(arg) if type(arg) is GrowingList else arg for arg in args])
+
+    return method
+
+
+def _changing_all(name: str) -> Callable[..., Any]:
+    """A method that changes a list in another way than at its end."""
+
+    def method(self: GrowingList, *args: Any, **kwargs: Any) -> Any:
+        items = list(self)
+        answer = getattr(items, name)(*args, **kwargs)
+        self.clear()
+        self.extend(items)
+        return answer
+
+    return method
+
+
+class GrowingList:
+    """A list of the program's, in a recording."""
+
+    __slots__ = ("_arrays", "_first", "_form", "_room", "_session", "_site", "length")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, session: Session, site: Any, items: Iterable[Any]) -> None:
+        self._session, self._site, self._form, self._room = session, site, session.growing[site], site.room
+        leaves = [] if self._form is None else leaves_of(self._form)
+        self._arrays = [leaf.room(session, site.room) for leaf in leaves]
+        self._first: Any = 0  # where the first item is, if there is one; it may be staged
+        self.length: Any = 0  # the number of items, which may be staged
+        self.extend(items)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """To the program, it is a list."""
+        return list
+
+    # What a record has as it is
+
+    def append(self, item: Any) -> None:
+        self._require_form(item)
+        end = self._at(self.length)
+        if unstaged(end) >= self._room:
+            self._session.needs_room()
+        self._write(_place(place_at_end, end, self._room), item)
+        self.length = self.length + 1
+
+    def extend(self, items: Iterable[Any]) -> None:
+        for item in [*items]:
+            self.append(item)
+
+    def pop(self, index: Any = -1) -> Any:
+        if type(index) is not int or index not in (0, -1):
+            return self._popped(index)
+        item = self[index]
+        if index == 0:
+            self._first = self._first + 1
+        self.length = self.length - 1
+        return item
+
+    def clear(self) -> None:
+        self._first = self.length = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index] if type(index) is slice else self.item(self._place(index))
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if type(index) is slice:
+            self._set_slice(index, item)
+            return
+        self._require_form(item)
+        self._write(self._at(self._place(index)), item)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Give the recording up. In the next one, the list is one of Python's."""
+        self._session.refuse(self._site, reason)
+
+    def _require_form(self, item: Any) -> None:
+        """Give the recording up if there is no array for the leaves of an item."""
+        form = joined(self._form, form_of(item))
+        if form is None or form != self._form:
+            self._session.takes(self._site, form)
+        for leaf, of in zip(leaves_of(item), leaves_of(form), strict=True):
+            if of.kind is float and type_of(leaf) is int and type(leaf) is not int:  # it may be a long one
+                self._session.takes(self._site, None)
+
+    def item(self, place: Any) -> Any:
+        """The item at a place that the list has, counted from its beginning."""
+        forms, place = leaves_of(self._form), self._at(place)
+        leaves = [leaf.read(array[place]) for leaf, array in zip(forms, self._arrays, strict=True)]
+        for leaf in leaves:
+            self._session.control.keep_as_it_is(leaf)
+        return filled(self._form, iter(leaves))
+
+    def _place(self, index: Any) -> Any:
+        return _place(place_in, index if type(index) is Staged else as_index(index), self.length)
+
+    def _at(self, place: Any) -> Any:
+        """The place in the arrays."""
+        return place if type(self._first) is int and self._first == 0 else self._first + place
+
+    def _write(self, place: Any, item: Any) -> None:
+        for i, leaf in enumerate(leaves_of(item)):
+            array = self._arrays[i]
+            self._session.control.keep_as_it_is(leaf)
+            if type(leaf) is ndarray:
+                self._session.handed_on.note_read(self._site, [leaf])
+            if is_in_block() and is_array(array):
+                self._arrays[i] = item_written(leaf, array, place)
+            else:
+                array[place] = leaf
+
+    # What asks for the length
+
+    def __len__(self) -> int:
+        return int(self.length)
+
+    def __iter__(self) -> Iterator[Any]:
+        place = 0
+        while place < self.length:
+            yield self.item(place)
+            place += 1
+
+    def __delitem__(self, index: Any) -> None:
+        if type(index) is int and index in (0, -1):
+            self.pop(index)
+        else:
+            self._deleted(index)
+
+    def __reversed__(self) -> Iterator[Any]:
+        yield from reversed(list(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(list(self), dtype)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*map(as_pythons, args), **{name: as_pythons(arg) for name, arg in kwargs.items()})
+
+    def __array_ufunc__(self, ufunc: np.ufunc, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, name)(*map(as_pythons, inputs), **kwargs)
+
+    def __iadd__(self, items: Iterable[Any]) -> GrowingList:  # type: ignore[misc]
+        self.extend(items)
+        return self
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: Any) -> list[Any]:
+        return list(self)
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+    def copy(self) -> list[Any]:
+        return list(self)
+
+    insert, remove, sort, reverse = map(_changing_all, ("insert", "remove", "sort", "reverse"))
+    _popped, _deleted, _set_slice = map(_changing_all, ("pop", "__delitem__", "__setitem__"))
+    __imul__ = _as_one_of_pythons("__mul__")
+    index, count, __repr__ = map(_as_one_of_pythons, ("index", "count", "__repr__"))
+    __add__, __mul__, __rmul__, __contains__ = map(
+        _as_one_of_pythons, ("__add__", "__mul__", "__rmul__", "__contains__")
+    )
+    __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = map(
+        _as_one_of_pythons, ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+    )
+
+    def __radd__(self, other: Any) -> Any:
+        return other + list(self)
+
+
+MutableSequence.register(GrowingList)  # as a list is: a `match` takes it for a sequence
+
+
+def without_growing(x: Any) -> Any:
+    """A structure with lists of Python's in place of growing ones."""
+    leaves, spec = trees.flatten(x)
+    return (
+        trees.unflatten(spec, list(map(as_pythons, leaves))) if any(type(leaf) is GrowingList for leaf in leaves) else x
+    )
+
+
+def as_pythons(x: Any) -> Any:
+    """An argument with a list of Python's in place of a growing one."""
+    return list(x) if type(x) is GrowingList else cast(Any, x)

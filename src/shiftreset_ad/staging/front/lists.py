@@ -1,0 +1,114 @@
+"""Lists that may grow: those of displays, `[]` and `[x]`, and of comprehensions with filters, in an assignment."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from typing import Any
+
+from shiftreset_ad.staging.front.assembling import Assembler
+from shiftreset_ad.staging.front.blocks import RewrittenCode
+from shiftreset_ad.staging.front.facts import place
+from shiftreset_ad.staging.front.folds import FunctionBlock, is_usual, loop_that_appends
+from shiftreset_ad.staging.front.frames import FrameVariables
+from shiftreset_ad.staging.front.growing import GrowingList
+from shiftreset_ad.staging.front.nodes import copied
+from shiftreset_ad.staging.front.refusals import FILTERS
+from shiftreset_ad.staging.front.session import current
+from shiftreset_ad.staging.front.sites import ChoiceSite, Site
+
+LEAST_ROOM = 64
+COUNTED = {"range", "zip", "enumerate", "reversed"}
+
+
+class ListSite(Site):
+    """What makes a list. The list may grow, with room for so many items."""
+
+    loop: FunctionBlock  # that appends the items of a comprehension
+
+    def __init__(self, line: int, code: RewrittenCode) -> None:
+        super().__init__(line, code, None)
+        self.room = LEAST_ROOM
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether an earlier recording has found that the length depends on values."""
+        session = current()
+        return session is not None and self in session.growing and self not in session.refusals
+
+    def made(self, items: list[Any]) -> Any:
+        """The list of a display."""
+        session = current()
+        if session is None:
+            return items
+        if self.is_growing:
+            return GrowingList(session, self, items)
+        session.lists[id(items)] = items, self
+        return items
+
+    def listed(self, items: Any, seen: Any) -> Any:
+        """The list of a comprehension over these items."""
+        return self.loop.on(FrameVariables(seen).cells)(items, self.made([]))
+
+
+class FilterSite(ChoiceSite):
+    """A filter of a comprehension. If it is staged, it decides on the length of the list, if there is one."""
+
+    def __init__(self, line: int, code: RewrittenCode, of_list: ListSite | None) -> None:
+        super().__init__(line, code, FILTERS)
+        self._of_list = of_list
+
+    def noted(self, test: Any) -> Any:
+        session = current()
+        if session is not None and self._of_list is not None and session.control.is_staged(test):
+            session.grows_by(self._of_list)
+        return super().noted(test)
+
+
+class Displays(Assembler, ast.NodeTransformer):
+    """The rewriting of what a statement assigns: lists that are made there, by themselves or as parts of it."""
+
+    def __init__(self, code: RewrittenCode, outer: set[str]) -> None:
+        super().__init__(code, outer)
+        self._sites: dict[ast.ListComp, ListSite] = {}  # of comprehensions whose lists may grow
+
+    @abstractmethod
+    def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
+        """What a loop goes over, by a function that gives it indices."""
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        node.targets = [self.visit(target) for target in node.targets]
+        node.value = self._assigned(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        node.target = self.visit(node.target)
+        node.value = None if node.value is None else self._assigned(node.value)
+        return node
+
+    def _assigned(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.List | ast.Tuple):
+            node.elts = [self._assigned(part) for part in node.elts]
+        elif isinstance(node, ast.Dict):
+            node.keys = [None if key is None else self.visit(key) for key in node.keys]
+            node.values = [self._assigned(part) for part in node.values]
+        elif isinstance(node, ast.ListComp) and any(part.ifs for part in node.generators) and is_usual(node):
+            return self._listed(node)
+        else:
+            found: ast.expr = self.visit(node)
+            return found
+        if isinstance(node, ast.List):
+            return place(self._call(ListSite(node.lineno, self._code), "made", node), node)  # type: ignore[no-any-return]
+        return node
+
+    def _listed(self, node: ast.ListComp) -> ast.expr:
+        """A comprehension, which is a loop if its filters are staged."""
+        site = ListSite(node.lineno, self._code)
+        loop = type(self)(self._code, self._visible).function(loop_that_appends(node))  # type: ignore[attr-defined]
+        site.loop = FunctionBlock(self._code, loop)
+        cells = self._cells(node, [node], set())
+        items = self._iterable(copied(node.generators[0].iter), COUNTED, "counted_in_a_fold")
+        self._sites[node] = site
+        is_growing = ast.Attribute(self._code.constant(site), "is_growing", ast.Load())
+        chosen = ast.IfExp(is_growing, self._call(site, "listed", items, cells), self.visit(node))
+        return place(chosen, node)  # type: ignore[no-any-return]
