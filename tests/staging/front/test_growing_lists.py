@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, staged
+from shiftreset_ad import grad, staged, zeros
 from tests.staging.front.agreement import POINTS, agree, ids, require_bits_of_the_steps, require_one_record
 from tests.staging.native.natively import needs_native
 
@@ -228,6 +228,38 @@ def arrays(x, n):
     return total
 
 
+def filtered_in_many_rounds(x, n):
+    found = []
+    for k in range(30):
+        if x * k > 5.0:
+            break
+        if k % 2:
+            continue
+        if np.sin(x * k) > 0.0:
+            found.append(np.sin(x * k))
+    return sum(found) + x
+
+
+def grown_while_it_is_gone_over(x, n):
+    found, total = [x], 0.0
+    for v in found:
+        total = total + v
+        if v > 0.2:
+            found.append(v * 0.7)
+    return total
+
+
+def state_in_adaptive_steps(x, n):
+    y, t = np.stack([x, 0.0]), 0.0
+    states, times = [y], [t]
+    while t < 2.0:
+        h = 0.3 / (1.0 + 0.01 * np.sum(y * y))
+        y, t = y + h * np.stack([y[1], -np.sin(y[0])]), t + h
+        states.append(y)
+        times.append(t)
+    return sum(y[0] * t for y, t in zip(states, times, strict=True))
+
+
 def integers(x, n):
     powers = [1]
     while powers[-1] * x < 50.0:
@@ -356,6 +388,9 @@ PROGRAMS = [
     filtered,
     pairs,
     arrays,
+    filtered_in_many_rounds,
+    grown_while_it_is_gone_over,
+    state_in_adaptive_steps,
     integers,
     of_two_types,
     backwards_and_numbered,
@@ -436,7 +471,27 @@ def whose_item_has_another_name(x, n):
     return sum(np.sum(v) for v in out) + x
 
 
+def of_one_array_that_rounds_write_to(x, n):
+    v, out = zeros(2), []
+    for k in range(n):
+        v[0] = x * k
+        out.append(v)
+    return sum(np.sum(v) for v in out) + x
+
+
+def of_arrays_of_which_the_last_is_written_to(x, n):
+    v = np.stack([x, 1.0])
+    out = [v]
+    for _ in range(n):
+        v = v * 1.5
+        out.append(v)
+    v[1] = 7.0
+    return sum(np.sum(v) for v in out)
+
+
 REASONS = {
+    of_one_array_that_rounds_write_to: "a loop or a branch writes to an array, which may be one of them",
+    of_arrays_of_which_the_last_is_written_to: "may have another name, as an item of a list",
     bound_anew_in_rounds: "'out' is bound to another list under this test or in this loop",
     bound_anew_in_a_branch: "'out', or a list in it, has other lengths in the two branches",
     started_again: "'out' is bound to another list under this test or in this loop",

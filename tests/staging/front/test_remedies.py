@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftreset_ad import custom_jvp, staged
+from shiftreset_ad import custom_jvp, staged, zeros
 from tests.staging.front.stand_in import written
 
 HERE = Path(__file__).parent
@@ -193,6 +193,25 @@ def growing_by_items_of_one_kind(x):
     return halves[-1]
 
 
+def writing_to_an_item(x):
+    v, halves = zeros(2), [x]
+    found = []
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+        v[0] = halves[-1]
+        found.append(v)
+    return sum(found, zeros(2))[0]
+
+
+def making_new_items(x):
+    halves = [x]
+    found = []
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+        found.append(np.stack([halves[-1], 0.0]))
+    return sum(found, zeros(2))[0]
+
+
 def binding_another_list(x):
     halves = [x]
     while halves[-1] > 1:
@@ -326,6 +345,12 @@ OF_LISTS = [
         growing_by_items_of_two_kinds,
         "items of several kinds are appended to the list. Let all of them be floats, or arrays of one shape",
         growing_by_items_of_one_kind,
+    ),
+    (
+        writing_to_an_item,
+        "arrays are appended to the list, and a loop or a branch writes to an array, which may be one of them. Make "
+        "new arrays instead",
+        making_new_items,
     ),
     (
         binding_another_list,

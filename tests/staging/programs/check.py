@@ -194,9 +194,14 @@ def difference(x: Any, y: Any, has_control: bool) -> str | None:
 def is_refused(x: Any) -> bool:
     """Whether the program writes to the memory of another derivative, or a number into a plain array.
 
-    A record has no memory: a block makes a new version of the array, with its derivative. So it may answer.
+    A record has no memory: a block makes a new version of the array, with its derivative. So it may answer. It may also
+    answer where the program answers an integer, if this is a float on another path.
     """
-    reasons = "belongs to an outer derivative", "a number that is written into a plain array"
+    reasons = (
+        "belongs to an outer derivative",
+        "a number that is written into a plain array",
+        "the function returned nothing that has a derivative",
+    )
     return is_error(x) and x[0] is TypeError and any(reason in x[1] for reason in reasons)
 
 

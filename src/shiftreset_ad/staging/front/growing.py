@@ -22,7 +22,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
 from shiftreset_ad.staging.front.session import Session
-from shiftreset_ad.staging.front.versions import is_array, is_in_block, item_written
+from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
 
@@ -125,13 +125,14 @@ def _changing_all(name: str) -> Callable[..., Any]:
 class GrowingList:
     """A list of the program's, in a recording."""
 
-    __slots__ = ("_arrays", "_first", "_form", "_room", "_session", "_site", "length")
+    __slots__ = ("_first", "_form", "_room", "_session", "_site", "arrays", "length")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, session: Session, site: Any, items: Iterable[Any]) -> None:
         self._session, self._site, self._form, self._room = session, site, session.growing[site], site.room
         leaves = [] if self._form is None else leaves_of(self._form)
-        self._arrays = [leaf.room(session, site.room) for leaf in leaves]
+        self.arrays = [leaf.room(session, site.room) for leaf in leaves]
+        session.made_growing(self, holds_arrays=any(leaf.kind is ndarray for leaf in leaves))
         self._first: Any = 0  # where the first item is, if there is one; it may be staged
         self.length: Any = 0  # the number of items, which may be staged
         self.extend(items)
@@ -193,7 +194,7 @@ class GrowingList:
     def item(self, place: Any) -> Any:
         """The item at a place that the list has, counted from its beginning."""
         forms, place = leaves_of(self._form), self._at(place)
-        leaves = [leaf.read(array[place]) for leaf, array in zip(forms, self._arrays, strict=True)]
+        leaves = [leaf.read(array[place]) for leaf, array in zip(forms, self.arrays, strict=True)]
         for leaf in leaves:
             self._session.control.keep_as_it_is(leaf)
         return filled(self._form, iter(leaves))
@@ -207,12 +208,12 @@ class GrowingList:
 
     def _write(self, place: Any, item: Any) -> None:
         for i, leaf in enumerate(leaves_of(item)):
-            array = self._arrays[i]
+            array = self.arrays[i]
             self._session.control.keep_as_it_is(leaf)
             if type(leaf) is ndarray:
                 self._session.handed_on.note_read(self._site, [leaf])
             if is_in_block() and is_array(array):
-                self._arrays[i] = item_written(leaf, array, place)
+                self.arrays[i] = version_with(leaf, array, place)
             else:
                 array[place] = leaf
 

@@ -53,6 +53,10 @@ BOUND_ANEW = (
     "{name!r} is bound to another list under this test or in this loop, and its length depends on the arguments. "
     "Change the list itself, by append or clear"
 )
+WRITES_TO_ITEMS = (
+    "arrays are appended to the list, and a loop or a branch writes to an array, which may be one of them. Make new "
+    "arrays instead"
+)
 UNEQUAL_GROWTH = "items of several kinds are appended to the list. Let all of them be floats, or arrays of one shape"
 AS_A_LIST = "the length of the list depends on the arguments, and the list cannot be written down: {reason}"
 FILTERS = (

@@ -90,19 +90,15 @@ def _of_what_is_there(items: list[Any], choice: Choice, control: ControlWriter, 
 class Growing:
     """The items of a growing list: of as many as there are when the next one is looked for."""
 
+    is_counted = True  # as a round may change the number
+
     def __init__(self, items: GrowingList) -> None:
         self._items = items
-
-    @property
-    def is_counted(self) -> bool:
-        return type(self._items.length) is Staged
+        self.at = items.item
 
     @property
     def count(self) -> Any:
         return self._items.length
-
-    def at(self, position: Any) -> Any:
-        return self._items.item(position)
 
     def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any]:
         return self.at

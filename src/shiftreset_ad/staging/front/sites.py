@@ -330,6 +330,7 @@ class LoopSite(Site):
 
         def write() -> None:
             def cond_fun(values: Sequence[Any]) -> Any:
+                state.begin(values[1:])  # the loop may change the list that it goes over
                 goes_on = values[0] < items.count
                 return goes_on if self.flag is None else (values[1 + state.position(self.flag)] < BREAKS) & goes_on
 

@@ -172,12 +172,19 @@ def has_array(x: Any, index: Any) -> bool:
 
 
 def item_written(item: Any, x: Any, index: Any) -> Any:
-    """The array after `x[index] = item`."""
+    """The array after `x[index] = item` of the program."""
+    _session().writes_to_an_array()
+    return version_with(item, x, index)
+
+
+def version_with(item: Any, x: Any, index: Any) -> Any:
+    """The array after `x[index] = item`, where nobody but the front end has the array."""
     return _renamed(x, _versions().write(x, index, item))
 
 
 def augmented(x: Any, name: str, other: Any) -> Any:
     """The array after `x += other`, or its kin."""
+    _session().writes_to_an_array()
     return _renamed(x, _versions().augment(x, name, other))
 
 
@@ -202,6 +209,7 @@ class Item:
     def augmented(self, name: str, other: Any) -> Any:
         """The array after `x[index] += other`, or its kin. None if `x` is not the array, but holds it."""
         if _session().control.is_staged_array(self._x):
+            _session().writes_to_an_array()
             return _renamed(self._x, _versions().augment_item(self._x, self._index, self._part, name, other))
         changing(self._x)[self._index] = augmented(self._part, name, other)
         return None

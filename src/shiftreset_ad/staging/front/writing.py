@@ -20,7 +20,7 @@ from shiftreset_ad.staging.control.choosing import (
     value_of,
     with_item,
 )
-from shiftreset_ad.staging.control.combinators import cond, trace_of, while_loop
+from shiftreset_ad.staging.control.combinators import cond, trace_of, written_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
 from shiftreset_ad.staging.front.growing import GrowingList
@@ -117,7 +117,8 @@ class Writing:
 
     def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
         self._read(init)
-        return while_loop(self._block(lambda state: self.truth(cond_fun(state))), self._block(body_fun), init)
+        test = self._block(lambda state: self.truth(cond_fun(state)))
+        return written_loop(self._trace, test, self._block(body_fun), init)[0]
 
     def _block(self, function: Callable[..., Any]) -> Unwatched:
         """A function whose answer becomes part of the record."""
