@@ -191,9 +191,9 @@ class StagedFunction(Generic[P, Y]):
                 way = ways.pop(0)
                 try:
                     answers = way.take(inputs)
-                except NoRoomError:  # the function is recorded again, with more room for its lists
+                except NoRoomError:  # another way may have more room, or else the function is recorded again
                     self._reason = MORE_ITEMS
-                    break
+                    continue
                 except Exception as error:  # such as a division by zero: the function itself knows where
                     if is_of_a_handler(error):
                         raise

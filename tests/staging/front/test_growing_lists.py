@@ -1,12 +1,13 @@
 """A list may grow and shrink in branches and in loops, in any way that a list of Python's may."""
 
 import copy
+import math
 from collections import deque
 
 import numpy as np
 import pytest
 
-from shiftreset_ad import grad, staged, zeros
+from shiftreset_ad import grad, hessian, jacfwd, staged, taylor, zeros
 from tests.staging.front.agreement import POINTS, agree, ids, require_bits_of_the_steps, require_one_record
 from tests.staging.native.natively import needs_native
 
@@ -518,11 +519,6 @@ ASKING = {
     "a product": lambda items: len(items * 2) + len(2 * items),
     "a sum": lambda items: sum(items + [1.0]) + sum([1.0] + items),  # noqa: RUF005
     "sorted": lambda items: sorted(items)[0] - sorted(items, reverse=True)[0],
-    "an index": lambda items: items.index(items[-1]) + items.count(items[0]),
-    "a member": lambda items: 1.0 * (items[0] in items),
-    "compared": lambda items: (
-        1.0 * (items == list(items)) + 2.0 * (items != [1.0]) + (items < [5.0]) + (items >= [5.0])
-    ),
     "an array": lambda items: np.sum(np.array(items)) + np.mean(items) + np.sum(np.exp(items)),
     "unpacked": lambda items: sum([*items]) + max(*items, 1.0),
     "a tuple": lambda items: sum(tuple(items)) + len(set(items)),
@@ -533,7 +529,6 @@ ASKING = {
 }
 CHANGING = {
     "insert": lambda items: items.insert(1, 0.5),
-    "remove": lambda items: items.remove(items[0]),
     "delete": lambda items: items.__delitem__(0),
     "a slice": lambda items: items.__setitem__(slice(0, 1), [2.0, 3.0]),
     "pop": lambda items: items.pop(len(items) // 2),
@@ -541,6 +536,8 @@ CHANGING = {
     "sort": lambda items: items.sort(),
     "sort by a key": lambda items: items.sort(key=lambda v: -v, reverse=True),
     "repeat": lambda items: items.__imul__(2),
+    "a generator that looks at it": lambda items: items.extend(items[-1] * k for k in range(3)),
+    "itself": lambda items: items.extend(items),
 }
 
 
@@ -577,6 +574,79 @@ def test_a_list_that_is_changed_in_any_way_goes_on_growing(change):
         return sum(v * (i + 1) for i, v in enumerate(items))
 
     agree(grad(f))
+
+
+COMPARING = {
+    "index": lambda items: items.index(items[-1]),
+    "count": lambda items: items.count(items[0]),
+    "in": lambda items: items[0] in items,
+    "remove": lambda items: items.remove(items[0]),
+    "==": lambda items: items == list(items),
+    "!=": lambda items: items != [items[0]],
+    "<": lambda items: items < [items[0]],
+}
+
+
+@pytest.mark.parametrize("name", COMPARING)
+def test_items_that_are_compared_are_those_of_python(name):
+    """NaN is equal to itself there."""
+
+    def f(x, n):
+        items = [x, x - x]
+        for _ in range(n):
+            items.append(items[-1] * 0.5 + 1.0)
+        return 1.0 if COMPARING[name](items) else 0.0
+
+    compiled = agree(f, [*POINTS, (math.inf, 3), (math.inf, 2), (math.inf, 3)])
+    assert f"compared by {name!r}" in compiled.report()
+
+
+MESSAGES = {
+    "pop from empty list": lambda items, n: items.pop(),
+    "list index out of range": lambda items, n: items[n],
+    "list assignment index out of range": lambda items, n: items.__setitem__(-1 - n, 1.0),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_message_of_an_index_error_is_pythons(message):
+    def f(x, n):
+        items = []
+        for _ in range(n):
+            items.append(x)  # noqa: PERF401
+        for _ in range(n):
+            items.pop()
+        try:
+            MESSAGES[message](items, n)
+        except IndexError as error:
+            return x * len(str(error))
+        return x
+
+    for x, n in POINTS:
+        assert agree(f, [(x, n)] * 4)(x, n) == x * len(message)
+
+
+def test_a_list_that_shrinks_while_it_is_gone_over_backwards():
+    def f(x, n):
+        items, total = [x], 0.0
+        for _ in range(n):
+            items.append(items[-1] * 0.5)
+        for v in reversed(items):
+            total = total + v
+            if len(items) > 2:
+                items.pop()
+                items.pop()
+        return total
+
+    agree(f)
+    agree(grad(f))
+
+
+@pytest.mark.parametrize("mode", [jacfwd, hessian, lambda f: lambda x, n: taylor(lambda y: f(y, n), x, 3)])
+def test_derivatives_of_other_kinds(mode):
+    compiled = staged(mode(newtons_path))
+    for x, n in POINTS:
+        np.testing.assert_allclose(compiled(x, n), mode(newtons_path)(x, n), rtol=1e-12)
 
 
 def test_a_list_is_returned_as_a_list():

@@ -212,6 +212,20 @@ def making_new_items(x):
     return sum(found, zeros(2))[0]
 
 
+def comparing_items(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return 1.0 if x * 0.25 in halves else 0.0
+
+
+def comparing_one_by_one(x):
+    halves = [x]
+    while halves[-1] > 1:
+        halves.append(halves[-1] / 2)
+    return 1.0 if any(v == x * 0.25 for v in halves) else 0.0
+
+
 def binding_another_list(x):
     halves = [x]
     while halves[-1] > 1:
@@ -351,6 +365,12 @@ OF_LISTS = [
         "arrays are appended to the list, and a loop or a branch writes to an array, which may be one of them. Make "
         "new arrays instead",
         making_new_items,
+    ),
+    (
+        comparing_items,
+        "the items of a list whose length depends on the arguments are compared by {name!r}, for which an item is "
+        "equal to itself, even if it is NaN. Compare them one by one",
+        comparing_one_by_one,
     ),
     (
         binding_another_list,

@@ -21,12 +21,15 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
+from shiftreset_ad.staging.front.refusals import COMPARED
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
 
 Form: TypeAlias = Any  # of an item: what its leaves have in common with those of other items, or a tuple of forms
+NO_ITEM, NOT_ASSIGNED = "list index out of range", "list assignment index out of range"  # Python's messages
+POPPED_FROM_NONE = "pop from empty list"
 HELD = PYTHONS_NUMBERS | {ndarray, np.float64}
 IN_FLOATS = {int, np.float64}  # they are read as Python's floats where other items are floats
 
@@ -95,7 +98,7 @@ def filled(form: Form, leaves: Iterator[Any]) -> Any:
     return tuple([filled(part, leaves) for part in form]) if type(form) is tuple else next(leaves)
 
 
-def _place(function: Callable[[int, int], int], *args: Any) -> Any:
+def _place(function: Callable[..., int], *args: Any) -> Any:
     """A place in a list; it is a step that finds it if an argument is staged."""
     return call(function, args) if any(type(arg) is Staged for arg in args) else function(*args)
 
@@ -105,6 +108,15 @@ def _as_one_of_pythons(name: str) -> Callable[..., Any]:
 
     def method(self: GrowingList, *args: Any) -> Any:
         return getattr(list(self), name)(*[list(arg) if type(arg) is GrowingList else arg for arg in args])
+
+    return method
+
+
+def _comparing(name: str) -> Callable[..., Any]:
+    """A method that compares items. To Python an item is equal to itself, even NaN, and an array has no items."""
+
+    def method(self: GrowingList, *args: Any) -> NoReturn:
+        self.refuse(COMPARED.format(name=name))
 
     return method
 
@@ -153,13 +165,13 @@ class GrowingList:
         self.length = self.length + 1
 
     def extend(self, items: Iterable[Any]) -> None:
-        for item in [*items]:
+        for item in list(items) if isinstance(items, list | tuple) else items:  # an iterator may look at the list
             self.append(item)
 
     def pop(self, index: Any = -1) -> Any:
         if type(index) is not int or index not in (0, -1):
             return self._popped(index)
-        item = self[index]
+        item = self.item(self._place(index, POPPED_FROM_NONE))
         if index == 0:
             self._first = self._first + 1
         self.length = self.length - 1
@@ -169,14 +181,14 @@ class GrowingList:
         self._first = self.length = 0
 
     def __getitem__(self, index: Any) -> Any:
-        return list(self)[index] if type(index) is slice else self.item(self._place(index))
+        return list(self)[index] if type(index) is slice else self.item(self._place(index, NO_ITEM))
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if type(index) is slice:
             self._set_slice(index, item)
             return
         self._require_form(item)
-        self._write(self._at(self._place(index)), item)
+        self._write(self._at(self._place(index, NOT_ASSIGNED)), item)
 
     def refuse(self, reason: str) -> NoReturn:
         """Give the recording up. In the next one, the list is one of Python's."""
@@ -199,8 +211,8 @@ class GrowingList:
             self._session.control.keep_as_it_is(leaf)
         return filled(self._form, iter(leaves))
 
-    def _place(self, index: Any) -> Any:
-        return _place(place_in, index if type(index) is Staged else as_index(index), self.length)
+    def _place(self, index: Any, message: str) -> Any:
+        return _place(place_in, index if type(index) is Staged else as_index(index), self.length, message)
 
     def _at(self, place: Any) -> Any:
         """The place in the arrays."""
@@ -262,16 +274,17 @@ class GrowingList:
     def copy(self) -> list[Any]:
         return list(self)
 
-    insert, remove, sort, reverse = map(_changing_all, ("insert", "remove", "sort", "reverse"))
+    def __imul__(self, times: int) -> GrowingList:  # type: ignore[misc]
+        items = list(self) * times
+        self.clear()
+        self.extend(items)
+        return self
+
+    insert, sort, reverse = map(_changing_all, ("insert", "sort", "reverse"))
     _popped, _deleted, _set_slice = map(_changing_all, ("pop", "__delitem__", "__setitem__"))
-    __imul__ = _as_one_of_pythons("__mul__")
-    index, count, __repr__ = map(_as_one_of_pythons, ("index", "count", "__repr__"))
-    __add__, __mul__, __rmul__, __contains__ = map(
-        _as_one_of_pythons, ("__add__", "__mul__", "__rmul__", "__contains__")
-    )
-    __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = map(
-        _as_one_of_pythons, ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
-    )
+    __add__, __mul__, __rmul__, __repr__ = map(_as_one_of_pythons, ("__add__", "__mul__", "__rmul__", "__repr__"))
+    index, count, remove, __contains__ = map(_comparing, ("index", "count", "remove", "in"))
+    __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = map(_comparing, ("==", "!=", "<", "<=", ">", ">="))
 
     def __radd__(self, other: Any) -> Any:
         return other + list(self)

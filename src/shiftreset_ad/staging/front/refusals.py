@@ -57,6 +57,11 @@ WRITES_TO_ITEMS = (
     "arrays are appended to the list, and a loop or a branch writes to an array, which may be one of them. Make new "
     "arrays instead"
 )
+COMPARED = (
+    "the items of a list whose length depends on the arguments are compared by {name!r}, for which an item is equal to "
+    "itself, even if it is NaN. Compare them one by one"
+)
+TOO_LONG = "a list whose length depends on the arguments has more than {most:,} items"
 UNEQUAL_GROWTH = "items of several kinds are appended to the list. Let all of them be floats, or arrays of one shape"
 AS_A_LIST = "the length of the list depends on the arguments, and the list cannot be written down: {reason}"
 FILTERS = (

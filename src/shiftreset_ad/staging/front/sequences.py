@@ -94,7 +94,7 @@ class Growing:
 
     def __init__(self, items: GrowingList) -> None:
         self._items = items
-        self.at = items.item
+        self.at = items.__getitem__  # which looks whether the item is there
 
     @property
     def count(self) -> Any:
@@ -110,9 +110,13 @@ class AsCounted:
     is_counted = True
 
     def __init__(self, items: Sequential) -> None:
-        self.count = items.count
+        self._items = items
         self.at = items.at
         self.at_any_index = items.at_any_index
+
+    @property
+    def count(self) -> Any:
+        return self._items.count
 
 
 class Zipped:

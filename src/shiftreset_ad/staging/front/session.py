@@ -20,12 +20,14 @@ from shiftreset_ad.staging.front.refusals import (
     CHANGES_LATER,
     ENTERS,
     MAY_BE_ONE,
+    TOO_LONG,
     UNEQUAL_GROWTH,
     WRITES_TO_ITEMS,
     Refusal,
 )
 from shiftreset_ad.staging.steps.functions import NoRoomError
 
+MOST_ROOM = 8**8
 MORE_ROOM = 8  # times the room, for a growing list that has none left
 Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
 
@@ -279,6 +281,8 @@ class Session:
     def needs_room(self) -> NoReturn:
         """Give this recording up, as a growing list has no room. All have more from then on."""
         for site in self.growing:
+            if site.room >= MOST_ROOM:
+                self.refuse(site, TOO_LONG.format(most=MOST_ROOM))
             site.room *= MORE_ROOM
         self._give_up("a list has no room")
 

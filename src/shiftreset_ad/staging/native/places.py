@@ -9,7 +9,7 @@ from shiftreset_ad.staging.native.llvm import Code
 
 def place_of_item(code: Code, args: tuple[Any, ...], answer: Any) -> str:
     """The place of the item at an index, counted from the beginning of a list."""
-    index, length = map(code.integer, args)
+    index, length = map(code.integer, args[:2])
     from_last, is_from_last = code.new(f"add i64 {index}, {length}"), code.new(f"icmp slt i64 {index}, 0")
     place = code.new(f"select i1 {is_from_last}, i64 {from_last}, i64 {index}")
     code.leave_if(code.new(f"icmp uge i64 {place}, {length}"))

@@ -128,11 +128,11 @@ def place_of_key(keys: Sequence[Any], key: Any) -> int:
     raise KeyError(key)
 
 
-def place_in(index: int, length: int) -> int:
+def place_in(index: int, length: int, message: str) -> int:
     """The place of the item at this index, counted from the beginning of a list. Raises IndexError if there is none."""
     place = index + length if index < 0 else index
     if not 0 <= place < length:
-        raise IndexError("list index out of range")
+        raise IndexError(message)
     return place
 
 
