@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, hessian, jacfwd, staged, taylor, zeros
+from shiftreset_ad.staging.native.compiled import NONE
 from tests.staging.front.agreement import POINTS, agree, ids, require_bits_of_the_steps, require_one_record
 from tests.staging.native.natively import needs_native
 
@@ -268,6 +269,14 @@ def integers(x, n):
     return x * powers[-1] + powers[len(powers) // 2]
 
 
+def numbered_items(x, n):
+    path = [(x, 1, True)]
+    while path[-1][0] < 10.0 and path[-1][1] < 20:
+        v, count, is_odd = path[-1]
+        path.append((v * 1.3, count + 1, not is_odd))
+    return sum(v * count for v, count, is_odd in path if is_odd)
+
+
 def of_two_types(x, n):
     found = [0]
     for k in range(n):
@@ -393,6 +402,7 @@ PROGRAMS = [
     grown_while_it_is_gone_over,
     state_in_adaptive_steps,
     integers,
+    numbered_items,
     of_two_types,
     backwards_and_numbered,
     written_to,
@@ -411,10 +421,11 @@ def test_it_is_written_down_once(f, monkeypatch):
 
 
 @needs_native
-@pytest.mark.parametrize(
-    "f", [appended, in_rounds, newtons_path, adaptive_steps, breadth_first, filtered, pairs], **ids
-)
+@pytest.mark.slow_but_every(3)
+@pytest.mark.parametrize("f", [f for f in PROGRAMS if f not in (of_a_deque, of_pairs, of_objects, inserted)], **ids)
 def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
+    compiled = agree(f)
+    assert not [text for text in compiled.llvm if text.startswith(NONE)]
     require_bits_of_the_steps(f, monkeypatch)
 
 

@@ -62,12 +62,14 @@ class Leaf:
         array = zeros((room, *shape), dtype)
         return session.control.adopted(array) if type(array) is ndarray else array
 
-    def read(self, x: Any) -> Any:
-        """A leaf as the program has it, of the part of an array that holds it."""
+    def read(self, x: Any, place: Any) -> Any:
+        """The leaf at this place of an array, as the program has it."""
         _, shape, _ = self.likeness
+        if shape and not is_in_block():  # a view would have a mask of its own on the way back, which asks for the place
+            return np.reshape(x[np.stack([place])], shape)
         if shape:
-            return np.copy(x)
-        return python_number(x) if self.kind in PYTHONS_NUMBERS else x
+            return np.copy(x[place])
+        return python_number(x[place]) if self.kind in PYTHONS_NUMBERS else x[place]
 
 
 def form_of(item: Any) -> Form:
@@ -206,7 +208,7 @@ class GrowingList:
     def item(self, place: Any) -> Any:
         """The item at a place that the list has, counted from its beginning."""
         forms, place = leaves_of(self._form), self._at(place)
-        leaves = [leaf.read(array[place]) for leaf, array in zip(forms, self.arrays, strict=True)]
+        leaves = [leaf.read(array, place) for leaf, array in zip(forms, self.arrays, strict=True)]
         for leaf in leaves:
             self._session.control.keep_as_it_is(leaf)
         return filled(self._form, iter(leaves))

@@ -15,8 +15,8 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout, distance, is_view, layout_of
-from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, described, form_of, refuse
-from shiftreset_ad.staging.native.loops import Operand, Round, operand
+from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Code, Value, described, form_of, refuse
+from shiftreset_ad.staging.native.loops import Operand, Round, form_of_elements, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import Control, all_steps
@@ -97,9 +97,13 @@ def write_to(
             if is_there and step.function is operator.setitem:  # the end of `x[i] += v`
                 return
             source = _copied(code, source, aside, np.empty(x.shape, x.dtype))
-    form = DOUBLE if to.dtype == np.float64 else TRUTH
+    form = form_of_elements(to)
+    if to.dtype not in (np.float64, np.int64, np.bool):
+        refuse(f"{_statement(step)} writes to {described(to)}")
+    if source is None and form == INTEGER and form_of(unstaged(value)) not in (INTEGER, TRUTH):
+        refuse(f"{_statement(step)} writes {described(unstaged(value))} to {described(to)}")
     part = Operand(code.new(f"getelementptr i8, ptr {start}, i64 {first}"), layout, form)
-    number = "" if source else code.double(value) if form == DOUBLE else code.truth(value)
+    number = "" if source else TAKEN[form](code, value)
     turn = Round(code, layout.shape, {"y": part} | ({"x": source} if source else {}), {"y": part})
     text = turn.element("x").text if source else number
     if step.function in IN_PLACE:
@@ -108,6 +112,9 @@ def write_to(
         text = turn.new(f"{IN_PLACE[step.function]} double {turn.element('y').text}, {text}")
     turn.store("y", Value(text, form))
     turn.write()
+
+
+TAKEN: dict[str, Callable[[Code, Any], str]] = {DOUBLE: Code.double, INTEGER: Code.integer, TRUTH: Code.truth}
 
 
 def _copied(code: Code, x: Operand, aside: Callable[[ndarray[Any, Any]], str], like: ndarray[Any, Any]) -> Operand:
