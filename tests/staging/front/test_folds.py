@@ -215,7 +215,7 @@ def test_effects_are_those_of_python():
 
     compiled = staged(f)
     for x in (0.3, 0.7, 1.1, 1.9, 3.2, 0.3):
-        assert compiled(x) == f(x)
+        assert compiled(x) == pytest.approx(f(x), rel=1e-14)  # from Python 3.12 on `sum` keeps rounding errors
 
 
 def test_plain_comprehensions_are_pythons():
