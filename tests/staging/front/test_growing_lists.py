@@ -682,6 +682,41 @@ def test_an_index_that_there_is_not_raises_pythons_error():
     assert compiled(0.5, 2) == 0.5
 
 
+def test_the_place_after_the_last_item_has_none():
+    def f(x, n):
+        items = [x]
+        for _ in range(n):
+            items.append(x)  # noqa: PERF401
+        return items[3]
+
+    compiled = agree(f, [(0.5, 3), (0.7, 4), (0.5, 3), (0.5, 5)])
+    for _ in range(3):
+        with pytest.raises(IndexError, match="list index out of range"):
+            compiled(0.5, 2)
+
+
+def test_an_array_of_a_list_that_changes_later_has_changed_in_the_list():
+    def made_in_rounds(x, n):
+        last, out = np.stack([x, 1.0]), []
+        for _ in range(n):
+            last = last * 1.5
+            out.append(last)
+        last[1] = 7.0
+        return sum(np.sum(v) for v in out) + x
+
+    def plain(x, n):
+        v = np.ones(2)
+        out = [v]
+        for _ in range(n):
+            out.append(out[-1] * x)
+        v[0] = 5.0
+        return sum(np.sum(v) for v in out)
+
+    for f in (made_in_rounds, plain):
+        agree(f)
+        agree(grad(lambda x, n, f=f: f(x, n) + x))
+
+
 def test_a_list_may_have_any_length_and_gets_more_room_as_it_grows():
     def f(x, n):
         items = [x]
