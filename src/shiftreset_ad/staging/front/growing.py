@@ -12,6 +12,7 @@ again with more room.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
+from dataclasses import dataclass
 from operator import index as as_index
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -34,19 +35,11 @@ HELD = PYTHONS_NUMBERS | {ndarray, np.float64}
 IN_FLOATS = {int, np.float64}  # they are read as Python's floats where other items are floats
 
 
+@dataclass(frozen=True)
 class Leaf:
     """What the leaves at one place of all items have in common."""
 
-    __slots__ = ("likeness",)
-
-    def __init__(self, x: Any) -> None:
-        self.likeness = likeness(x)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Leaf and self.likeness == other.likeness
-
-    def __hash__(self) -> int:
-        return hash(self.likeness)
+    likeness: Any
 
     @property
     def kind(self) -> Any:
@@ -74,7 +67,7 @@ class Leaf:
 
 def form_of(item: Any) -> Form:
     """The form of an item: it may be a number, an array, or a tuple of items."""
-    return tuple(map(form_of, item)) if type(item) is tuple else Leaf(item)
+    return tuple(map(form_of, item)) if type(item) is tuple else Leaf(likeness(item))
 
 
 def joined(a: Form | None, b: Form) -> Form | None:
@@ -87,7 +80,7 @@ def joined(a: Form | None, b: Form) -> Form | None:
     if type(a) is not Leaf or type(b) is not Leaf:
         return None
     kinds = {a.kind, b.kind}
-    return Leaf(0.0) if kinds & {float, np.float64} and kinds <= {float, *IN_FLOATS} else None
+    return form_of(0.0) if kinds & {float, np.float64} and kinds <= {float, *IN_FLOATS} else None
 
 
 def leaves_of(x: Any) -> list[Any]:

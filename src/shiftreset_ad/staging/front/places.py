@@ -70,11 +70,13 @@ class Places:
 
     def require_length(self, of: Any, items: Any, before: int, length: int) -> None:
         """The `items` that are `of` this name and identity have a length after a block that the record may have."""
-        if (self._site.has_rounds and length != before) or self._lengths.get(of.identity(), length) != length:
+        in_rounds = self._site.has_rounds and length != before
+        in_a_branch = self._lengths.setdefault(of.identity(), length) != length
+        if in_rounds or in_a_branch:
             self._session.grows(items)
-        if self._site.has_rounds and length != before:
+        if in_rounds:
             self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=of.name))
-        if self._lengths.setdefault(of.identity(), length) != length:
+        if in_a_branch:
             self._session.refuse(self._site, GROWS_IN_A_BRANCH.format(name=of.name))
 
     def add(self, x: Any) -> bool:

@@ -47,7 +47,7 @@ class Writing:
         self.versions = Versions(trace)
 
     def is_staged(self, x: Any) -> bool:
-        value = x.length if type(x) is GrowingList else value_of(x)
+        value = _deciding(x)
         return type(value) is Staged and not shape_of(value)
 
     def is_staged_array(self, x: Any) -> bool:
@@ -67,7 +67,7 @@ class Writing:
         self._trace.refuse(reason)
 
     def truth(self, x: Any) -> Any:
-        value = x.length if type(x) is GrowingList else value_of(x)
+        value = _deciding(x)
         if type(value) is not Staged:
             return bool(value)
         return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
@@ -141,6 +141,11 @@ class Writing:
 
     def self_calling(self, function: Callable[..., Any]) -> SelfCalling:
         return SelfCalling(self._trace, self._block(function), self._read)
+
+
+def _deciding(x: Any) -> Any:
+    """What decides on the truth of a value: the number of items of a list."""
+    return x.length if type(x) is GrowingList else value_of(x)
 
 
 class Unwatched:
