@@ -147,16 +147,22 @@ def test_rows_may_take_another_number_of_rounds():
 
 
 @pytest.mark.slow
-def test_many_ways_end_row_by_row():
+def test_many_ways_end_row_by_row_and_later_calls_use_those_that_are_known():
     def steps(x):
         total = 0.0
         while x > 0:
             total, x = total + x, x - 1.0
         return total
 
-    with pytest.warns(StagingWarning, match="row by row"):
-        found = vmap(steps)(np.arange(60.0))
+    f = vmap(steps)
+    with pytest.warns(StagingWarning, match="row by row for now, as its rows take more than 32 ways"):
+        found = f(np.arange(60.0))
     assert np.array_equal(found, [steps(x) for x in np.arange(60.0)])
+    assert "runs for all rows at once, in 32 ways" in f.report()
+    assert "What takes another way runs row by row for now, as its rows" in f.report()
+    assert np.array_equal(f(np.arange(20.0)), [steps(x) for x in np.arange(20.0)])
+    assert np.array_equal(f(np.arange(40.0, 60.0)), [steps(x) for x in np.arange(40.0, 60.0)])
+    assert "in 32 ways" in f.report()
 
 
 def test_an_index_that_differs_from_row_to_row():

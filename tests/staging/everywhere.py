@@ -86,9 +86,9 @@ class Replayed:
             if self._staged.sources:  # otherwise the call has changed something, and another one may answer otherwise
                 self._staged(*args, **kwargs)
                 answer = self._staged(*args, **kwargs)
-            elif not self._staged._is_given_up:
+            elif not self._staged._problem:
                 counts["changes something"] += 1
-        if self._staged._is_given_up:
+        if self._staged._problem and not self._staged.sources:
             counts[f"refused: {shortened(self._staged._problem)}"] += 1
         return answer
 

@@ -48,7 +48,7 @@ def test_why_a_function_runs_as_it_is():
     with pytest.warns(StagingWarning, match=r"(?s)by `is`.*x \* 2 if \(x > 0\) is True"):
         g(1.0)
     text = g.report()
-    assert text.startswith("staged(refused) runs as it is, as it asks whether")
+    assert text.startswith("staged(refused) runs as it is for now, as it asks whether")
     assert text.endswith("in refused\n    return x * 2 if (x > 0) is True else x")
 
 

@@ -29,7 +29,7 @@ import shiftreset_ad as sr
 from shiftreset_ad import debug, derivative, grad, hessian, jvp, reset, shift
 from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
 from shiftreset_ad.staging.native import machine
-from shiftreset_ad.staging.staged import MOST_IN_VAIN, MOST_SIGNATURES
+from shiftreset_ad.staging.patience import MOST_IN_VAIN
 from shiftreset_ad.staging.ways import MOST_WAYS
 
 X = np.array([1.0, 2.0, 3.0])
@@ -750,11 +750,12 @@ def test_objects_that_are_arguments_are_not_kept():
     assert not f.sources
 
 
-def test_signatures_and_ways_are_limited():
+def test_signatures_and_ways_are_limited(monkeypatch):
+    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.staged"], "MOST_SIGNATURES", 20)
     f = staged(lambda x: np.sum(x))
-    for k in range(2 * MOST_SIGNATURES):
+    for k in range(40):
         assert [f(np.ones(k)) for _ in range(2)] == [k, k]
-    assert len(f.sources) == MOST_SIGNATURES
+    assert len(f.sources) == 20
     f = staged(lambda x: x * float(str(np.rint(x))))
     for k in range(2 * MOST_WAYS):
         assert [f(float(k)) for _ in range(2)] == [k * k] * 2

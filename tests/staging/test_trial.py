@@ -1,5 +1,6 @@
-"""Scripts as users have them, staged: the answers are the function's own, and it is given up where it does not pay."""
+"""Scripts as users have them, staged: the answers are the function's own, and recordings that do not pay are rare."""
 
+import sys
 import warnings
 from itertools import product
 
@@ -8,7 +9,7 @@ import pytest
 
 from shiftreset_ad import grad, hvp, jacobian, staged, value_and_grad
 from shiftreset_ad.staging import StagingWarning
-from shiftreset_ad.staging.staged import MOST_SIGNATURES, PAYS
+from shiftreset_ad.staging.patience import PAYS
 from shiftreset_ad.staging.ways import MOST_WAYS
 
 RNG = np.random.default_rng(0)
@@ -179,7 +180,7 @@ def test_cells_that_define_a_function_anew():
 
 
 @pytest.mark.slow
-def test_more_ways_than_are_kept_are_given_up_although_some_are_taken_again():
+def test_more_ways_than_are_kept_are_recorded_rarely_although_some_are_taken_again():
     def f(x):
         for i in range(6):
             x = x * 1.5 if bool(x[i] > 0) else x * 0.5
@@ -189,10 +190,10 @@ def test_more_ways_than_are_kept_are_given_up_although_some_are_taken_again():
     with pytest.warns(StagingWarning, match=r"more ways than are kept:[\s\S]*if bool\(x\[i\] > 0\)"):
         answers = [f_staged(x) for _ in range(2) for x in calls]
     assert answers == [f(x) for _ in range(2) for x in calls]
-    assert f_staged.sources == []
+    assert len(f_staged.sources) == MOST_WAYS
 
 
-def test_as_many_ways_as_are_kept_are_not_given_up():
+def test_as_many_ways_as_are_kept_stay():
     def f(x):
         for i in range(5):
             x = x * 1.5 if bool(x[i] > 0) else x * 0.5
@@ -207,11 +208,12 @@ def test_as_many_ways_as_are_kept_are_not_given_up():
 
 
 @pytest.mark.slow
-def test_ways_that_are_forgotten_are_paid_for_by_the_calls_that_take_them():
+def test_ways_that_are_forgotten_are_paid_for_by_the_calls_that_take_them(monkeypatch):
+    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.staged"], "MOST_SIGNATURES", MOST_WAYS)
     f_staged = staged(lambda x: np.sum(x * x))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for n in range(1, MOST_SIGNATURES + 2 * MOST_WAYS):
+        for n in range(1, 5 * MOST_WAYS):
             for _ in range(PAYS + 1):
                 assert f_staged(np.ones(n)) == n
-    assert len(f_staged.sources) == MOST_SIGNATURES
+    assert len(f_staged.sources) == MOST_WAYS

@@ -41,8 +41,8 @@ class Recorder(StagedFunction[Any, Any]):
         self._raised = ""
         self._in_library: Arguments | None = None
 
-    def may_record(self) -> bool:
-        """Whether the function can be recorded, as far as it is known, and nothing else is being recorded.
+    def may_replay(self) -> bool:
+        """Whether programs can be used, as far as it is known, and nothing else is being recorded.
 
         In the first run of a staged function, nothing is being recorded yet.
         """
@@ -61,6 +61,8 @@ class Recorder(StagedFunction[Any, Any]):
 
         The function may have an effect, such as the next draw of a generator. So nobody need call it for the answer.
         """
+        if not self._patience.allows():
+            return None, []
         is_ours = running.is_recording  # a staged function of this thread has it, and runs without a record now
         if not (is_ours or one_at_a_time.acquire(blocking=False)):
             return None, []
@@ -81,10 +83,15 @@ class Recorder(StagedFunction[Any, Any]):
         """Record no more: the function runs row by row, as there is this problem."""
         self._given_up(problem, None)
 
+    def pause(self, problem: str) -> None:
+        """Record nothing in some calls: rows for which no program is known run one by one, as there is this problem."""
+        self._patience.refused()
+        self._paused(problem, None)
+
     def has_replayed(self) -> None:
         """Note that a program has been of use."""
         self._raised = ""
-        self._has_replayed()
+        self._patience.replayed()
 
     def has_raised(self, error: Exception) -> None:
         """Note that the steps of a program have raised an error, so that the rows go one by one."""
@@ -92,9 +99,9 @@ class Recorder(StagedFunction[Any, Any]):
 
     def report(self) -> str:
         """What is carried out for all rows at once, and what row by row, and why."""
-        if self._problem:
-            return f"{self._name} runs row by row, as {self._problem}"
         programs: list[Any] = [way for signature in list(self._signatures.values()) for way in signature.ways]
+        if self._problem and not programs:
+            return f"{self._name} runs row by row{'' if self._is_given_up else ' for now'}, as {self._problem}"
         if not programs:
             return f"{self._name} is not recorded yet: it is recorded when it is called"
         lines = [f"{self._name} runs for all rows at once, in {counted(len(programs), 'way')}."]
@@ -105,6 +112,8 @@ class Recorder(StagedFunction[Any, Any]):
             lines.append(f"way {number}, {counted(program.length, 'step')}; called row by row: {names}")
             for site in dict.fromkeys(program.sites):
                 lines += ["  It holds for the rows that give the same answer at", site]
+        if self._problem:
+            lines.append(f"What takes another way runs row by row for now, as {self._problem}")
         return "\n".join(lines)
 
     def _answer(self, call: StagedCall) -> Any:

@@ -84,7 +84,7 @@ class Batched:
             f, batch = held.put_in, batch.with_shared(held.values)
             recorder = Recorder(self._name, f)
             has_tensors = batch.has(Standard)
-        if batch.has(StagedValue) or not batch.has_values_only() or not recorder.may_record():
+        if batch.has(StagedValue) or not batch.has_values_only() or not recorder.may_replay():
             return left, []
         known, recorded = recorder.programs(batch.kind()), 0
         while True:
@@ -96,7 +96,7 @@ class Batched:
                 if not len(left) and (batch.count or answers.has_any()):
                     return left, []
             if recorded == MOST:
-                recorder.give_up(f"its rows take more than {MOST} ways")
+                recorder.pause(f"its rows take more than {MOST} ways")
                 return left, []
             first = left[0] if len(left) else 0
             in_library = batch.example_in_library(first) if has_tensors else None

@@ -10,14 +10,17 @@ from shiftreset_ad.staging.native.compiled import NONE
 from shiftreset_ad.staging.ways import Way
 
 
-def report(name: str, ways: Sequence[Way], problem: str) -> str:
-    """The report in lines of text. `problem` is the reason why the function runs as it is, or empty."""
-    if problem:
-        return f"{name} runs as it is, as {problem}"
+def report(name: str, ways: Sequence[Way], problem: str, is_given_up: bool) -> str:
+    """The report in lines of text. `problem` is the reason why the function runs as it is where no way is known."""
+    if is_given_up or (problem and not ways):
+        return f"{name} runs as it is{'' if is_given_up else ' for now'}, as {problem}"
     if not ways:
         return f"{name} is not recorded yet: it is recorded when it is called"
     of_ways = [_of_way(way, number) for number, way in enumerate(ways, 1)]
-    return "\n".join([f"{name} runs in steps, in {counted(len(ways), 'way')}.", *of_ways])
+    lines = [f"{name} runs in steps, in {counted(len(ways), 'way')}.", *of_ways]
+    if problem:
+        lines.append(f"What takes another way runs as it is for now, as {problem}")
+    return "\n".join(lines)
 
 
 def _of_way(way: Way, number: int) -> str:

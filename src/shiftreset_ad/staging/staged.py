@@ -23,6 +23,7 @@ from shiftreset_ad.numbers.tags import open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.rules.linalg.factors import apart
 from shiftreset_ad.staging.forms import recorded_in_a_form
+from shiftreset_ad.staging.patience import Patience
 from shiftreset_ad.staging.pictures import Picture
 from shiftreset_ad.staging.python.errors import is_of_a_handler
 from shiftreset_ad.staging.recording import DIFFERS, agree, also_row_by_row
@@ -34,9 +35,7 @@ from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.steps.functions import NoRoomError
 from shiftreset_ad.staging.ways import MOST_WAYS, Shortcut, Signature, Way, shortcut
 
-MOST_IN_VAIN = 16  # runs that are recorded one after another, and none of them is used again
-MOST_SIGNATURES = 64
-PAYS = 16  # replays that pay for the recording of a way that displaces an older one
+MOST_SIGNATURES = 256
 
 MORE_ITEMS = "a list has more items than before each time"
 ARGUMENTS = "it changes its arguments"
@@ -48,7 +47,7 @@ LOOKS = (
 
 
 class StagingWarning(UserWarning):
-    """A staged function runs as it is in each call, and is not recorded."""
+    """A staged function runs as it is, and is not recorded, for a number of calls or for good."""
 
 
 class _Running(local):
@@ -101,8 +100,8 @@ class StagedFunction(Generic[P, Y]):
 
     _fallback = "it runs as it is"  # what happens if it cannot be recorded
     __slots__ = (
-        *("__dict__", "__weakref__", "_in_vain", "_is_given_up", "_memory_limit", "_name", "_prepared", "_problem"),
-        *("_reason", "_shortcut", "_signatures", "_unpaid"),
+        *("__dict__", "__weakref__", "_is_given_up", "_memory_limit", "_name", "_patience", "_prepared", "_problem"),
+        *("_reason", "_shortcut", "_signatures"),
     )
     __wrapped__: Callable[P, Y]
     __name__: str
@@ -115,7 +114,7 @@ class StagedFunction(Generic[P, Y]):
         self._signatures: dict[Any, Signature] = {}
         self._shortcut: Shortcut | None = None
         self._prepared: set[Any] = set()  # the keys of calls that have had an effect once
-        self._in_vain = self._unpaid = 0
+        self._patience = Patience()
         self._is_given_up = False
         self._reason = self._problem = ""
 
@@ -164,14 +163,14 @@ class StagedFunction(Generic[P, Y]):
         questions that it asks, too: if an answer differs, another way is taken.
         """
         ways = [way for signature in list(self._signatures.values()) for way in signature.ways]
-        return report(self._name, ways, self._problem)
+        return report(self._name, ways, self._problem, self._is_given_up)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
         if self._is_given_up or running.is_recording or watcher.get() is not None or open_tags():
             return f(*args, **kwargs)
         if self._shortcut is not None and not kwargs and (quick := self._shortcut.answer(args)) is not None:
-            self._has_replayed()
+            self._patience.replayed()
             return cast(Y, quick[0])
         problem = None
         try:
@@ -180,7 +179,7 @@ class StagedFunction(Generic[P, Y]):
         except Exception as error:  # of the user's own structures
             problem = f"{error}"
         if problem is not None:
-            return self._given_up(problem, f(*args, **kwargs))
+            return self._paused(problem, f(*args, **kwargs))
         if any(isinstance(leaf, Number | Wrapped) for leaf in call.leaves):
             return f(*args, **kwargs)
         signature = self._if_unchanged(call.key, known)
@@ -201,7 +200,7 @@ class StagedFunction(Generic[P, Y]):
                 if answers is None:
                     return f(*args, **kwargs)
                 if type(answers) is list:
-                    self._has_replayed()
+                    self._patience.replayed()
                     answer: Y = way.answer(answers, call.nodes)
                     if not way.is_checked:
                         return self._checked(way, answer, apart(f, *args, **kwargs))
@@ -210,6 +209,8 @@ class StagedFunction(Generic[P, Y]):
                 left = signature.after(way, answers)
                 ways = [other for other in ways if other in left]
                 self._reason = "\n".join([f"{LOOKS}:\n{way.sites[answers]}", *way.not_written])
+        if not self._patience.allows():
+            return f(*args, **kwargs)
         if not one_at_a_time.acquire(blocking=False):  # another thread records: a later call will be recorded
             return f(*args, **kwargs)
         try:
@@ -218,11 +219,6 @@ class StagedFunction(Generic[P, Y]):
             one_at_a_time.release()
 
     # What is known
-
-    def _has_replayed(self) -> None:
-        self._in_vain = 0
-        if self._unpaid:
-            self._unpaid -= 1
 
     def _if_unchanged(self, key: Any, signature: Signature | None) -> Signature | None:
         """The signature, if all that the function sees is as it was; otherwise None, and the signature is dropped."""
@@ -260,14 +256,15 @@ class StagedFunction(Generic[P, Y]):
                     problem = effect
         finally:
             running.is_recording = was_recording
-        self._in_vain += 1
-        if problem is None and self._in_vain > MOST_IN_VAIN:
-            problem = f"it has taken another way {MOST_IN_VAIN} times: {self._reason}"
-        if problem is None and self._unpaid > PAYS * MOST_SIGNATURES:
-            problem = f"it takes more ways than are kept: {self._reason}"
+        if problem == DIFFERS:
+            return self._given_up(DIFFERS, answer)
         if problem is not None or way is None or guards is None:
-            return self._given_up(f"{problem}", answer)
-        self._keep(way, call.key, guards)
+            self._patience.refused()
+            return self._paused(f"{problem}", answer)
+        pause = self._patience.recorded(self._keep(way, call.key, guards))
+        if pause is not None:
+            return self._paused(f"{pause}: {self._reason}", answer)
+        self._problem = ""
         return answer
 
     def _answer(self, call: StagedCall) -> Y:
@@ -290,15 +287,16 @@ class StagedFunction(Generic[P, Y]):
         self._prepared.add(kind)
         return True
 
-    def _keep(self, way: Way, key: Any, guards: Guards) -> None:
+    def _keep(self, way: Way, key: Any, guards: Guards) -> bool:
+        """Keep a way; whether an older one had to go."""
         signature = self._signatures.get(key)
         if signature is None:
             self._signatures[key] = signature = Signature()
-        if len(signature.ways) == MOST_WAYS or len(self._signatures) > MOST_SIGNATURES:
-            self._unpaid += PAYS
+        has_displaced = len(signature.ways) == MOST_WAYS or len(self._signatures) > MOST_SIGNATURES
         signature.add(way, guards)
         for oldest in list(self._signatures)[:-MOST_SIGNATURES]:
             self._signatures.pop(oldest, None)
+        return has_displaced
 
     def _checked(self, way: Way, answer: Y, expected: Y) -> Y:
         """The answer of the function. When the steps are replayed for the first time, their answer must be the same."""
@@ -310,12 +308,22 @@ class StagedFunction(Generic[P, Y]):
         self._is_given_up, self._problem = True, problem
         self._signatures.clear()
         self._prepared.clear()
+        self._warn(f"{self._fallback} from here on, as {problem}")
+        return answer
+
+    def _paused(self, problem: str, answer: Y) -> Y:
+        """The answer of the function itself. For some calls, the function itself runs where no way is known."""
+        if problem != self._problem:
+            self._problem = problem
+            self._warn(f"{self._fallback} for now, as {problem}")
+        return answer
+
+    def _warn(self, message: str) -> None:
+        """Warn at the line of the user's that calls the function."""
         level, caller = 1, sys._getframe(1)
         while is_ours(caller.f_code) and caller.f_back is not None:
             level, caller = level + 1, caller.f_back
-        message = f"{self._name}: {self._fallback} from here on, as {problem}"
-        warnings.warn(message, StagingWarning, stacklevel=level + 1)
-        return answer
+        warnings.warn(f"{self._name}: {message}", StagingWarning, stacklevel=level + 1)
 
 
 @overload
@@ -331,9 +339,10 @@ def staged(f: Callable[..., Any], *, memory_limit: int | None = None) -> StagedF
     If a branch, a value that `f` reads, or a variable that `f` sees differs, `f` is run and recorded again. The first
     two calls of a kind also run `f`, return its answer, and compare.
 
-    A function that cannot be staged runs as it is from then on, with a `StagingWarning` that says why: it draws random
-    numbers, writes to its arguments or to things that others see, or reads a value that differs each time. A new
-    `staged(f)` begins again. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
+    What cannot be staged runs as it is, with a `StagingWarning` that says why: it draws random numbers, writes to its
+    arguments or to things that others see, or reads a value that differs each time. It is tried again later, ever more
+    rarely; ways that are known stay in use. Only a function that answers otherwise for the same arguments runs as it is
+    for good. Staging does not see what `f` prints, or writes to files. Inside a derivative, and inside
     `debug()`, `f` itself runs. The property `sources` has the steps as Python, and `report()` says what runs in steps,
     by line, and what does not, and why. With the extra `native`, steps become native code where they can, with the same
     bits; the property `llvm` has the code, or the reason why there is none.

@@ -161,7 +161,7 @@ def has_control(sources: list[str]) -> bool:
 
 def shortened(reason: str) -> str:
     """A reason without what is of this program alone."""
-    reason = re.sub(r"\(?<program.*", "", reason.partition("from here on, as ")[2] or reason)
+    reason = re.sub(r"\(?<program.*", "", re.split("from here on, as |for now, as ", reason)[-1])
     return re.sub(r"'\w+'", "...", re.sub(r"\d+", "#", reason.splitlines()[0]))[:110]
 
 

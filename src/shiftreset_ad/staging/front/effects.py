@@ -1,21 +1,22 @@
 """What a block changes beside its variables: the site carries it from block to block, or the block is not written down.
 
 The things that a block can reach are looked at before it runs, and compared after it: the variables that it and the
-functions that it calls see, and the lists, dicts, sets, arrays and instances in them. A change is taken back, as the
-program may never reach the block.
+functions that it calls see, and the lists, dicts, sets, arrays, instances and generators of random numbers in them. A
+change is taken back, as the program may never reach the block.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 from array import array as compact_array
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
 from operator import is_
 from types import BuiltinMethodType, CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy import ndarray
@@ -36,7 +37,7 @@ from shiftreset_ad.staging.front.contents import (
 )
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
-from shiftreset_ad.staging.seen.parts import CACHE
+from shiftreset_ad.staging.seen.parts import CACHE, GENERATORS, are_same_states, put_state, state_of
 from shiftreset_ad.staging.steps.trace import identical
 
 MOST = 20_000  # things that are looked at
@@ -45,6 +46,11 @@ CONTAINERS = (dict, list, set, deque)
 WRAPPERS = (MethodType, partial, property, staticmethod, classmethod, cached_property, CACHE)
 PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fget", "fset")
 OURS = f"{__name__.partition('.')[0]}."
+# Whose methods are `numpy.random.normal`, `random.gauss` and their kin
+GLOBAL_GENERATORS: list[tuple[str, Any]] = [
+    ("numpy.random", cast(Any, np.random.normal).__self__),
+    ("random", cast(Any, random.gauss).__self__),
+]
 GROWING = f"{__package__}.growing"  # the module of lists whose length depends on values
 
 
@@ -64,11 +70,12 @@ class Effects:
         self.problem: str | None = None
         self._contents: list[tuple[str, Restorable, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
+        self._states: list[tuple[str, Any, Callable[[], Any], Any]] = []
         self._own = {id(cell): cell for cell in own}
         self._expected = set[Any]()
         self._starts: dict[int, int] = {}  # of the tails of lists that may change, by the ids of the lists
         self._seen: dict[int, Any] = {}
-        self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
+        self._waiting: list[tuple[str, Any]] = [*GLOBAL_GENERATORS, *[("an argument", root) for root in roots]]
         while self._waiting and self.problem is None:
             name, x = self._waiting.pop()
             if type(x) not in PLAIN and id(x) not in self._seen:
@@ -107,7 +114,8 @@ class Effects:
                     is_new = y is MISSING and place is not None
                     if place is None or place.identity() not in self._expected:
                         found.append(Change(place.key if place is not None and is_new else name, place, is_new))
-        return found + [Change(name) for name, array, before in self._arrays if not identical(array, before)]
+        found += [Change(name) for name, array, before in self._arrays if not identical(array, before)]
+        return found + [Change(name) for name, _, state, before in self._states if not are_same_states(state(), before)]
 
     def holders(self, x: Any) -> list[Place]:
         """The places that hold an object now."""
@@ -133,6 +141,9 @@ class Effects:
         for _, array, as_it_was in self._arrays:
             if not identical(array, as_it_was):
                 array[...] = as_it_was
+        for _, generator, state, before in self._states:
+            if not are_same_states(state(), before):
+                put_state(generator, before)
 
     def _look_at(self, name: str, x: Any) -> None:
         if type(x).__module__ == GROWING:
@@ -149,6 +160,10 @@ class Effects:
                 self._arrays.append((name, array, array.copy()))
         elif isinstance(x, BuiltinMethodType):
             self._waiting.append((name, x.__self__))
+        elif isinstance(x, GENERATORS):
+            if not isinstance(x, random.SystemRandom):
+                state: Any = state_of(x)
+                self._states.append((name, x, state, state()))
         elif isinstance(x, tuple | frozenset):
             self._waiting += [(name, part) for part in x]
         elif isinstance(x, ModuleType):

@@ -78,6 +78,18 @@ def state_of(x: Any) -> Callable[[], Any] | None:
     return found
 
 
+def put_state(x: Any, state: Any) -> None:
+    """Give a generator of random numbers a state that it had."""
+    if isinstance(x, np.random.Generator):
+        x.bit_generator.state = state
+    elif isinstance(x, np.random.BitGenerator):
+        x.state = state
+    elif isinstance(x, np.random.RandomState):
+        x.set_state(state)
+    else:
+        x.setstate(state)
+
+
 def is_of_numpy(x: Any) -> bool:
     """Whether this is one of NumPy's functions."""
     kind = type(x)
