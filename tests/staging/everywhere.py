@@ -53,6 +53,7 @@ OF_THE_CALL = {
     "test_many_directions_at_once",
     "test_a_function_that_the_user_did_not_write",
     "test_a_write_takes_memory_for_what_it_overwrites",
+    "test_what_is_finite_is_as_without",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",

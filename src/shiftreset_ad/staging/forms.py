@@ -85,17 +85,20 @@ def _recorded_rewritten(
     entered_code: set[Any] = {None} if looks_into_objects else set()
     buffers: set[Any] = set()
     growing: dict[Any, Any] = {}
+    forms: dict[Any, Any] = {}
     traces: list[Trace] = []
     found: tuple[Way, Guards, None] | None = None
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
         traces[:] = [trace]
-        return Session(Writing(trace, reads), refusals, asked, recursive, entered_code, buffers, growing).opened()
+        writing = Writing(trace, reads)
+        return Session(writing, refusals, asked, recursive, entered_code, buffers, growing, forms).opened()
 
     def known() -> Any:
         rooms = [site.room for site in growing]
-        return len(refusals), len(recursive), len(entered_code), len(buffers), dict(growing), rooms
+        found = refusals, recursive, entered_code, buffers, forms
+        return *map(len, found), dict(growing), rooms
 
     while True:
         before = known()

@@ -332,12 +332,13 @@ def test_a_function_of_other_variables_is_another_function():
     assert "the function calls itself under this test" in reasons[1]
 
 
-def with_jump(x):
+def jumps_at_last(x):
     for _ in range(3):
-        with np.errstate():
+        try:
+            x = x + 1
+        finally:
             if x > 2:
-                break
-        x = x + 1
+                break  # noqa: B012
     return x
 
 
@@ -384,7 +385,7 @@ class Derived(Base):
 @pytest.mark.parametrize(
     ("f", "said"),
     [
-        (with_jump, "leaves a `with`, `try` or `match` statement"),
+        (jumps_at_last, "leaves a `finally`, or a `match` with patterns"),
         (over_iterator, "the loop goes over a list_iterator"),
         (over_unlike, "the items of the loop are of different types or shapes"),
         (binds, "binds a variable by `:=`"),

@@ -109,9 +109,9 @@ class Writer(Growing):
             (3, self._while),
             (3, self._for),
             (1, self._gathering),
-            (0.6, self._try),
+            (1, self._try),
             (0.3, self._match),
-            (0.3, self._with),
+            (1, self._with),
             (0.5, self._for_pairs),
             (0.5 * self._growing, self._over_a_list),
         ]
@@ -224,7 +224,7 @@ class Writer(Growing):
 
     def _else(self, scope: Scope) -> None:
         """Some loops do something if no `break` ends them."""
-        if self.rng.random() < 0.12:
+        if self.rng.random() < 0.2:
             with self._body("else:"):
                 self._block(self._deeper(scope))
 
@@ -293,13 +293,22 @@ class Writer(Growing):
         if self.rng.random() < 0.75:
             with self._body(f"except {self.rng.choice(('ValueError', 'ZeroDivisionError', 'Exception'))}:"):
                 self._block(inner)
+            if self.rng.random() < 0.3:
+                with self._body("else:"):
+                    self._block(inner)
         else:
             with self._body("finally:"):
                 self._block(self._deeper(scope, may_jump=False, answers=None))
 
     def _with(self, scope: Scope) -> None:
+        late = self.new("late")
+        is_bound = self.rng.random() < 0.5
         with self._body("with np.errstate(all='ignore'):"):
             self._block(self._deeper(scope))
+            if is_bound:
+                self._add(f"{late} = {self.scalar(1)}")
+        if is_bound:
+            self.names.scalars.append(late)
 
     def _match(self, scope: Scope) -> None:
         inner = self._deeper(scope)

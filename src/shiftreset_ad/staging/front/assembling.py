@@ -65,4 +65,4 @@ class Assembler:
         return self._call(self._code.running, name, *args)
 
     def _call(self, x: Site | ModuleType, name: str, *args: ast.expr) -> ast.Call:
-        return ast.Call(ast.Attribute(self._code.constant(x), name, ast.Load()), list(args), [])
+        return self._code.call(x, name, *args)

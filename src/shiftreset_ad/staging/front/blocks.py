@@ -14,7 +14,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from shiftreset_ad.staging.front.facts import RESULT, assign, facts, place
-from shiftreset_ad.staging.front.names import LOOPS, SCOPES, is_left_by_a_jump, written_by
+from shiftreset_ad.staging.front.names import INSIDE, LOOPS, SCOPES, blocks_of, is_left_by_a_jump, written_by
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, RefusedError
 from shiftreset_ad.staging.front.source import CompiledWith, parameters
@@ -42,6 +42,10 @@ class RewrittenCode:
         name = f"\0shiftreset_ad {len(self._objects)}"
         self._objects[name] = x
         return ast.Constant(name)
+
+    def call(self, x: Any, name: str, *args: ast.expr) -> ast.Call:
+        """A call of a method of an object, or of a function of a module."""
+        return ast.Call(ast.Attribute(self.constant(x), name, ast.Load()), list(args), [])
 
     def with_objects(self, code: CodeType, is_rewritten: bool = True) -> CodeType:
         """Code with the objects in place of the strings. Rewritten code has `running` among them, as its mark."""
@@ -105,7 +109,7 @@ class CodeBlock:
         else:
             body = list(part) or [ast.Pass()]
             if any(map(is_left_by_a_jump, body)):
-                body = _AsData().block(body)
+                body = _AsData(self._code).block(body)
             written = written_by(body) & set(names)
             body = [
                 WritesAsVersions(written, self._code.constant(self._code.running)).visit(statement)
@@ -123,7 +127,8 @@ class CodeBlock:
 class _AsData:
     """Jumps that leave a block set the flag of their loop instead, or the result of the function."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: RewrittenCode) -> None:
+        self._code = code
         self._loops = 0
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -139,6 +144,9 @@ class _AsData:
             elif isinstance(statement, ast.If):
                 statement.body = self.block(statement.body) or [place(ast.Pass(), statement)]
                 statement.orelse = self.block(statement.orelse)
+            elif isinstance(statement, INSIDE):
+                for block in blocks_of(statement):
+                    block[:] = self.block(block) or [place(ast.Pass(), statement)] * bool(block)
             elif not isinstance(statement, SCOPES):
                 self._require_no_jump(statement)
             done.append(statement)
@@ -153,8 +161,11 @@ class _AsData:
         if flag == RESULT and isinstance(jump, ast.Return):
             is_known = isinstance(jump.value, ast.Name) and jump.value.id == RESULT
             return [] if is_known else [assign(RESULT, jump.value or ast.Constant(None), jump)]
-        set_flag = assign(flag, ast.Constant(facts(jump).code), jump)
-        return [set_flag, place(ast.Break(), jump)] if self._loops else [set_flag]
+        set_flag: list[ast.stmt] = [assign(flag, ast.Constant(facts(jump).code), jump)]
+        if (kept := facts(jump).answer) is not None and isinstance(jump, ast.Return) and jump.value is not None:
+            name, site = kept
+            set_flag.insert(0, assign(name, self._code.call(site, "kept", jump.value), jump))
+        return [*set_flag, place(ast.Break(), jump)] if self._loops else set_flag
 
     def _require_no_jump(self, statement: ast.stmt) -> None:
         if (self._loops and any(isinstance(node, ast.Return) for node in all_nodes(statement))) or (

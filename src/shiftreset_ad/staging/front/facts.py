@@ -17,17 +17,21 @@ GOES_ON, CONTINUES, BREAKS, RETURNS = range(4)  # the values of a loop's flag; a
 class Facts:
     """Of a jump: the `flag` of its loop, or RESULT, and the `code` for the flag. Of a test: why it `must_ask`.
 
-    Of a `return` in a loop: so many statements before it are `moved` behind the loop. Of a definition: the `variable`
-    that it binds, if this has another name. Of an item: whether it `is_written` by what stands for its container.
+    Of a `return` in a loop: so many statements before it are `moved` behind the loop, or the variable and the site that
+    keep its `answer`. Of a test of a flag: whether what is bound under it is read only `unless_left` by a jump. Of a
+    definition: the `variable` that it binds, if this has another name. Of an item: whether it `is_written` by what
+    stands for its container.
     """
 
     flag: str | None = None
     code: int = GOES_ON
     moved: int = 0
+    answer: tuple[str, Any] | None = None
     rounds: str | None = None
     must_ask: str | None = None
     variable: str | None = None
     answers: bool = False
+    unless_left: bool = False
     is_written: bool = False
     live_after: frozenset[str] = frozenset()
     live_at_head: frozenset[str] = frozenset()

@@ -3,12 +3,14 @@
 The jumps stay where they are, and a plain test goes Python's way: then all flags are `GOES_ON`. A block that is written
 down sets the flag of the loop in place of the jump. So what follows in the round is under a test of the flag, the loop
 goes on as long as its flag says so, and after the loop comes the `return` that the flag stands for. Outside of loops,
-what follows an `if` with a `return` moves into its branches.
+what follows an `if` with a `return` moves into its branches. A `with` or a `try` is left by its end, as the flag of the
+loop, or of its own, says what comes next.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -21,9 +23,10 @@ from shiftreset_ad.staging.front.facts import (
     assign,
     compare,
     facts,
+    load,
     place,
 )
-from shiftreset_ad.staging.front.names import LOOPS, blocks_of, is_left_by_a_jump
+from shiftreset_ad.staging.front.names import INSIDE, LOOPS, blocks_of, bound_by, is_left_by_a_jump, read_by
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import LEAVES_A_BLOCK, TOO_MANY_PATHS
 
@@ -31,11 +34,14 @@ MOST_COPIED = 5_000  # nodes
 
 
 class Jumps:
-    """The jumps in the body of one function."""
+    """The jumps in the body of one function. `answer_at` makes what keeps the answer of a `return`."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer_at: Callable[[ast.Return], Any]) -> None:
+        self.answers: dict[str, Any] = {}  # what keeps answers, by the names of variables
+        self._answer_at = answer_at
         self._numbers = count()
         self._copied = 0
+        self._inside = 0  # so many statements that have something to do when they are left
 
     def to_the_end(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """The statements of a function up to its end, outside of loops."""
@@ -66,18 +72,31 @@ class Jumps:
             elif isinstance(statement, ast.Return):
                 facts(statement).flag = RESULT
                 return [*done, *waiting]  # what is never reached may still bind variables
+            elif isinstance(statement, ast.With) and (_ends(statement.body) or not waiting):
+                statement.body = self.to_the_end(statement.body)
+            elif isinstance(statement, INSIDE) and is_left_by_a_jump(statement):
+                flag, exits = self._flag(), list[ast.stmt]()
+                self.inside(statement, flag, exits)
+                _note_what_a_jump_leaves_out(statement, flag)
+                done[-1:] = [assign(flag, ast.Constant(GOES_ON), statement), statement]
+                waiting[:0] = exits
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
         return done
 
     def loop(self, loop: ast.While | ast.For) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """A loop with all that belongs to it, and what follows it: a test for each `return` in it."""
-        flag = f"_sr_flag{next(self._numbers)}"
-        exits: list[ast.stmt] = []
+        flag, exits, before = self._flag(), list[ast.stmt](), list[ast.stmt]()
         loop.body = self.in_round(loop.body, flag, exits)
-        loop.orelse = self.plain_block(loop.orelse, LEAVES_A_BLOCK)
+        if any(map(is_left_by_a_jump, loop.orelse)):  # then it comes after the loop, if the loop has come to its end
+            ended = flag.replace("flag", "ended")
+            before = [assign(ended, ast.Constant(False), loop)]
+            exits.insert(0, place(ast.If(load(ended), loop.orelse, []), loop.orelse[0]))
+            loop.orelse = [assign(ended, ast.Constant(True), loop.orelse[0])]
+        else:
+            loop.orelse = self.plain_block(loop.orelse, LEAVES_A_BLOCK)
         if not _sets(flag, loop):
-            return [loop], []
+            return [*before, loop], exits
         loop.body.insert(0, assign(flag, ast.Constant(GOES_ON), loop.body[0]))
         if loop.orelse:
             loop.orelse = [place(ast.If(compare(flag, ast.Lt(), BREAKS), loop.orelse, []), loop.orelse[0])]
@@ -91,7 +110,7 @@ class Jumps:
             goes_on = compare(flag, ast.Lt(), BREAKS)
             is_endless = isinstance(loop.test, ast.Constant) and loop.test.value
             loop.test = place(goes_on if is_endless else ast.BoolOp(ast.And(), [goes_on, loop.test]), loop.test)
-        return [assign(flag, ast.Constant(GOES_ON), loop), loop], exits
+        return [*before, assign(flag, ast.Constant(GOES_ON), loop), loop], exits
 
     def in_round(self, statements: list[ast.stmt], flag: str, exits: list[ast.stmt]) -> list[ast.stmt]:
         """The statements of a round, up to its end."""
@@ -108,23 +127,54 @@ class Jumps:
                 if _sets(flag, statement):
                     facts(statement).flag = flag
                     if waiting:
-                        test = compare(flag, ast.Eq(), GOES_ON)
-                        rest = place(ast.If(test, waiting, []), waiting[0])
-                        return [*done, *self.in_round([rest], flag, exits)]
+                        return [*done, *self.in_round([_unless_left(flag, waiting)], flag, exits)]
             elif isinstance(statement, JUMPS):
                 facts(statement).flag = flag
                 if isinstance(statement, ast.Return):
                     facts(statement).code = code = RETURNS + len(exits)
-                    last = [*_last_assignments(done[:-1]), ast.Return(statement.value)]
-                    facts(statement).moved = len(last) - 1
-                    again = [place(copied(part), statement) for part in last]
-                    exits.append(place(ast.If(compare(flag, ast.Eq(), code), again, []), statement))
+                    again = [place(copied(part), statement) for part in self._returned(statement, done[:-1])]
+                    test: ast.expr = compare(flag, ast.Eq(), code)
+                    if (kept := facts(statement).answer) is not None:  # there may be none on any path that is recorded
+                        is_there = ast.Compare(load(kept[0]), [ast.IsNot()], [ast.Constant(None)])
+                        test = ast.BoolOp(ast.And(), [is_there, test])
+                    exits.append(place(ast.If(test, again, []), statement))
                 else:
                     facts(statement).code = BREAKS if isinstance(statement, ast.Break) else CONTINUES
                 return [*done, *waiting]
+            elif isinstance(statement, INSIDE):
+                self.inside(statement, flag, exits)
+                if _sets(flag, statement) and waiting:
+                    return [*done, *self.in_round([_unless_left(flag, waiting)], flag, exits)]
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
         return done
+
+    def inside(self, statement: ast.With | ast.Try, flag: str, exits: list[ast.stmt]) -> None:
+        """A `with` or a `try`: a jump in it goes to its end. A `finally` is plain."""
+        self._inside += 1
+        for part in (statement, *getattr(statement, "handlers", [])):
+            part.body = self.in_round(part.body, flag, exits)
+        if isinstance(statement, ast.Try):
+            if statement.orelse and any(_sets(flag, part) for part in statement.body):
+                statement.orelse = [_unless_left(flag, statement.orelse)]
+            statement.orelse = self.in_round(statement.orelse, flag, exits)
+            statement.finalbody = self.plain_block(statement.finalbody, LEAVES_A_BLOCK)
+        self._inside -= 1
+
+    def _flag(self) -> str:
+        return f"_sr_flag{next(self._numbers)}"
+
+    def _returned(self, statement: ast.Return, before: list[ast.stmt]) -> list[ast.stmt]:
+        """What comes after the loop, or after what else is left, for a `return` in it."""
+        if not self._inside:
+            last = _last_assignments(before)
+            facts(statement).moved = len(last)
+            return [*last, ast.Return(statement.value)]
+        if statement.value is None or isinstance(statement.value, ast.Constant):
+            return [ast.Return(statement.value)]
+        name, site = f"_sr_answer{next(self._numbers)}", self._answer_at(statement)
+        self.answers[name], facts(statement).answer = site, (name, site)
+        return [ast.Return(load(name))]
 
     def plain(self, statement: ast.stmt, reason: str) -> None:
         """A statement whose jumps stay jumps. So a test with such a jump under it is asked."""
@@ -148,6 +198,26 @@ class Jumps:
 
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
+
+
+def _unless_left(flag: str, statements: list[ast.stmt]) -> ast.stmt:
+    """Statements that come next only if no jump has set the flag."""
+    found: ast.If = place(ast.If(compare(flag, ast.Eq(), GOES_ON), statements, []), statements[0])
+    return found
+
+
+def _note_what_a_jump_leaves_out(statement: ast.With | ast.Try, flag: str) -> None:
+    """After a jump comes a `return`, which does not read what is bound after the jump. But a `finally` may."""
+    finals = [part for node in all_nodes(statement) if isinstance(node, ast.Try) for part in node.finalbody]
+    if not read_by(finals) & bound_by([statement]):
+        for node in all_nodes(statement):
+            if isinstance(node, ast.If) and _asks_for(flag, node):
+                facts(node).unless_left = True
+
+
+def _asks_for(flag: str, statement: ast.If) -> bool:
+    test = statement.test
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == flag
 
 
 def _sets(flag: str, statement: ast.stmt) -> bool:

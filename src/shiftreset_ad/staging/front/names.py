@@ -13,6 +13,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.While, ast.For)
+INSIDE = (ast.With, ast.Try)  # statements that have something to do when they are left
 LOOKS_UP_NAMES = {"locals", "vars", "dir", "eval", "exec"}  # functions that see variables by their names
 SEES_ITS_FRAME = LOOKS_UP_NAMES | {"super", "globals"}
 

@@ -22,8 +22,12 @@ class Refusal:
 
 
 LEAVES_A_BLOCK = (
-    "a `return`, `break` or `continue` under this test leaves a `with`, `try` or `match` statement, or the `else` of a "
-    "loop. Move the jump out of the statement"
+    "a `return`, `break` or `continue` under this test leaves a `finally`, or a `match` with patterns that look into "
+    "the subject. Move the jump out of the statement"
+)
+RETURNS_NO_NUMBERS = (
+    "a `return` under this test is in a `with` or a `try`, and returns no structure of numbers and arrays. Return it "
+    "after the statement"
 )
 IN_A_GENERATOR = "{name!r} is a generator, whose tests are asked. Write its loop where its values are used"
 BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind the variable in a statement of its own"

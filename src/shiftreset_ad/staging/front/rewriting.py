@@ -12,6 +12,7 @@ from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from shiftreset_ad.staging.front.answers import AnswerSite
 from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.buffers import NAMES as MAKING
 from shiftreset_ad.staging.front.buffers import MakingSite
@@ -74,7 +75,11 @@ class Rewriter(Displays, ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             node.body = body[0]
         else:
-            node.body = Jumps().to_the_end(statements_of(body))
+            jumps = Jumps(lambda statement: AnswerSite(statement.lineno, self._code))
+            node.body = jumps.to_the_end(statements_of(body))
+            for name, site in jumps.answers.items():
+                start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+                node.body.insert(start, assign(name, self._call(site, "stand_in"), node.body[start]))
             if any(isinstance(part, ast.If) and facts(part).answers for part in all_nodes(node)):
                 start = 1 if ast.get_docstring(node, clean=False) is not None else 0
                 node.body.insert(start, assign(RESULT, ast.Constant(None), node.body[start]))
@@ -101,7 +106,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         site.joined = sorted(bound & facts(node).live_after)
         site.bound, site.written = bound, self._written(blocks)
         site.surely_bound = (surely_bound_by(node.body) & surely_bound_by(node.orelse)) | flags
-        site.rounds = facts(node).rounds
+        site.rounds, site.unless_left = facts(node).rounds, facts(node).unless_left
         cells = self._cells(node, blocks, bound | ({site.rounds} if site.rounds else set()))
         test = self._valued(self.test(node.test))
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
@@ -337,6 +342,7 @@ def _is_value(node: ast.expr) -> bool:
 
 
 def _flags_set_in(statements: Sequence[ast.AST]) -> set[str]:
-    """The flags that jumps in these statements set when they are data."""
-    nodes = [node for part in statements for node in all_nodes(part)]
-    return {flag for node in nodes if isinstance(node, JUMPS) and (flag := facts(node).flag)}
+    """The flags that jumps in these statements set when they are data, and the variables for answers."""
+    jumps = [node for part in statements for node in all_nodes(part) if isinstance(node, JUMPS)]
+    names = {facts(node).flag for node in jumps} | {kept[0] for node in jumps if (kept := facts(node).answer)}
+    return {name for name in names if name}

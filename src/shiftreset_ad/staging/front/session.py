@@ -99,7 +99,8 @@ class Session:
     A site in `refusals` asks for good. A site in `asked` has asked once, and may be written down later. A function in
     `recursive` calls itself under a staged test; for its code, there is the rewritten code that it is a part of. What
     is in `entered` was called by an operator of an object, or in a similar way. A list that a site in `growing` makes
-    has a length that depends on values, and its items have the form that is given there, if it is known.
+    has a length that depends on values, and its items have the form that is given there, if it is known. What
+    only some paths have is of the form that is given in `forms`.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Session:
         entered: set[Any] | None = None,
         buffers: set[Any] | None = None,
         growing: dict[Any, Any] | None = None,
+        forms: dict[Any, Any] | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
@@ -122,6 +124,7 @@ class Session:
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
         self.buffers: set[Any] = set() if buffers is None else buffers
         self.growing: dict[Any, Any] = {} if growing is None else growing
+        self.forms: dict[Any, Any] = {} if forms is None else forms
         self.made: dict[int, tuple[Any, Any]] = {}  # plain arrays by their ids, and the calls that have made them
         self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
         self._growing_lists: list[Any] = []
@@ -285,6 +288,12 @@ class Session:
                 self.refuse(site, TOO_LONG.format(most=MOST_ROOM))
             site.room *= MORE_ROOM
         self._give_up("a list has no room")
+
+    def has_form(self, of: Any, form: Any) -> None:
+        """A value that only some paths have is of this form. If that is new, give up: the others need zeros of it."""
+        if of not in self.forms:
+            self.forms[of] = form
+            self._give_up("a value has no form on another path")
 
     def refuse(self, site: Any, reason: str) -> NoReturn:
         """Give this recording up, as a site cannot be written down. The site asks from then on."""

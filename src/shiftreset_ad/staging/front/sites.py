@@ -31,6 +31,7 @@ from shiftreset_ad.staging.front.refusals import (
 )
 from shiftreset_ad.staging.front.sequences import AsCounted, Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
+from shiftreset_ad.staging.front.stand_ins import form_of, zeros_of
 from shiftreset_ad.staging.front.state import State
 
 MOST_ROUNDS = 8  # that are recorded one by one where a list grows
@@ -111,6 +112,7 @@ class Branch(Site):
     joined: list[str]
     surely_bound: set[str]
     rounds: str | None = None
+    unless_left = False  # whether what its blocks bind is read only if they have been carried out
 
     def problem_in(self, frame: FrameVariables) -> str | None:
         if (
@@ -120,7 +122,7 @@ class Branch(Site):
         ):
             return FOREIGN_ITERATOR.format(kind=type(iterator).__name__)
         for name in self.joined:
-            if frame[name] is UNBOUND and name not in self.surely_bound:
+            if frame[name] is UNBOUND and name not in self.surely_bound and not self.unless_left:
                 return UNBOUND_IN_BRANCH.format(name=name)
         return None
 
@@ -131,13 +133,16 @@ class Branch(Site):
             return False
         if not (functions := self.functions(session, frame, *self.blocks)):
             return False
-        state = State(session, self, frame, self.joined, frame.copy(self.bound | self.written))
+        joined, unset = self._with_stand_ins(session, frame)
+        state = State(session, self, frame, joined, frame.copy(self.bound | self.written))
 
         def write() -> None:
             def branch(block: Callable[..., Any]) -> Callable[[], Any]:
                 def carried_out() -> tuple[Any, ...]:
                     origins = state.begin(start)
                     block()
+                    for name in unset:
+                        self._note_form(session, name, frame[name])
                     return state.handed_on(origins)
 
                 return carried_out
@@ -150,6 +155,20 @@ class Branch(Site):
 
         with_carried(session, state.carriers, write)
         return True
+
+    def _with_stand_ins(self, session: Session, frame: FrameVariables) -> tuple[list[str], list[str]]:
+        """The variables that the branches hand on. One that only some paths bind gets zeros; or it is yet `unset`."""
+        missing = [name for name in self.joined if self.unless_left and frame[name] is UNBOUND]
+        unset = [name for name in missing if name not in self.surely_bound and (self, name) not in session.forms]
+        frame.fill({name: zeros_of(session.forms[self, name]) for name in missing if (self, name) in session.forms})
+        return [name for name in self.joined if name not in unset], unset
+
+    def _note_form(self, session: Session, name: str, value: Any) -> None:
+        """A branch may bind this variable, and the other one does not."""
+        if value is not UNBOUND:
+            if (form := form_of(value)) is None:
+                session.refuse(self, UNBOUND_IN_BRANCH.format(name=name))
+            session.has_form((self, name), form)
 
 
 class ChoiceSite(Site):
