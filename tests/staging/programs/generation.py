@@ -245,6 +245,9 @@ class Writer(Growing):
                 + [f"list({name})" for name in names.pairs[:1]]
                 + names.lists[:1]
             )
+            if rng.random() < 0.4 and not items.startswith("("):
+                ends = (f":{self.integer(0)}", f"{self.integer(0)}:", f"{self.integer(0)}:{self.integer(0)}")
+                items = f"{items}[{rng.choice(ends)}]"
             head, bound, kinds = f"for {e} in {items}:", [e], "scalars"
         elif kind < 0.9:
             i, e = self.new("i"), self.new("e")

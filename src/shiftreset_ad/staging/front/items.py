@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.front.buffers import PlainItems
+from shiftreset_ad.staging.front.sequences import sliced
 from shiftreset_ad.staging.front.session import Session, changing, current
 from shiftreset_ad.staging.front.sites import Site
 
@@ -25,6 +27,18 @@ class ItemSite(Site):
         if session is None or type(x) not in (list, tuple, dict, ndarray) or self in session.refusals:
             return x[index]
         return session.control.item(x, index, partial(session.handed_on.note_read, self))
+
+    def items(self, x: Any, index: Any) -> Any:
+        """What a loop over `x[index]` goes over: it needs no slice, as `xs[k, :n]` is, where an end is staged."""
+        session = current()
+        *first, part = index if type(index) is tuple else (index,)
+        if session is None or type(part) is not slice or self in session.refusals or slice in map(type, first):
+            return self.item(x, index)
+        if first and not all(issubclass(session.control.type_of(i), int | np.integer) for i in first):
+            return self.item(x, index)
+        whole = self.item(x, first[0] if len(first) == 1 else tuple(first)) if first else x
+        found = sliced(whole, part, session.control)
+        return self.item(x, index) if found is None else found
 
 
 def writable(x: Any) -> Any:

@@ -149,6 +149,8 @@ class Rewriter(Displays, ast.NodeTransformer):
 
     def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
         """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
+        if isinstance(node, ast.Subscript):
+            return self._item(node, "items")
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
             return self.visit(node)
         node.args = [self._iterable(part, counted - {"range"}, run) for part in node.args]
@@ -241,6 +243,9 @@ class Rewriter(Displays, ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """An item that is read, or written to. A write to an array has a rewritten form of its own, too."""
+        return self._item(node, "item")
+
+    def _item(self, node: ast.Subscript, read: str) -> Any:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
             node.value = place(self._run("writable", node.value), node.value)
@@ -249,7 +254,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         if is_constant(node.slice) or isinstance(node.ctx, ast.Del):
             return node
         index = outside_brackets(node.slice, self._code.constant(self._code.running))
-        return place(self._call(ItemSite(node.lineno, self._code, None), "item", node.value, index), node)
+        return place(self._call(ItemSite(node.lineno, self._code, None), read, node.value, index), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)

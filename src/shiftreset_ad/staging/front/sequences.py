@@ -7,14 +7,17 @@ from functools import reduce
 from operator import is_
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.control.choosing import python_number
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
 from shiftreset_ad.staging.front.session import ControlWriter, Note
 from shiftreset_ad.staging.steps.values import Staged
 
 Choice: TypeAlias = Callable[[Any], Any]
+INTEGERS = (int, np.integer)
 MOST = 2**62  # items that are numbered
 
 
@@ -153,6 +156,51 @@ def _least(m: Any, n: Any) -> Any:
     return m * is_less + n * (1 - is_less)
 
 
+class Sliced:
+    """The items of `x[start:stop]` where an end is staged. Nobody else sees the slice, so it need not be made."""
+
+    is_counted = True
+
+    def __init__(self, items: Sequential, part: slice) -> None:
+        self._items = items
+        length = items.count
+        self._start = 0 if part.start is None else _within(part.start, length)
+        count = (length if part.stop is None else _within(part.stop, length)) - self._start
+        self.count = count * (count > 0)
+
+    def at(self, position: int) -> Any:
+        return self._items.at(self._start + position)
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
+        choice, start = self._items.at_any_index(control, note), self._start
+        return None if choice is None else lambda i: choice(start + i)
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return items_of(Reversed(self))
+
+
+def _within(end: Any, length: int) -> Any:
+    """The end of a slice as a number from zero to the length. A negative one counts from the end."""
+    end = python_number(end)
+    end = end + length * (end < 0)
+    return _least(end * (end > 0), length)
+
+
+def sliced(x: Any, part: slice, control: ControlWriter) -> Sliced | None:
+    """The items of `x[part]`, if an end is staged; None if there is nothing to be gained, or no such form."""
+    ends = [end for end in (part.start, part.stop) if end is not None]
+    if part.step is not None or not any(map(control.is_staged, ends)):
+        return None
+    if not all(issubclass(control.type_of(end), INTEGERS) for end in ends):
+        return None
+    if type(x) in (list, tuple):
+        return Sliced(Items(x[:]), part)  # a slice of a list is a copy
+    return Sliced(Items(x), part) if (type(x) is ndarray and x.ndim) or control.is_staged_array(x) else None
+
+
 class Reversed:
     """The items of a sequence from its end, as `reversed` gives them: those that there are at the beginning."""
 
@@ -199,7 +247,7 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) in (StagedRange, Zipped, Reversed, AsCounted):
+    if type(x) in (StagedRange, Zipped, Sliced, Reversed, AsCounted):
         found: Sequential = x
         return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):
@@ -209,8 +257,9 @@ def sequential(x: Any, control: ControlWriter) -> Sequential | None:
 
 def counting(control: ControlWriter, *ends: Any) -> Any:
     """`range(*ends)` with staged ends, or Python's own."""
-    if not any(map(control.is_staged, ends)) or not all(issubclass(control.type_of(end), int) for end in ends):
+    if not any(map(control.is_staged, ends)) or not all(issubclass(control.type_of(end), INTEGERS) for end in ends):
         return range(*ends)
+    ends = tuple([end if issubclass(control.type_of(end), int) else python_number(end) for end in ends])
     start, stop, step = (0, *ends, 1) if len(ends) == 1 else (*ends, 1)[:3]
     step = int(step)  # the sign of a step decides too much: a staged one is asked
     return StagedRange(start, stop, step) if step else range(start, stop, step)

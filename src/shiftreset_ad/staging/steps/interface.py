@@ -22,7 +22,17 @@ from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
 from shiftreset_ad.staging.steps.unwatched import unwatched
-from shiftreset_ad.staging.steps.values import SCALARS, USUAL, Staged, as_it_is, call, is_staged, write, write_into
+from shiftreset_ad.staging.steps.values import (
+    SCALARS,
+    USUAL,
+    Staged,
+    as_it_is,
+    call,
+    is_staged,
+    staged_in,
+    write,
+    write_into,
+)
 
 OF_THE_LAYOUT = ("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "device")
 PARTS = ("T", "mT", "real", "imag", "numerator", "denominator")
@@ -120,6 +130,8 @@ def item_of(x: Any, index: Any) -> Any:
     parts: Any = index if type(index) is tuple else (index,)
     # A staged integer selects one element. How many a mask or a slice selects depends on values.
     picks = any(is_staged(p) and (type(p) is not Staged or dtype_of(p.inside).kind not in "iu") for p in parts)
+    if picks and (found := staged_in([part for part in parts if type(part) is slice])):
+        found[0]._trace.is_asked = True  # a loop over `x[:n]` can be written down
     return call(operator.getitem, (x, index), open_ended=picks)
 
 
