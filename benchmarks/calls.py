@@ -1,6 +1,6 @@
 """What a call of each operator costs before the function does anything, by `python benchmarks/calls.py`.
 
-The function squares one number. `jvp` and `jacfwd` of two scalars have a longer one, too. Beside these: the making of a
+The function squares one number; staged, it is native code where llvmlite is installed. `jvp` and `jacfwd` of two scalars have a longer one, too. Beside these: the making of a
 greenlet, of which a call in reverse mode needs one; an operation on ten elements there and back; and products of ten
 elements, into a new array and over an old one. The time is that of the processor.
 """
@@ -37,6 +37,9 @@ def products(x: Any, y: Any) -> Any:
 def main() -> None:
     x, w, old = np.full(10, 0.5), np.full(10, 0.9), np.empty(10)
     _, pullback = sr.vjp(square, 3.0)
+    staged = sr.staged(square)
+    for value in (1.0, 2.0, 3.0, 4.0):  # recorded, compared, compiled
+        staged(value)
 
     def chain(x: Any, w: Any) -> Any:
         return array_chain(x, w, OPERATIONS, np.tanh)
@@ -52,6 +55,7 @@ def main() -> None:
         "jacobian, 10 elements": lambda: sr.jacobian(square)(x),
         "jvp, 60 operations on two scalars": lambda: sr.jvp(products, (0.3, 0.2), (1.0, 0.0)),
         "jacfwd, the same": lambda: sr.jacfwd(products, (0, 1))(0.3, 0.2),
+        "staged, the steps are native code": lambda: staged(3.0),
         "making a greenlet": lambda: greenlet(square).switch(3.0),
         "product into a new array": lambda: x * w,
         "product over an old array": lambda: np.multiply(x, w, old),

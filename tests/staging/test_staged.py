@@ -31,6 +31,7 @@ from shiftreset_ad.staging import StagedFunction, StagingWarning, staged
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.patience import MOST_IN_VAIN
 from shiftreset_ad.staging.ways import MOST_WAYS
+from tests.staging.native.natively import needs_native
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -437,6 +438,33 @@ def test_the_errstate_of_the_caller_counts():
             assert f(zero) == np.inf
         with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
             f(zero)
+
+
+@needs_native
+def test_a_usual_call_asks_for_no_reactions_to_errors_and_for_no_derivatives(monkeypatch):
+    """They are looked at where they may be others: after they have been set, and in a greenlet."""
+    f = staged(lambda x: x * x)
+    for x in (1.0, 2.0, 3.0, 4.0):
+        f(x)
+
+    def not_asked(*args):
+        raise AssertionError("asked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "geterr", not_asked)
+        patch.setattr(sys.modules["shiftreset_ad.numbers.tags"], "open_tags", not_asked)
+        assert f(5.0) == 25.0
+    log = []
+    with np.errstate(over="raise"):
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "geterr", lambda: log.append(1) or {"over": "raise"})
+            assert f(6.0) == 36.0
+        with pytest.raises(FloatingPointError):
+            staged(lambda x: x * x)(np.float64(1e200))
+    assert log
+    assert sr.grad(lambda x: f(x) * x)(2.0) == 12.0
+    assert sr.jvp(lambda x: f(x) * x, (2.0,), (1.0,)) == (8.0, 12.0)
+    assert f(1e200) == math.inf
 
 
 def test_the_errstate_of_the_function_holds_under_any_of_the_caller():

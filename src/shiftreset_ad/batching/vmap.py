@@ -27,7 +27,7 @@ from shiftreset_ad.batching.steps import DiffersError
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.numbers.number import plain_value
-from shiftreset_ad.numbers.tags import open_tags, seeing
+from shiftreset_ad.numbers.tags import has_open_tags, seeing
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.stand_ins import StagedValue
 from shiftreset_ad.staging.recording import DIFFERS
@@ -80,7 +80,7 @@ class Batched:
         """
         f, recorder, left = self.__wrapped__, self._recorder, np.arange(batch.count)
         has_tensors = batch.has(Standard)
-        if (has_tensors or open_tags()) and (held := held_values(f)) is not None:
+        if (has_tensors or has_open_tags()) and (held := held_values(f)) is not None:
             f, batch = held.put_in, batch.with_shared(held.values)
             recorder = Recorder(self._name, f)
             has_tensors = batch.has(Standard)
@@ -103,7 +103,7 @@ class Batched:
             try:
                 new, answer = recorder.record(batch.example(first), in_library)
             except Exception:
-                if not open_tags():
+                if not has_open_tags():
                     raise
                 return left, []  # it may have got a number otherwise than by an argument; one by one, rows may have it
             if new is None:

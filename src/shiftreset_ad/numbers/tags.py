@@ -188,6 +188,13 @@ def open_tags() -> list[Tag]:
     return tags
 
 
+def has_open_tags() -> bool:
+    """Whether a derivative is being computed around the call."""
+    if here().parent is None:  # the usual case, for speed
+        return bool(_without_control.tags)
+    return bool(open_tags())
+
+
 def visible_tags() -> list[Tag]:
     """The open tags that the calling code may see."""
     return [tag for tag in open_tags() if not tag.is_hidden]

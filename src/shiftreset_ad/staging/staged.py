@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from threading import Lock, local
 from types import MethodType
-from typing import Any, Concatenate, Generic, Self, cast, overload
+from typing import Any, Concatenate, Generic, Self, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from shiftreset_ad.boundary.derived import name_in_module
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.numbers.number import Number
-from shiftreset_ad.numbers.tags import open_tags, watcher
+from shiftreset_ad.numbers.tags import has_open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.rules.linalg.factors import apart
 from shiftreset_ad.staging.forms import recorded_in_a_form
@@ -167,11 +167,12 @@ class StagedFunction(Generic[P, Y]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
         f = self.__wrapped__
-        if self._is_given_up or running.is_recording or watcher.get() is not None or open_tags():
+        if self._is_given_up or running.is_recording or watcher.get() is not None or has_open_tags():
             return f(*args, **kwargs)
         if self._shortcut is not None and not kwargs and (quick := self._shortcut.answer(args)) is not None:
             self._patience.replayed()
-            return cast(Y, quick[0])
+            answered: Y = quick[0]
+            return answered
         problem = None
         try:
             call = StagedCall(args, kwargs, self._forget_signatures_of_the_dead)

@@ -19,7 +19,7 @@ from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.python.grouping import grouped
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
-from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
+from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError, settings_of_numpy
 from shiftreset_ad.staging.texts import Texts
 
 Lines = Sequence[tuple[Line | None, int]]  # how many steps the lines of the user's have; None is the way back
@@ -156,7 +156,7 @@ def may_go_on(way: Way, other: Way, question: int) -> bool:
 class Shortcut:
     """The native code of a way, for calls with nothing but numbers and arrays: it checks them itself, without a key."""
 
-    __slots__ = ("_arrays", "_entry", "_errors", "_is_single", "_signature", "_spec")
+    __slots__ = ("_arrays", "_entry", "_errors", "_is_single", "_settings", "_signature", "_spec")
 
     def __init__(self, entry: Callable[..., Any], way: Way, signature: Signature, key: Any, arrays: int) -> None:
         self._entry = entry
@@ -165,11 +165,16 @@ class Shortcut:
         self._is_single = way.spec.num_nodes == way.spec.num_leaves == 1
         self._signature = signature
         _, _, self._errors = key
+        self._settings: Any = None  # those of NumPy that have been found to be the right ones
 
     def answer(self, args: tuple[Any, ...]) -> tuple[Any] | None:
         """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
-        signature = self._signature
-        if tuple(np.geterr().values()) != self._errors or signature.changed() is not None:
+        settings = settings_of_numpy()
+        if settings is not self._settings:
+            if tuple(np.geterr().values()) != self._errors:
+                return None
+            self._settings = settings
+        if self._signature.changed() is not None:
             return None
         if self._arrays > 1 and len(set(map(id, args))) < len(args):  # x is y
             return None

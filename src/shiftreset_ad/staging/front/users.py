@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Hashable
+from contextlib import nullcontext, suppress
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
@@ -22,6 +23,7 @@ ACTING = TO_FILES | {builtins.print, builtins.open, builtins.input, builtins.exe
 OURS = f"{__name__.partition('.')[0]}."
 MADE_BY_A_STATEMENT = 1 << 9  # a flag of classes
 ACTING_METHODS = {"dump", "tofile"}  # of arrays
+OF_WITH: tuple[Any, ...] = (nullcontext, suppress)  # they do nothing but what the `with` does
 
 
 def may_act(f: Any) -> bool:
@@ -40,6 +42,8 @@ def may_act(f: Any) -> bool:
         code = getattr(f, "__code__", None)  # a method of a function with rules has none
         if is_of_the_user(module, code and code.co_filename):
             return False
+    if any(f is x for x in OF_WITH):
+        return False
     if module.partition(".")[0] not in COMPUTING:
         is_known = sys.modules.get(module) is not None or (isinstance(f, type) and _has_code_of_the_user(f))
         return not (is_known and is_of_the_user(module))

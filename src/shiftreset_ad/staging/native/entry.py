@@ -50,8 +50,11 @@ MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {
-    float: "float_type", np.float64: "float64_type",
-    int: "int_type", np.int64: "int64_type", ndarray: "array_type",
+    float: "float_type",
+    np.float64: "float64_type",
+    int: "int_type",
+    np.int64: "int64_type",
+    ndarray: "array_type",
 }
 OF_NUMPY = {"PyArray_New": 93, "PyArray_SetBaseObject": 282}  # the numbers of NumPy's functions in C
 OBJECTS: dict[str, Any] = {
