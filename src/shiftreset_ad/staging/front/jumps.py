@@ -207,9 +207,11 @@ def _unless_left(flag: str, statements: list[ast.stmt]) -> ast.stmt:
 
 
 def _note_what_a_jump_leaves_out(statement: ast.With | ast.Try, flag: str) -> None:
-    """After a jump comes a `return`, which does not read what is bound after the jump. But a `finally` may."""
-    finals = [part for node in all_nodes(statement) if isinstance(node, ast.Try) for part in node.finalbody]
-    if not read_by(finals) & bound_by([statement]):
+    """After a jump comes a `return`, which does not read what is bound after the jump. What ends a statement may."""
+    ends: list[ast.AST] = []
+    for node in all_nodes(statement):
+        ends += node.finalbody if isinstance(node, ast.Try) else node.items if isinstance(node, ast.With) else []
+    if not read_by(ends) & bound_by([statement]):
         for node in all_nodes(statement):
             if isinstance(node, ast.If) and _asks_for(flag, node):
                 facts(node).unless_left = True
