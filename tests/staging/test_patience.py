@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ CONFIGURATION = {"reads": True}
 
 def calls_that_are_recorded(f, calls):
     """The numbers of the calls that have left a way."""
-    found, known = [], None
+    found, known = [], [signature.ways[0] for signature in f._signatures.values()]
     for number, args in enumerate(calls):
         f(*args)
         newest = [signature.ways[0] for signature in f._signatures.values()]
@@ -117,6 +118,18 @@ def test_pauses_become_longer_up_to_a_limit():
         while not patience.allows():
             lengths[-1] += 1
     assert lengths == [1 + min(FIRST_AFTER_REFUSAL * 2**k, LONGEST) for k in range(12)]
+
+
+@pytest.mark.parametrize("module", ["recording", "staged"])
+def test_another_answer_for_the_same_arguments_is_the_end(module, monkeypatch):
+    """What staging cannot see may change at any time, so no record of the function can be trusted."""
+    f = staged(squares)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[f"shiftreset_ad.staging.{module}"], "agree", lambda *_: False)
+        with pytest.warns(StagingWarning, match="it runs as it is from here on, as it answers something else"):
+            assert [f(np.ones(2)) for _ in range(2)] == [squares(np.ones(2))] * 2
+    assert calls_that_are_recorded(f, [(np.ones(length),) for length in range(FIRST_AFTER_REFUSAL + 5)]) == []
+    assert f.report().startswith("staged(squares) runs as it is, as it answers something else")
 
 
 # One exceptional path
