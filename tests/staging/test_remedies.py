@@ -16,7 +16,7 @@ from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, s
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
-from tests.staging.front.test_remedies import OF_LISTS
+from tests.staging.front.test_remedies import OF_JUMPS, OF_LISTS
 from tests.staging.front.test_remedies import PROGRAMS as PLAIN_PROGRAMS
 
 V = np.array([0.3, 0.7, 1.1])
@@ -348,7 +348,7 @@ def test_derivatives_of_what_is_done() -> None:
 
 
 def test_each_message_has_a_program() -> None:
-    in_plain_python = [said for _, said, _ in (*PLAIN_PROGRAMS, *OF_LISTS)]
+    in_plain_python = [said for _, said, _ in (*PLAIN_PROGRAMS, *OF_LISTS, *OF_JUMPS)]
     said = [
         RAISED,
         OF_NO_MESSAGE,

@@ -187,7 +187,7 @@ def test_a_rule_that_acts_is_asked():
         return x
 
     g = staged(grad(f))
-    with pytest.warns(match="as it is from here on, as it changes 'seen'"):
+    with pytest.warns(match="as it is for now, as it changes 'seen'"):
         found = [g(0.9, n) for n in (1, 2, 3, 2)]
     np.testing.assert_allclose(found, [2.0**n * 0.9 ** (2.0**n - 1) for n in (1, 2, 3, 2)])
     for n in (1, 2, 3, 2):

@@ -351,7 +351,37 @@ FILTER = (
     "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
     "max where it stands, or assign the list to a variable, or let each item be `x if ... else 0.0`"
 )
+
+
 # The stand-in has no arrays for lists that grow
+def returning_a_text(x):
+    with np.errstate(all="ignore"):
+        if x > 1:
+            return "large", x
+        y = x * 2
+    return "small", y
+
+
+def returned_text(x):
+    return returning_a_text(x)[1]
+
+
+def returning_numbers(x):
+    with np.errstate(all="ignore"):
+        if x > 1:
+            return x
+        y = x * 2
+    return y
+
+
+OF_JUMPS = [
+    (
+        returned_text,
+        "a `return` under this test is in a `with` or a `try`, and returns no structure of numbers and arrays. Return it "
+        "after the statement",
+        returning_numbers,
+    ),
+]
 OF_LISTS = [
     (growing_in_a_branch, IN_A_BRANCH, growing_from_a_display),
     (growing_in_rounds, IN_ROUNDS, growing_from_a_display_in_rounds),
@@ -583,8 +613,8 @@ def helper(x):
     return x * 2.0
 
 
-@pytest.mark.parametrize(("wrong", "said", "right"), OF_LISTS, ids=lambda x: getattr(x, "__name__", ""))
-def test_what_a_refusal_of_a_list_says_is_done(wrong, said, right):
+@pytest.mark.parametrize(("wrong", "said", "right"), [*OF_LISTS, *OF_JUMPS], ids=lambda x: getattr(x, "__name__", ""))
+def test_what_a_refusal_of_a_list_or_of_a_jump_says_is_done(wrong, said, right):
     asked, written_down = staged(wrong), staged(right)
     for x in (1.5, 0.5, 5.0, 9.0, -1.0):
         assert asked(x) == pytest.approx(wrong(x), rel=1e-15)

@@ -165,8 +165,7 @@ class Sliced:
         self._items = items
         length = items.count
         self._start = 0 if part.start is None else _within(part.start, length)
-        count = (length if part.stop is None else _within(part.stop, length)) - self._start
-        self.count = count * (count > 0)
+        self.count = (length if part.stop is None else _within(part.stop, length)) - self._start  # or less than none
 
     def at(self, position: int) -> Any:
         return self._items.at(self._start + position)
