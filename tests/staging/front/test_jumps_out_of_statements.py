@@ -1,6 +1,6 @@
 """Jumps that leave a `with`, a `try` or the `else` of a loop are written down, as others are."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -51,6 +51,7 @@ def in_a_branch(x, n):
 
 
 def in_branches_in_branches(x, n):
+    y = z = x
     with np.errstate(all="ignore"):
         if n > 4:
             return x
@@ -191,6 +192,7 @@ def caught_in_plain_python(x, n):
 
 
 def in_three_statements(x, n):
+    z = x
     with np.errstate(all="ignore"):
         with np.errstate(over="ignore"):
             while x < 9.0:
@@ -348,3 +350,192 @@ def test_none_is_an_answer_of_its_own():
 
     g = agree(lambda x, n: 5.0 if (found := first(x * n)) is None else found, ((0.7, 1), (0.7, 2), (0.6, 1), (0.7, 3)))
     assert len(g.sources) == 2
+
+
+class Raising:
+    """A context whose end raises an error."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.n == 2:
+            raise KeyError
+
+
+def forgotten_as_a_finally_raises(x, n):
+    try:
+        try:
+            if x > 1.0:
+                return x
+        finally:
+            if n == 2:
+                raise KeyError
+    except KeyError:
+        if x > 1.5:
+            return -x
+    return 7.0 * x
+
+
+def forgotten_as_a_context_raises(x, n):
+    with suppress(KeyError), Raising(n):
+        if x > 1.0:
+            return x
+    return 7.0 * x
+
+
+def forgotten_in_rounds(x, n):
+    total = 0.0
+    for k in range(4):
+        with suppress(KeyError):
+            with Raising(k):
+                if x > 1.0:
+                    continue
+                total = total + x
+            total = total + 10.0
+        total = total + 100.0
+    return total
+
+
+def overruled_by_a_break(x, n):
+    while True:
+        try:
+            if x > 1.0:
+                return x
+        finally:
+            break  # noqa: B012
+    return 7.0 * x
+
+
+def overruled_in_a_round(x, n):
+    for _ in range(2):
+        try:
+            if x > 1.0:
+                return x
+        finally:
+            if n == 2:
+                break  # noqa: B012
+    return 7.0 * x
+
+
+FORGOTTEN = (
+    *(forgotten_as_a_finally_raises, forgotten_as_a_context_raises, forgotten_in_rounds),
+    *(overruled_by_a_break, overruled_in_a_round),
+)
+
+
+@pytest.mark.parametrize("f", FORGOTTEN, **ids)
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_jump_is_forgotten_if_what_is_left_raises_or_jumps(f, n):
+    points = [(x, n) for x in (0.5, 0.6, 2.5, 0.7, 1.2, 1.7)]
+    for form in (f, grad(f)):
+        agree(form, points)
+
+
+def bound_in_one_branch(x, n):
+    with np.errstate():
+        if x > 1.0:
+            return x
+        if n > 2:
+            y = x * 3.0
+    return y
+
+
+def bound_in_rounds(x, n):
+    with np.errstate():
+        if x > 1.0:
+            return x
+        for i in range(n):
+            y = x * i
+    return y
+
+
+def read_before_it_is_bound(x, n):
+    with np.errstate():
+        if x > 1.0:
+            return x
+        z = 0.0
+        for i in range(4):
+            if i > n:
+                z = y * 2.0  # noqa: F821 (it is bound below, in a later round)
+            y = x + i
+    return y + z
+
+
+def read_by_another_function(x, n):
+    def g():
+        nonlocal y
+        with np.errstate():
+            if x > 1.0:
+                return x
+            y = x * 2.0
+        return y
+
+    y = None
+    del y
+    found = g()
+    try:
+        return found + y * 100.0
+    except NameError:
+        return -found
+
+
+def read_at_the_end_of_a_statement(x, n):
+    seen = [0.0]
+
+    def look():
+        try:
+            seen[0] = seen[0] + y
+        except NameError:
+            seen[0] = -1.0
+
+    def g():
+        nonlocal y
+        try:
+            if x > 1.0:
+                return x
+            y = x * 2.0
+        finally:
+            look()
+        return y
+
+    y = None
+    del y
+    return g() + seen[0] * 100.0
+
+
+def read_after_an_error(x, n):
+    try:
+        with Raising(n):
+            if x > 1.0:
+                return x
+            y = x * 2.0
+    except KeyError:
+        return y
+    return y
+
+
+UNBOUND = (
+    *(bound_in_one_branch, bound_in_rounds, read_before_it_is_bound, read_by_another_function),
+    *(read_at_the_end_of_a_statement, read_after_an_error),
+)
+
+
+def outcome(f, *args):
+    try:
+        return f(*args)
+    except NameError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("f", UNBOUND, **ids)
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_has_no_value_in_python_has_none(f, order):
+    points = [(x, n) for x in (0.5, 0.7, 0.6, 1.7, 2.5) for n in (4, 4, 1, 0, 2)][::order]
+    for form in (f, grad(f)):
+        compiled = staged(form)
+        for x, n in points:
+            assert outcome(compiled, x, n) == outcome(form, x, n)

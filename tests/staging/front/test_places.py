@@ -182,3 +182,24 @@ def test_many_branches_in_branches_are_written_down_in_good_time():
 def test_an_error_of_a_round_may_be_caught_outside():
     for first in (0, 2, 3):
         answers(objects.error_that_is_caught, first)
+
+
+def with_keys_in_the_order_of_the_branch(x, n):
+    d = {"a": x, "i": 1.0} if n > 2 else {"i": 1.0, "a": x}
+    p, q = d.values()
+    return p - q * 2.0
+
+
+def with_keys_in_the_order_of_the_last_round(x, n):
+    d = {"a": x, "i": 1.0}
+    for _ in range(n):
+        d = {"i": d["i"] + x, "a": d["a"] * 2.0}
+    p, q = d.values()
+    return p - q * 2.0
+
+
+@pytest.mark.parametrize("f", [with_keys_in_the_order_of_the_branch, with_keys_in_the_order_of_the_last_round], **ids)
+@pytest.mark.parametrize("first", [1, 3])
+def test_the_keys_of_a_dict_have_the_order_of_the_program(f, first):
+    answers(f, first)
+    answers(grad(f), first)

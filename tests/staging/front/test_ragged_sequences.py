@@ -202,6 +202,20 @@ def test_a_length_of_python_or_of_numpy_has_native_code(kind):
     assert "as native code" in compiled.report()
 
 
+@pytest.mark.parametrize("first", [lambda n: True, lambda n: n > 1, lambda n: np.bool_(True)])
+def test_a_boolean_before_a_slice_adds_an_axis(first):
+    def f(x, n):
+        rows, total = np.arange(6.0).reshape(2, 3) * x, 0.0
+        for row in rows[first(n), :n]:
+            total = total + np.sum(row)
+        return total
+
+    for form in (f, grad(f)):
+        compiled = staged(form)
+        for n in (0, 0, 0, 1, 2, 1, 2):
+            assert compiled(0.5, n) == form(0.5, n)
+
+
 def test_a_slice_of_a_list_is_a_copy():
     def f(w, xs, lengths):
         values = [w[0], w[1], w[0] * 2.0, 1.0, 0.5]
@@ -211,7 +225,9 @@ def test_a_slice_of_a_list_is_a_copy():
             total = total * 0.5 + v
         return total + sum(values)
 
-    calls = [arguments(lengths) for lengths in ((1,), (1,), (1,), (3,), (0,), (4,), (2,))]  # at first it does not matter
+    calls = [
+        arguments(lengths) for lengths in ((1,), (1,), (1,), (3,), (0,), (4,), (2,))
+    ]  # at first it does not matter
     for form in (f, grad(f)):
         require_agreement(form, calls)
 

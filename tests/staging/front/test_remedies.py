@@ -371,14 +371,14 @@ def returning_numbers(x):
         if x > 1:
             return x
         y = x * 2
-    return y
+    return y * 1.0
 
 
 OF_JUMPS = [
     (
         returned_text,
-        "a `return` under this test is in a `with` or a `try`, and returns no structure of numbers and arrays. Return it "
-        "after the statement",
+        "a `return` under this test is in a `with` or a `try`, and returns no structure of numbers and arrays. Return "
+        "it after the statement",
         returning_numbers,
     ),
 ]

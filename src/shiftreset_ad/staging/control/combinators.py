@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
+import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
@@ -166,6 +167,19 @@ def own(x: Any) -> Any:
     return +number if isinstance(x, Number) else x
 
 
+def keys_in(tree: Any) -> list[tuple[Any, ...]]:
+    """The keys of the dicts in a tree, in their order, which two structures that are equal may not share."""
+    found: list[tuple[Any, ...]] = []
+
+    def look_at(x: Any) -> bool:
+        if isinstance(x, dict):
+            found.append(tuple(x))
+        return False
+
+    optree.tree_flatten(tree, is_leaf=look_at, namespace=trees.NAMESPACE)
+    return found
+
+
 class CarriedStructure:
     """The structure of what control carries: a tree, whose leaves are values, or stay the same."""
 
@@ -173,6 +187,7 @@ class CarriedStructure:
         self._trace = trace
         self._name = name
         self._all, self._spec = trees.flatten(tree)
+        self._keys = keys_in(tree)
         self._places = [i for i, leaf in enumerate(self._all) if isinstance(leaf, CARRIED)]
 
     @property
@@ -192,6 +207,8 @@ class CarriedStructure:
         whole, spec = trees.flatten(tree)
         if spec != self._spec:
             self._trace.refuse(f"{self._name} has the structure {self._spec}, and then {spec}")
+        if self._keys and self._keys != (now := keys_in(tree)):
+            self._trace.refuse(f"{self._name} has dicts with the keys {self._keys}, and then {now}")
         for i, (leaf, known) in enumerate(zip(whole, self._all, strict=True)):
             if (i in self._places) != isinstance(leaf, CARRIED) or (i not in self._places and leaf is not known):
                 self._trace.refuse(f"{self._name} has {known!r:.40}, and then {leaf!r:.40}")

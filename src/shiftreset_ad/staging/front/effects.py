@@ -75,8 +75,10 @@ class Effects:
         self._expected = set[Any]()
         self._starts: dict[int, int] = {}  # of the tails of lists that may change, by the ids of the lists
         self._seen: dict[int, Any] = {}
+        self._modules: list[tuple[str, ModuleType]] = []
+        self._names = set[str]()  # in the code of the functions
         self._waiting: list[tuple[str, Any]] = [*GLOBAL_GENERATORS, *[("an argument", root) for root in roots]]
-        while self._waiting and self.problem is None:
+        while self.problem is None and (self._waiting or self._has_more_in_modules()):
             name, x = self._waiting.pop()
             if type(x) not in PLAIN and id(x) not in self._seen:
                 self._seen[id(x)] = x
@@ -169,6 +171,7 @@ class Effects:
         elif isinstance(x, ModuleType):
             if is_of_the_user(x.__name__, getattr(x, "__file__", None)):
                 self._has(name, OfDict(vars(x)), enters=False)
+                self._modules.append((name, x))
         elif isinstance(x, type):
             if is_of_the_user(x.__module__):
                 self._has(name, OfClass(x))
@@ -192,8 +195,15 @@ class Effects:
             else:
                 self._waiting.append((name, content_of(cell)))
         if is_of_the_user(function.__module__, function.__code__.co_filename):
+            self._names |= names_in(function.__code__)
             for name in names_in(function.__code__) & function.__globals__.keys():
                 self._has(name, OfDict(function.__globals__, name))
+
+    def _has_more_in_modules(self) -> bool:
+        """Look at what modules have under names that are in the code. Whether there is something new."""
+        found = [(name, vars(x)[name]) for _, x in self._modules for name in self._names & vars(x).keys()]
+        self._waiting += [(name, x) for name, x in found if type(x) not in PLAIN and self._seen.get(id(x)) is not x]
+        return bool(self._waiting)
 
     def _has(self, name: str, contents: Restorable, enters: bool = True) -> None:
         now = contents.read()

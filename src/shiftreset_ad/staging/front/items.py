@@ -34,8 +34,10 @@ class ItemSite(Site):
         *first, part = index if type(index) is tuple else (index,)
         if session is None or type(part) is not slice or self in session.refusals or slice in map(type, first):
             return self.item(x, index)
-        if first and not all(issubclass(session.control.type_of(i), int | np.integer) for i in first):
-            return self.item(x, index)
+        if not all(
+            issubclass(kind, int | np.integer) and kind is not bool for kind in map(session.control.type_of, first)
+        ):
+            return self.item(x, index)  # a boolean adds an axis, and a mask or an array may, too
         whole = self.item(x, first[0] if len(first) == 1 else tuple(first)) if first else x
         found = sliced(whole, part, session.control)
         return self.item(x, index) if found is None else found

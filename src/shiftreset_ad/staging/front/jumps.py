@@ -42,6 +42,7 @@ class Jumps:
         self._numbers = count()
         self._copied = 0
         self._inside = 0  # so many statements that have something to do when they are left
+        self._around = 0  # and so many that a `return` leaves by itself
 
     def to_the_end(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """The statements of a function up to its end, outside of loops."""
@@ -73,12 +74,16 @@ class Jumps:
                 facts(statement).flag = RESULT
                 return [*done, *waiting]  # what is never reached may still bind variables
             elif isinstance(statement, ast.With) and (_ends(statement.body) or not waiting):
+                self._around += 1
                 statement.body = self.to_the_end(statement.body)
-            elif isinstance(statement, INSIDE) and is_left_by_a_jump(statement):
+                self._around -= 1
+            elif isinstance(statement, INSIDE) and is_left_by_a_jump(statement) and not _jumps_at_last(statement):
+                _take_apart(statement)
                 flag, exits = self._flag(), list[ast.stmt]()
-                self.inside(statement, flag, exits)
-                _note_what_a_jump_leaves_out(statement, flag)
-                done[-1:] = [assign(flag, ast.Constant(GOES_ON), statement), statement]
+                is_alone = not self._around and sum(isinstance(node, LEFT) for node in all_nodes(statement)) == 1
+                done[-1:] = [assign(flag, ast.Constant(GOES_ON), statement), *self.inside(statement, flag, exits)]
+                if is_alone:
+                    _note_what_a_jump_leaves_out(statement, flag)
                 waiting[:0] = exits
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
@@ -141,25 +146,40 @@ class Jumps:
                 else:
                     facts(statement).code = BREAKS if isinstance(statement, ast.Break) else CONTINUES
                 return [*done, *waiting]
-            elif isinstance(statement, INSIDE):
-                self.inside(statement, flag, exits)
+            elif isinstance(statement, INSIDE) and not _jumps_at_last(statement):
+                _take_apart(statement)
+                done[-1:] = self.inside(statement, flag, exits)
                 if _sets(flag, statement) and waiting:
                     return [*done, *self.in_round([_unless_left(flag, waiting)], flag, exits)]
             else:
                 self.plain(statement, LEAVES_A_BLOCK)
         return done
 
-    def inside(self, statement: ast.With | ast.Try, flag: str, exits: list[ast.stmt]) -> None:
-        """A `with` or a `try`: a jump in it goes to its end. A `finally` is plain."""
+    def inside(self, statement: ast.With | ast.Try, flag: str, exits: list[ast.stmt]) -> list[ast.stmt]:
+        """A `with` or a `try`: a jump in it goes to its end. A `finally` is plain.
+
+        What is left may raise an error after a jump has set the flag. If the error is caught, there is no jump.
+        """
         self._inside += 1
-        for part in (statement, *getattr(statement, "handlers", [])):
-            part.body = self.in_round(part.body, flag, exits)
-        if isinstance(statement, ast.Try):
-            if statement.orelse and any(_sets(flag, part) for part in statement.body):
+        statement.body = self.in_round(statement.body, flag, exits)
+        is_left, before, after = any(_sets(flag, part) for part in statement.body), list[ast.stmt](), list[ast.stmt]()
+        if isinstance(statement, ast.With) and is_left:
+            ended = self._flag().replace("flag", "ended")
+            before = [assign(ended, ast.Constant(False), statement)]
+            statement.body.append(assign(ended, ast.Constant(True), statement))
+            forgotten: list[ast.stmt] = [assign(flag, ast.Constant(GOES_ON), statement)]
+            after = [place(ast.If(load(ended), [place(ast.Pass(), statement)], forgotten), statement)]
+        elif isinstance(statement, ast.Try):
+            for handler in statement.handlers:
+                handler.body = self.in_round(handler.body, flag, exits)
+                if is_left:
+                    handler.body.insert(0, assign(flag, ast.Constant(GOES_ON), handler.body[0]))
+            if statement.orelse and is_left:
                 statement.orelse = [_unless_left(flag, statement.orelse)]
             statement.orelse = self.in_round(statement.orelse, flag, exits)
             statement.finalbody = self.plain_block(statement.finalbody, LEAVES_A_BLOCK)
         self._inside -= 1
+        return [*before, statement, *after]
 
     def _flag(self) -> str:
         return f"_sr_flag{next(self._numbers)}"
@@ -198,6 +218,7 @@ class Jumps:
 
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
+LEFT = (*INSIDE, ast.TryStar, ast.AsyncWith)
 
 
 def _unless_left(flag: str, statements: list[ast.stmt]) -> ast.stmt:
@@ -207,19 +228,25 @@ def _unless_left(flag: str, statements: list[ast.stmt]) -> ast.stmt:
 
 
 def _note_what_a_jump_leaves_out(statement: ast.With | ast.Try, flag: str) -> None:
-    """After a jump comes a `return`, which does not read what is bound after the jump. What ends a statement may."""
-    ends: list[ast.AST] = []
-    for node in all_nodes(statement):
-        ends += node.finalbody if isinstance(node, ast.Try) else node.items if isinstance(node, ast.With) else []
+    """After a jump comes a `return`, which does not read what is bound after the jump. What ends the statement may."""
+    ends: list[Any] = statement.items if isinstance(statement, ast.With) else statement.finalbody
     if not read_by(ends) & bound_by([statement]):
         for node in all_nodes(statement):
-            if isinstance(node, ast.If) and _asks_for(flag, node):
+            test = node.test if isinstance(node, ast.If) else None
+            if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == flag:
                 facts(node).unless_left = True
 
 
-def _asks_for(flag: str, statement: ast.If) -> bool:
-    test = statement.test
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == flag
+def _take_apart(statement: ast.With | ast.Try) -> None:
+    """A `with` of several contexts is one in another: the end of an inner one may raise what an outer one catches."""
+    if isinstance(statement, ast.With) and len(statement.items) > 1:
+        statement.body = [place(ast.With(statement.items[1:], statement.body), statement)]
+        del statement.items[1:]
+
+
+def _jumps_at_last(statement: ast.With | ast.Try) -> bool:
+    """Whether a `finally` has a jump, which takes the place of any other one."""
+    return any(map(is_left_by_a_jump, getattr(statement, "finalbody", [])))
 
 
 def _sets(flag: str, statement: ast.stmt) -> bool:

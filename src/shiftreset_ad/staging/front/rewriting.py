@@ -106,7 +106,8 @@ class Rewriter(Displays, ast.NodeTransformer):
         site.joined = sorted(bound & facts(node).live_after)
         site.bound, site.written = bound, self._written(blocks)
         site.surely_bound = (surely_bound_by(node.body) & surely_bound_by(node.orelse)) | flags
-        site.rounds, site.unless_left = facts(node).rounds, facts(node).unless_left
+        site.rounds = facts(node).rounds
+        site.left_out = bound - self._shared - self._rebound if facts(node).unless_left else set()
         cells = self._cells(node, blocks, bound | ({site.rounds} if site.rounds else set()))
         test = self._valued(self.test(node.test))
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)

@@ -112,7 +112,7 @@ class Branch(Site):
     joined: list[str]
     surely_bound: set[str]
     rounds: str | None = None
-    unless_left = False  # whether what its blocks bind is read only if they have been carried out
+    left_out: set[str]  # variables that are read only if the first block has bound them
 
     def problem_in(self, frame: FrameVariables) -> str | None:
         if (
@@ -122,7 +122,7 @@ class Branch(Site):
         ):
             return FOREIGN_ITERATOR.format(kind=type(iterator).__name__)
         for name in self.joined:
-            if frame[name] is UNBOUND and name not in self.surely_bound and not self.unless_left:
+            if frame[name] is UNBOUND and name not in self.surely_bound | self.left_out:
                 return UNBOUND_IN_BRANCH.format(name=name)
         return None
 
@@ -133,7 +133,9 @@ class Branch(Site):
             return False
         if not (functions := self.functions(session, frame, *self.blocks)):
             return False
-        joined, unset = self._with_stand_ins(session, frame)
+        unset = [name for name in self.joined if name in self.left_out and frame[name] is UNBOUND]
+        missing = {name: session.forms.get((self, name)) for name in unset}
+        joined = [name for name in self.joined if missing.get(name, name) is not None]
         state = State(session, self, frame, joined, frame.copy(self.bound | self.written))
 
         def write() -> None:
@@ -141,8 +143,8 @@ class Branch(Site):
                 def carried_out() -> tuple[Any, ...]:
                     origins = state.begin(start)
                     block()
-                    for name in unset:
-                        self._note_form(session, name, frame[name])
+                    for name, form in missing.items():
+                        self._stand_in(session, frame, name, form, is_first=block is functions[0])
                     return state.handed_on(origins)
 
                 return carried_out
@@ -156,19 +158,15 @@ class Branch(Site):
         with_carried(session, state.carriers, write)
         return True
 
-    def _with_stand_ins(self, session: Session, frame: FrameVariables) -> tuple[list[str], list[str]]:
-        """The variables that the branches hand on. One that only some paths bind gets zeros; or it is yet `unset`."""
-        missing = [name for name in self.joined if self.unless_left and frame[name] is UNBOUND]
-        unset = [name for name in missing if name not in self.surely_bound and (self, name) not in session.forms]
-        frame.fill({name: zeros_of(session.forms[self, name]) for name in missing if (self, name) in session.forms})
-        return [name for name in self.joined if name not in unset], unset
-
-    def _note_form(self, session: Session, name: str, value: Any) -> None:
-        """A branch may bind this variable, and the other one does not."""
-        if value is not UNBOUND:
-            if (form := form_of(value)) is None:
-                session.refuse(self, UNBOUND_IN_BRANCH.format(name=name))
-            session.has_form((self, name), form)
+    def _stand_in(self, session: Session, frame: FrameVariables, name: str, form: Any, is_first: bool) -> None:
+        """The first block binds a variable, if the `form` of its value is known, and the other one gets zeros."""
+        value = frame[name]
+        if is_first and value is not UNBOUND and form_of(value) is not None:
+            session.has_form((self, name), form_of(value))
+        elif is_first and (value is not UNBOUND or form is not None):
+            session.refuse(self, UNBOUND_IN_BRANCH.format(name=name))
+        elif not is_first and form is not None:
+            frame.fill({name: zeros_of(form)})
 
 
 class ChoiceSite(Site):
