@@ -1,9 +1,9 @@
 """What a call of each operator costs before the function does anything, by `python benchmarks/calls.py`.
 
-The function squares one number; staged, it is native code where llvmlite is installed. `jvp` and `jacfwd` of two scalars
-have a longer one, too. Beside these: the making of a greenlet, of which a call in reverse mode needs one; an operation
-on ten elements there and back; and products of ten elements, into a new array and over an old one. The time is that of the
-processor.
+The function squares one number; staged, it is native code where llvmlite is installed. `jvp` and `jacfwd` of two
+scalars have a longer one, too. Beside these: the making of a greenlet, of which a call in reverse mode needs one; an
+operation on ten elements there and back; and products of ten elements, into a new array and over an old one. The time
+is that of the processor.
 """
 
 from __future__ import annotations
