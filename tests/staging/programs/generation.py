@@ -15,6 +15,8 @@ from tests.staging.programs.growing import Growing
 from tests.staging.programs.modules import AROUND, END, HEAD
 from tests.staging.programs.statements import Scope
 
+CONTEXTS = "np.errstate(all='ignore')", "suppress(ValueError)", "np.errstate(), suppress(KeyError, ValueError)"
+
 
 class Writer(Growing):
     """A program with statements that are nested in others."""
@@ -301,12 +303,14 @@ class Writer(Growing):
                     self._block(inner)
         else:
             with self._body("finally:"):
-                self._block(self._deeper(scope, may_jump=False, answers=None))
+                self._block(self._deeper(scope, may_jump=self.rng.random() < 0.2, answers=None))
+                if self.rng.random() < 0.2:
+                    self._raise(self._deeper(scope))
 
     def _with(self, scope: Scope) -> None:
         late = self.new("late")
         is_bound = self.rng.random() < 0.5
-        with self._body("with np.errstate(all='ignore'):"):
+        with self._body(f"with {self.rng.choice(CONTEXTS)}:"):
             self._block(self._deeper(scope))
             if is_bound:
                 self._add(f"{late} = {self.scalar(1)}")

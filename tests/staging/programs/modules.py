@@ -3,6 +3,7 @@
 HEAD = """\
 import math
 from collections import deque
+from contextlib import suppress
 
 import numpy as np
 from shiftreset_ad import zeros
