@@ -364,12 +364,6 @@ BREAKAGES = [
         "staging/front/test_jumps_out_of_statements.py",
     ),
     Breakage(
-        "staging/front/sequences.py",
-        "Sliced(Items(x[:]), part)",
-        "Sliced(Items(x), part)",
-        "staging/front/test_ragged_sequences.py",
-    ),
-    Breakage(
         "staging/front/items.py",
         " and kind is not bool",
         "",

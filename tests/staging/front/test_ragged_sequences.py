@@ -225,11 +225,16 @@ def test_a_slice_of_a_list_is_a_copy():
             total = total * 0.5 + v
         return total + sum(values)
 
-    calls = [
-        arguments(lengths) for lengths in ((1,), (1,), (1,), (3,), (0,), (4,), (2,))
-    ]  # at first it does not matter
-    for form in (f, grad(f)):
-        require_agreement(form, calls)
+    def asked(w, xs, lengths):
+        values, met = [w[0], w[1], w[0] * 2.0, 1.0, 0.5], []
+        for i, v in enumerate(values[: lengths[0]]):
+            values[i + 1] = v * 0.5
+            met = met + [v]  # noqa: RUF005 (a list that is bound anew is asked for its length)
+        return sum(met, 0.0) + sum(values)
+
+    at_first_it_does_not_matter = (1,), (1,), (1,), (3,), (0,), (4,), (2,)
+    for form in (f, grad(f), asked, grad(asked)):
+        require_agreement(form, list(map(arguments, at_first_it_does_not_matter)))
 
 
 def test_a_slice_with_steps_or_of_no_sequence_is_pythons():
