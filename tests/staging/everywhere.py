@@ -54,6 +54,7 @@ OF_THE_CALL = {
     "test_a_function_that_the_user_did_not_write",
     "test_a_write_takes_memory_for_what_it_overwrites",
     "test_what_is_finite_is_as_without",
+    "test_grads_nested_in_one_another",
 }
 MODULES_OF_THE_CALL = {
     "tests.batching.test_vmap",
