@@ -85,8 +85,7 @@ class Recorder(StagedFunction[Any, Any]):
 
     def pause(self, problem: str) -> None:
         """Record nothing in some calls: rows for which no program is known run one by one, as there is this problem."""
-        self._patience.refused()
-        self._paused(problem, None)
+        self._refused(problem, None)
 
     def has_replayed(self) -> None:
         """Note that a program has been of use."""

@@ -260,8 +260,7 @@ class StagedFunction(Generic[P, Y]):
         if problem == DIFFERS:
             return self._given_up(DIFFERS, answer)
         if problem is not None or way is None or guards is None:
-            self._patience.refused()
-            return self._paused(f"{problem}", answer)
+            return self._refused(f"{problem}", answer)
         pause = self._patience.recorded(self._keep(way, call.key, guards))
         if pause is not None:
             return self._paused(f"{pause}: {self._reason}", answer)
@@ -311,6 +310,11 @@ class StagedFunction(Generic[P, Y]):
         self._prepared.clear()
         self._warn(f"{self._fallback} from here on, as {problem}")
         return answer
+
+    def _refused(self, problem: str, answer: Y) -> Y:
+        """The answer of the function itself, which is not recorded again for a while."""
+        self._patience.refused()
+        return self._paused(problem, answer)
 
     def _paused(self, problem: str, answer: Y) -> Y:
         """The answer of the function itself. For some calls, the function itself runs where no way is known."""

@@ -12,7 +12,6 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
@@ -23,6 +22,7 @@ from shiftreset_ad.staging.control.gathering import gathered, indexable
 from shiftreset_ad.staging.control.kinds import kind_of, staged_inside
 from shiftreset_ad.staging.control.levels import carried_out
 from shiftreset_ad.staging.control.writing import ForkWay, LoopWay, open_reverse_tags
+from shiftreset_ad.staging.seen.keys import nodes_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -169,15 +169,7 @@ def own(x: Any) -> Any:
 
 def keys_in(tree: Any) -> list[tuple[Any, ...]]:
     """The keys of the dicts in a tree, in their order, which two structures that are equal may not share."""
-    found: list[tuple[Any, ...]] = []
-
-    def look_at(x: Any) -> bool:
-        if isinstance(x, dict):
-            found.append(tuple(x))
-        return False
-
-    optree.tree_flatten(tree, is_leaf=look_at, namespace=trees.NAMESPACE)
-    return found
+    return [tuple(node) for node in nodes_of(tree) if isinstance(node, dict)]
 
 
 class CarriedStructure:

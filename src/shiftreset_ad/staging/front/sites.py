@@ -160,13 +160,15 @@ class Branch(Site):
 
     def _stand_in(self, session: Session, frame: FrameVariables, name: str, form: Any, is_first: bool) -> None:
         """The first block binds a variable, if the `form` of its value is known, and the other one gets zeros."""
-        value = frame[name]
-        if is_first and value is not UNBOUND and form_of(value) is not None:
-            session.has_form((self, name), form_of(value))
-        elif is_first and (value is not UNBOUND or form is not None):
+        if not is_first:
+            if form is not None:
+                frame.fill({name: zeros_of(form)})
+            return
+        is_bound = frame[name] is not UNBOUND
+        if is_bound and (found := form_of(frame[name])) is not None:
+            session.has_form((self, name), found)
+        elif is_bound or form is not None:
             session.refuse(self, UNBOUND_IN_BRANCH.format(name=name))
-        elif not is_first and form is not None:
-            frame.fill({name: zeros_of(form)})
 
 
 class ChoiceSite(Site):
