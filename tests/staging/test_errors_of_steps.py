@@ -101,3 +101,33 @@ def test_an_error_of_a_signals_handler_arrives(by_numpy, monkeypatch):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.filterwarnings("always::RuntimeWarning")
+def test_a_branch_that_is_not_reached_gives_no_warning():
+    def f(x, n):
+        total = x
+        for _ in range(n):
+            total += np.log(total) if total > 0.0 else np.sqrt(-total)
+        return np.log(total) if total > 0.0 else np.sqrt(-total)
+
+    with warnings.catch_warnings(record=True) as found:
+        compiled = staged(f)
+        for x in (np.float64(1.5), np.float64(-1.5), np.float64(0.5)):
+            assert compiled(x, 3) == f(x, 3)
+    assert len(compiled.sources) == 1
+    assert not found
+
+
+@pytest.mark.filterwarnings("always::RuntimeWarning")
+def test_a_branch_that_is_reached_warns_in_each_call():
+    def f(x, n):
+        total = x
+        for _ in range(n):
+            total = np.maximum(np.log(total) if n > 0 else total, 0.0)
+        return total
+
+    compiled = staged(f)
+    for _ in range(4):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            compiled(np.float64(0.0), 3)

@@ -14,6 +14,7 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
+from shiftreset_ad.staging.control.combinators import RAISES
 from shiftreset_ad.staging.front.blocks import is_of_a_generator
 from shiftreset_ad.staging.front.functions import is_called_by_python, original, rewritten
 from shiftreset_ad.staging.front.refusals import AS_A_LIST, IN_A_GENERATOR, Refusal
@@ -50,7 +51,7 @@ def recorded_in_a_form(
     is_long = reason is not None and reason.startswith(TOO_MANY)
     asks = as_it_is is not None and as_it_is.is_asked and as_it_is.answers
     has_truth = reason is not None and HAS_TRUTH in reason
-    has_form = has_truth or (reason is not None and WRITES_TO_PLAIN in reason)
+    has_form = reason is not None and (has_truth or WRITES_TO_PLAIN in reason or RAISES in reason)
     if not (is_long or has_form if as_it_is is None else asks):
         return found
     if surroundings.opaque is None and rewritten(f) is not f:

@@ -161,6 +161,9 @@ class StandIn:
     def truth(self, x):
         return Symbol(self, bool(x.seen())) if type(x) is Symbol else bool(x)
 
+    def required(self, x, answer):
+        return x
+
     def mark(self):
         return None
 

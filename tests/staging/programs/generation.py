@@ -167,10 +167,15 @@ class Writer(Growing):
         inner = self._deeper(scope)
         with self._body(f"if {self.test(2)}:"):
             self._block(inner)
+        has_others = False
         while self.rng.random() < 0.25:
+            has_others = True
             with self._body(f"elif {self.test(1)}:"):
                 self._block(inner)
-        if self.rng.random() < 0.5:
+        if has_others and not scope.is_outermost and self.rng.random() < 0.15:
+            self._add("else:")
+            self._add(f"    raise ValueError('not {self.new('case')}')")
+        elif self.rng.random() < 0.5:
             with self._body("else:"):
                 self._block(inner)
         elif self.rng.random() < 0.25:

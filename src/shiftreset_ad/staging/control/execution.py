@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.staging.control.persistent import LAZILY, answered, answered_lazily, has_lazy, plain
 from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
 from shiftreset_ad.staging.python.expressions import is_same
@@ -44,12 +45,18 @@ class RoundFrame:
 
 
 class Execution:
-    """Steps of a trace, carried out on plain values. As soon as a block is repeated, the watch pauses."""
+    """Steps of a trace, carried out on plain values. As soon as a block is repeated, the watch pauses.
 
-    __slots__ = ("_count", "_functions", "_pause", "_repeated", "_times", "_trace")
+    Control in a block is carried out on values with which the program may never reach it. So a test that must have its
+    answer may have another one here. Then rounds and calls inside end, and the values are an example all the same.
+    """
+
+    __slots__ = ("_count", "_functions", "_is_astray", "_is_example", "_pause", "_repeated", "_times", "_trace")
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._is_example = trace.block is not trace.root
+        self._is_astray = False  # whether a test has another answer than it must have
         self._count = 0
         self._functions: dict[Block, tuple[Call, Any]] = {}  # by their bodies: the first call, and the frame around it
         self._times: Counter[int] = Counter()  # that the steps of a block were carried out, by the id of their list
@@ -59,7 +66,10 @@ class Execution:
     def carry_out(self, step: Control) -> None:
         """Carry out a step with blocks that the function goes on with."""
         try:
-            self.control(step, self._trace.values)
+            if self._trace.is_quiet:
+                without_warnings(self.control, step, self._trace.values)
+            else:
+                self.control(step, self._trace.values)
         finally:
             self._pause.end()
 
@@ -97,6 +107,8 @@ class Execution:
             state = [resolved(result, here) for result in step.results[-1]]
             if step.keeps:
                 frames.append(here.values)
+            if self._is_astray:
+                return state
 
     def _visit(self, step: Any, state: list[Any], frame: Any) -> list[Any]:
         (body,) = step.blocks
@@ -123,7 +135,7 @@ class Execution:
         outer = self._functions.get(step.body)
         if step.blocks:
             self._functions[step.body] = step, frame
-        elif outer is None:  # the function is still being recorded
+        elif outer is None or self._is_astray:  # or the function is still being recorded
             return [self._trace.values[place] for place in step.answers]
         function, around = self._functions[step.body]
         values = frame[step.frame]
@@ -185,6 +197,9 @@ class Execution:
 
     def _require_as_recorded(self, step: Step, answer: Any) -> None:
         if step.is_question and not is_same(answer, step.expected):
+            if self._is_example and step.place in self._trace.required:
+                self._is_astray = True
+                return
             self._trace.refuse(
                 "a loop asks for a value that differs from round to round. Branch by cond, compute with the value by "
                 f"functions that NumPy dispatches, and give a plain array that it indexes as an argument:\n{step.site}"

@@ -238,12 +238,22 @@ def surely_bound_by(body: Iterable[ast.stmt]) -> set[str]:
     found: set[str] = set()
     for statement in body:
         if isinstance(statement, ast.If):
-            found |= surely_bound_by(statement.body) & surely_bound_by(statement.orelse)
+            goes_on = [surely_bound_by(part) for part in (statement.body, statement.orelse) if not always_raises(part)]
+            found |= set.intersection(*goes_on) if goes_on else set()
         elif isinstance(statement, ast.With):
             found |= bound_by(statement.items)
         elif not isinstance(statement, ast.While | ast.For | ast.Try | ast.TryStar | ast.Match):
             found |= bound_by([statement])
     return found
+
+
+def always_raises(body: Iterable[ast.stmt]) -> bool:
+    """Whether these statements end with an error, by `raise`, whatever way they take."""
+    return any(
+        isinstance(statement, ast.Raise)
+        or (isinstance(statement, ast.If) and always_raises(statement.body) and always_raises(statement.orelse))
+        for statement in body
+    )
 
 
 def has(nodes: Iterable[ast.AST], kinds: Any) -> bool:

@@ -29,6 +29,7 @@ from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
     FUNCTIONS,
     SEES_ITS_FRAME,
+    always_raises,
     body_of,
     bound_by,
     captured_in,
@@ -39,9 +40,8 @@ from shiftreset_ad.staging.front.names import (
     surely_bound_by,
 )
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
-from shiftreset_ad.staging.front.refusals import (
-    BINDS_IN_EXPRESSION,
-)
+from shiftreset_ad.staging.front.refusals import BINDS_IN_EXPRESSION
+from shiftreset_ad.staging.front.requirements import Requirement
 from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite
 from shiftreset_ad.staging.front.source import FunctionNode, source_of
 from shiftreset_ad.staging.front.truths import has_no_effects
@@ -99,6 +99,8 @@ class Rewriter(Displays, ast.NodeTransformer):
     # Statements
 
     def visit_If(self, node: ast.If) -> Any:
+        if always_raises(node.body) != always_raises(node.orelse):
+            return self._requirement(node, answer=always_raises(node.orelse))
         blocks: list[ast.stmt] = [*node.body, *node.orelse]
         flags = _flags_set_in(blocks) | ({RESULT} if facts(node).answers else set())
         bound = self._bound(blocks, flags)
@@ -119,6 +121,19 @@ class Rewriter(Displays, ast.NodeTransformer):
         takes_over = ast.BoolOp(ast.And(), [self._is_staged(test), self._call(site, "is_written", load(VALUE), cells)])
         plain = ast.copy_location(ast.If(load(VALUE), node.body, node.orelse), node)
         return place(ast.If(takes_over, [written], [plain]), node)
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        return self._requirement(node, answer=True)
+
+    def _requirement(self, node: ast.If | ast.Assert, answer: bool) -> Any:
+        """A test that raises an error if it has another answer."""
+        site = Requirement(node.lineno, self._code, None)
+        required = self._call(site, "required", load(VALUE), ast.Constant(answer))
+        test = place(ast.IfExp(self._is_staged(self._valued(self.test(node.test))), required, load(VALUE)), node.test)
+        node.test = ast.Constant(answer)
+        self.generic_visit(node)
+        node.test = test
+        return node
 
     def visit_While(self, node: ast.While) -> Any:
         bound = self._bound([node.test, *node.body], _flags_set_in(node.body))

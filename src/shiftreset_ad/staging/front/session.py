@@ -59,6 +59,9 @@ class ControlWriter(Protocol):
     def truth(self, x: Any) -> Any:
         """`bool(x)`, staged if the value is."""
 
+    def required(self, x: Any, answer: bool) -> Any:
+        """In a block this answer, which `bool(x)` has wherever the program goes on; otherwise the staged value."""
+
     def items(self, items: Any, note: Note) -> Callable[[Any], Any] | None:
         """A function that gives the item at a staged index of a sequence, if all items are alike."""
 

@@ -29,7 +29,7 @@ from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
-from shiftreset_ad.staging.steps.values import Staged, adopted, call, is_staged
+from shiftreset_ad.staging.steps.values import Staged, adopted, call, is_staged, kept
 
 MOST_KEYS = 64  # of a dict that is read at a staged key
 
@@ -71,6 +71,12 @@ class Writing:
         if type(value) is not Staged:
             return bool(value)
         return value if dtype_of(value).kind == "b" else operator.ne(value, 0)
+
+    def required(self, x: Any, answer: bool) -> Any:
+        if self._trace.block is self._trace.root:
+            return x
+        self._trace.require(kept(self.truth(x), self._trace), answer)
+        return answer
 
     def items(self, items: Any, note: Note) -> Callable[[Any], Any] | None:
         self._read(items)

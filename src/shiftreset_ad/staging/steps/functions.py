@@ -339,3 +339,8 @@ def read_only(x: Any) -> Any:
 def again(x: Any) -> Any:
     """The same array. What is computed from it is not taken for what an earlier run has computed."""
     return x.view()
+
+
+def as_it_is(x: Any) -> Any:
+    """The value itself, as the answer to a question."""
+    return x

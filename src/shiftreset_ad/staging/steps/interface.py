@@ -20,13 +20,12 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, attribute, method, written_by
+from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, as_it_is, attribute, method, written_by
 from shiftreset_ad.staging.steps.unwatched import unwatched
 from shiftreset_ad.staging.steps.values import (
     SCALARS,
     USUAL,
     Staged,
-    as_it_is,
     call,
     is_staged,
     staged_in,

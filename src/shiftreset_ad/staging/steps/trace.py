@@ -147,6 +147,7 @@ class Trace:
         self._thread = threading.get_ident()
         self._filters = warnings.filters
         self._shown_by = _shown_by()
+        self._may_be_quiet = _reaction(warnings.filters, RuntimeWarning) != "error"
         self._copies: dict[Any, tuple[Any, Any]] = {}  # of an array by its id, and of a view by where it lies
         self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
@@ -154,6 +155,7 @@ class Trace:
         self.outdated: dict[int, Any] = {}
         self.shared: dict[int, Any] = {}
         self.attempts = Attempts()
+        self.required: set[int] = set()  # the places of tests that must have their answers, or an error is raised
 
     def place_for(self, argument: Any) -> int:
         """A new place for an input. The function must not write to the input."""
@@ -233,6 +235,15 @@ class Trace:
         self.values[values:] = [None] * count
         self.homes[values:] = [self._forgotten] * count
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether NumPy gives no warnings: in a block, which may never be reached with the values that it has here.
+
+        If it is reached, the run of the function as it is has warned. A warning that is an error, or that the program
+        may look at, is given.
+        """
+        return self.block is not self.root and self._may_be_quiet and warnings.filters is self._filters
+
     def is_forgotten(self, place: int) -> bool:
         """Whether the value at a place belongs to steps that have been forgotten."""
         return self.homes[place] is self._forgotten
@@ -247,6 +258,13 @@ class Trace:
         self.asked_in.add(site[1])
         step.site = line_text(site[1:])
         return step
+
+    def require(self, test: Any, answer: bool) -> None:
+        """Record a question in a block: wherever the program gets to this test, it has this answer.
+
+        The value of the test in this run may be another one, as the block may not be reached with it.
+        """
+        self.required.add(self.ask(bool, (test,), {}, answer).place)
 
     def constant(self, array: ndarray[Any, Any]) -> ndarray[Any, Any]:
         """A plain array as it is now: the array itself if it is read-only, and otherwise a read-only copy."""

@@ -21,6 +21,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.control.frames import is_of_a_library
+from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.stand_ins import StagedValue
@@ -210,11 +211,6 @@ def in_the_order_of_c(x: Any) -> Any:
     return np.copy(x) if type(plain) is ndarray and plain.flags.c_contiguous else np.copy(x, order="C")
 
 
-def as_it_is(x: Any) -> Any:
-    """The value itself, as the answer to a question."""
-    return x
-
-
 def unstaged(x: Any) -> Any:
     """An argument with plain values in place of the staged ones."""
     kind = type(x)
@@ -314,7 +310,10 @@ def call(
         args = tuple([kept(arg, trace) for arg in args])
         kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
     try:
-        answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
+        if trace.is_quiet:
+            answer = without_warnings(on_plain, function, args, kwargs)
+        else:
+            answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
     except Exception as error:
         if not (has_no_answer(function, error) and may_be_idle(trace, operands)):
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
