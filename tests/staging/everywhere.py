@@ -63,6 +63,7 @@ MODULES_OF_THE_CALL = {
     "tests.control.test_frames",
     "tests.test_benchmark_programs",
     "tests.test_cost_of_operations",
+    "tests.test_linear_time",
 }
 counts: Counter[str] = Counter()
 
