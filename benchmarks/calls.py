@@ -38,9 +38,9 @@ def products(x: Any, y: Any) -> Any:
 def main() -> None:
     x, w, old = np.full(10, 0.5), np.full(10, 0.9), np.empty(10)
     _, pullback = sr.vjp(square, 3.0)
-    staged = sr.staged(square)
+    staged, staged_grad = sr.staged(square), sr.staged(sr.grad(square))
     for value in (1.0, 2.0, 3.0, 4.0):  # recorded, compared, compiled
-        staged(value)
+        staged(value), staged_grad(value)
 
     def chain(x: Any, w: Any) -> Any:
         return array_chain(x, w, OPERATIONS, np.tanh)
@@ -57,6 +57,7 @@ def main() -> None:
         "jvp, 60 operations on two scalars": lambda: sr.jvp(products, (0.3, 0.2), (1.0, 0.0)),
         "jacfwd, the same": lambda: sr.jacfwd(products, (0, 1))(0.3, 0.2),
         "staged, the steps are native code": lambda: staged(3.0),
+        "staged grad, the same": lambda: staged_grad(3.0),
         "making a greenlet": lambda: greenlet(square).switch(3.0),
         "product into a new array": lambda: x * w,
         "product over an old array": lambda: np.multiply(x, w, old),

@@ -794,3 +794,28 @@ def test_a_list_that_a_sum_is_made_of_is_looked_into():
         return x * sum(weight.scale for weight in weights + weights)
 
     follows(f, lambda: setattr(weighed, "scale", 3.0))
+
+
+def replayed(f, x):
+    """The staged function, which has a record."""
+    compiled = staged(f)
+    assert [compiled(x) for _ in range(3)] == [f(x)] * 3
+    assert len(compiled.sources) == 1
+    return compiled
+
+
+def test_the_attributes_of_an_operator_are_compared_if_they_are_read():
+    """What `grad` returns has a name and other attributes, and its own code reads none of them."""
+    slope = grad(lambda x: x * x)
+    slope.scale = 2.0
+    compiled = replayed(slope, 3.0)
+    (signature,) = compiled._signatures.values()
+    assert not signature.guards._kinds
+    assert all(not container for container, _, _ in signature.guards._dicts.values())
+    slope.scale = 3.0
+    assert compiled(3.0) == 6.0
+    assert len(compiled.sources) == 1
+
+    compiled = replayed(lambda x: slope(x) * slope.scale, 3.0)
+    slope.scale = 4.0
+    assert compiled(3.0) == 24.0

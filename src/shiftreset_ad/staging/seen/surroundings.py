@@ -177,7 +177,8 @@ class _Look:
             self.waiting += [(x.__func__, name), (x.__self__, name)]
         elif isinstance(x, partial):
             self.waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
-            self.look_at_instance(x)
+            if self.through or package_of(kind.__module__) != OURS:  # the code of an operator reads no attributes
+                self.look_at_instance(x)
         elif isinstance(x, WEAK):
             self.has_parts(id(x), lambda: [*x.keys(), *x.values()], name)
         elif isinstance(x, BuiltinMethodType | MethodWrapperType):
