@@ -23,6 +23,7 @@ OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian"
 # back, of names and pickles, and of warnings that staging gives: a staged function differs in these.
 OF_THE_CALL = {
     "test_the_function_runs_once",
+    "test_a_traceback_has_the_frames_of_the_user_only",
     "test_a_traceback_shows_the_users_frames_only",
     "test_no_intermediate_is_kept",
     "test_nothing_is_kept_of_what_depends_on_parameters_only",

@@ -158,7 +158,7 @@ def grows_more_in_a_branch(x, n):
     return sum(out)
 
 
-def bound_anew_in_rounds(x, n):
+def extended_in_rounds(x, n):
     out = [x]
     for _ in range(n):
         out += [np.sin(out[-1])]
@@ -390,7 +390,7 @@ PROGRAMS = [
     shrinks_in_rounds,
     grows_in_a_branch,
     grows_more_in_a_branch,
-    bound_anew_in_rounds,
+    extended_in_rounds,
     newtons_path,
     adaptive_steps,
     leaves_of_a_tree,
@@ -430,26 +430,26 @@ def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
 
 
 def bound_anew_in_a_branch(x, n):
-    out = [x]
+    out = first = [x]
     if x > 1.0:
         out = [*out, x * x]
-    return sum(out)
+    return sum(out) * len(first)
 
 
 def bound_anew_in_rounds(x, n):
-    out = [x]
+    out = first = [x]
     for _ in range(n):
         out = out + [np.sin(out[-1])]  # noqa: RUF005 (another way to write it)
-    return sum(out)
+    return sum(out) * len(first)
 
 
 def started_again(x, n):
-    out, total = [], 0.0
+    out, kept = [], None
     for k in range(n):
         out.append(x + k)
         if len(out) * x > 2.0:
-            total, out = total + sum(out), []
-    return total + sum(out)
+            kept, out = out, []
+    return sum(out) + (0.0 if kept is None else sum(kept))
 
 
 def of_several_kinds(x, n):
@@ -506,7 +506,7 @@ REASONS = {
     of_arrays_of_which_the_last_is_written_to: "may have another name, as an item of a list",
     bound_anew_in_rounds: "'out' is bound to another list under this test or in this loop",
     bound_anew_in_a_branch: "'out', or a list in it, has other lengths in the two branches",
-    started_again: "'out' is bound to another list under this test or in this loop",
+    started_again: "'out', or a list in it, has other lengths in the two branches",
     of_several_kinds: "items of several kinds are appended to the list",
     whose_type_is_asked: "it asks for the type of a list whose length depends on the arguments",
     whose_item_is_written_to: "may have another name, as an item of a list",

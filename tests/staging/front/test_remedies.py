@@ -227,10 +227,10 @@ def comparing_one_by_one(x):
 
 
 def binding_another_list(x):
-    halves = [x]
+    halves = first = [x]
     while halves[-1] > 1:
         halves = halves + [halves[-1] / 2]  # noqa: RUF005 (the wrong way)
-    return halves[-1]
+    return halves[-1] * len(first)
 
 
 def looking_at_the_type(x):

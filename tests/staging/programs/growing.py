@@ -36,6 +36,11 @@ class Growing(Simple):
         changes = (
             f"{name}.append({one})",
             f"{name}.append({one})",
+            f"{name} = {name} + [{one}]",
+            f"{name} = [*{name}, {one}, {other}]",
+            f"{name} = [{one}]",
+            f"{(last := self.new('last'))}, {name} = sum({name}, 0.0), []",
+            f"{(other_name := self.new('grown'))} = {name}",
             f"{name} += [{one}, {other}]",
             f"{name}.extend([{one}])",
             f"if {self.test(1)}: {name}.append({one})",
@@ -47,7 +52,12 @@ class Growing(Simple):
             f"{name}.clear()",
             f"{name}.insert(0, {one})",
         )
-        self._add(self.rng.choice(changes))
+        change = self.rng.choice(changes)
+        self._add(change)
+        if change.startswith(last):
+            self.names.scalars.append(last)
+        if change.startswith(other_name):  # both names see what becomes of the list
+            self.names.grown.append(other_name)
 
     def _of_a_list(self, name: str) -> str:
         values = (

@@ -8,13 +8,14 @@ from typing import Any
 
 from shiftreset_ad.staging.front.assembling import Assembler
 from shiftreset_ad.staging.front.blocks import RewrittenCode
-from shiftreset_ad.staging.front.facts import place
+from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.folds import FunctionBlock, is_usual, loop_that_appends
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.nodes import copied
+from shiftreset_ad.staging.front.own_lists import OwnLists, added, bindings
 from shiftreset_ad.staging.front.refusals import FILTERS
-from shiftreset_ad.staging.front.session import current
+from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.sites import ChoiceSite, Site
 
 LEAST_ROOM = 64
@@ -25,6 +26,7 @@ class ListSite(Site):
     """What makes a list. The list may grow, with room for so many items."""
 
     loop: FunctionBlock  # that appends the items of a comprehension
+    own: OwnLists  # the variables whose lists have no other names, if a variable of these gets the list
 
     def __init__(self, line: int, code: RewrittenCode) -> None:
         super().__init__(line, code, None)
@@ -45,6 +47,35 @@ class ListSite(Site):
             return GrowingList(session, self, items)
         session.lists[id(items)] = items, self
         return items
+
+    def instead(self, items: list[Any], seen: Any) -> Any:
+        """The list of a display for a variable that may have a list, which has no other name."""
+        session = current()
+        (old,) = FrameVariables(seen).copy(FrameVariables(seen).cells).values()
+        if type(old) is GrowingList and self.own.are_known():
+            old.clear()
+            old.extend(items)
+            return old
+        if session is not None and type(old) is list and len(old) != len(items):
+            self._grows(session, old)
+        return self.made(items)
+
+    def extended(self, old: Any, items: list[Any]) -> Any:
+        """The list of a variable with more items, for this variable. The list has no other name."""
+        session = current()
+        if session is None:
+            return old + items
+        if type(old) is GrowingList and self.own.are_known():
+            old.extend(items)
+            return old
+        if items:
+            self._grows(session, old)
+        return self.made(old + items)
+
+    def _grows(self, session: Session, old: Any) -> None:
+        """A block binds a variable to a list of another length, so it changes the list that the variable has."""
+        if session.active and self.own.are_known():
+            session.grows(old)
 
     def listed(self, items: Any, seen: Any) -> Any:
         """The list of a comprehension over these items."""
@@ -71,20 +102,47 @@ class Displays(Assembler, ast.NodeTransformer):
     def __init__(self, code: RewrittenCode, outer: set[str]) -> None:
         super().__init__(code, outer)
         self._sites: dict[ast.ListComp, ListSite] = {}  # of comprehensions whose lists may grow
+        self._own_lists: OwnLists | None = None
 
     @abstractmethod
     def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
         """What a loop goes over, by a function that gives it indices."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        found = self._changes(node)
+        if found and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            node.value.elts = [found.get(part) or self._assigned(part) for part in node.value.elts]
+        else:
+            node.value = found.get(node.value) or self._assigned(node.value)
         node.targets = [self.visit(target) for target in node.targets]
-        node.value = self._assigned(node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is not None:
+            node.value = self._changes(node).get(node.value) or self._assigned(node.value)
         node.target = self.visit(node.target)
-        node.value = None if node.value is None else self._assigned(node.value)
         return node
+
+    def _changes(self, node: ast.Assign | ast.AnnAssign) -> dict[ast.expr, ast.expr]:
+        """For the new lists that a statement binds variables to: the lists that these have, which change instead."""
+        own = self._own_lists
+        return {
+            value: found
+            for target, value, is_last in bindings(node)
+            if own is not None and is_last and target.id in own.names
+            if (found := self._change(own, target.id, value)) is not None
+        }
+
+    def _change(self, own: OwnLists, name: str, value: ast.expr) -> ast.expr | None:
+        more = added(value, name)
+        if more is None and not isinstance(value, ast.List):
+            return None
+        site, items = ListSite(value.lineno, self._code), self.visit(more or value)
+        site.own = own
+        if more is not None:
+            return place(self._call(site, "extended", load(name), items), value)  # type: ignore[no-any-return]
+        cells = self._cells(value, [load(name)], set())
+        return place(self._call(site, "instead", items, cells), value)  # type: ignore[no-any-return]
 
     def _assigned(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.List | ast.Tuple):

@@ -197,10 +197,14 @@ def body_of(function: Any) -> list[ast.AST]:
 def own_names(function: Any) -> set[str]:
     """The local variables of a function."""
     body = body_of(function)
+    return (parameters_of(function) | bound_by(body)) - declared(body, ast.Nonlocal) - declared(body, ast.Global)
+
+
+def parameters_of(function: Any) -> set[str]:
+    """The names of the parameters of a function."""
     arguments = function.args
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    names = {parameter.arg for parameter in parameters if parameter is not None}
-    return (names | bound_by(body)) - declared(body, ast.Nonlocal) - declared(body, ast.Global)
+    return {parameter.arg for parameter in parameters if parameter is not None}
 
 
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:

@@ -36,10 +36,12 @@ from shiftreset_ad.staging.front.names import (
     declared,
     has,
     own_names,
+    parameters_of,
     rebound_in,
     surely_bound_by,
 )
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
+from shiftreset_ad.staging.front.own_lists import OwnLists
 from shiftreset_ad.staging.front.refusals import BINDS_IN_EXPRESSION
 from shiftreset_ad.staging.front.requirements import Requirement
 from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite
@@ -88,6 +90,8 @@ class Rewriter(Displays, ast.NodeTransformer):
         self._visible = (self._outer | own_names(node) | declared(body, ast.Nonlocal)) - self._globals
         self._rebound = rebound_in(body) & self._visible
         self._shared = declared(body, ast.Nonlocal) | captured_in(body)
+        own = own_names(node) - parameters_of(node)
+        self._own_lists = OwnLists(body, own, self._visible | self._globals, self._code.globals)
         if isinstance(node, ast.Lambda):
             node.body = self.visit(node.body)
         else:

@@ -247,6 +247,13 @@ class Session:
         if site is not None:
             self.grows_by(site)
 
+    def stand_for(self, lists: Iterable[Any], others: Iterable[Any]) -> None:
+        """In a block, or after it, other lists stand for these, which displays may have made."""
+        for items, other in zip(lists, others, strict=True):
+            known, site = self.lists.get(id(items), (None, None))
+            if known is items and type(other) is list:
+                self.lists[id(other)] = other, site
+
     def grows_by(self, site: Any) -> None:
         """Give this recording up, as the list of a site has a length that depends on values."""
         if site not in self.refusals and site not in self.growing:
@@ -337,7 +344,12 @@ _thread = _Thread()
 
 
 def changing(x: Any) -> Any:
-    """What the program is going to change. It must not be handed on by a site, even if it is changed back later."""
+    """What the program is going to change. It must not be handed on by a site, even if it is changed back later.
+
+    A list that a display has made may be one that grows: such a list is changed under all its names.
+    """
+    if (session := _thread.session) is not None and session.handed_on.aliases.site_of(x) is not None:
+        session.grows(x)
     return _unless_handed_on(x, CHANGES_LATER)
 
 

@@ -55,6 +55,7 @@ class State:
         """A block begins with this state; the answer tells where the arrays come from to which it may write."""
         self._frame.fill(self._base)
         self._before = self._put_together(state)
+        self._session.stand_for(self._given, self._before)
         # A block may change the list itself.
         self._lengths = [len(x) if type(x) is list else None for x in self._before]
         self._fill(self._before)
@@ -93,6 +94,7 @@ class State:
     def end(self, state: Sequence[Any]) -> None:
         """The blocks have been written down, and this is the state after them."""
         answers = self._put_together(state)
+        self._session.stand_for(self._given, answers)
         self._frame.fill(self._base)
         found = self.arrays.write_back(self._holders, answers, self._variables)
         self._frame.fill(dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND))
