@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -38,6 +38,35 @@ def places_in(x: Any) -> Iterator[int]:
     return (value._place for value in staged_in(x))
 
 
+class Wanted:
+    """The `places` that are wanted, in the order in which they came to be, so that the last ones can be forgotten.
+
+    To copy the places for each step with blocks would take time with the square of their number.
+    """
+
+    __slots__ = ("_in_order", "places")
+
+    def __init__(self, places: Iterable[int]) -> None:
+        self.places: set[int] = set()
+        self._in_order: list[int] = []
+        self.add(places)
+
+    def add(self, places: Iterable[int]) -> None:
+        known = self.places
+        for place in places:
+            if place not in known:
+                known.add(place)
+                self._in_order.append(place)
+
+    def mark(self) -> int:
+        return len(self._in_order)
+
+    def forget(self, mark: int) -> None:
+        """Forget the places that came after this mark."""
+        self.places.difference_update(self._in_order[mark:])
+        del self._in_order[mark:]
+
+
 class Eliminated:
     """A trace after elimination: the `steps` that the outputs, the questions, the writes and the errors depend on.
 
@@ -62,7 +91,7 @@ class Eliminated:
             self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
             self._handed_on = HandedOn(self.steps, self.fixed)
             self.steps = self._without_repetition(self.steps, {})
-        self.steps = self._without_what_is_not_needed(self.steps, set(self.places_in(outputs)))
+        self.steps = self._without_what_is_not_needed(self.steps, Wanted(self.places_in(outputs)))
         if trace.has_control:
             self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
         self._operands = {}
@@ -146,53 +175,55 @@ class Eliminated:
             return id(owner_of(value)) in self._owners
         return not self._owners.isdisjoint(map(id, owners_of(value)))
 
-    def _without_what_is_not_needed(self, steps: list[Step], wanted: set[int]) -> list[Step]:
+    def _without_what_is_not_needed(self, steps: list[Step], wanted: Wanted) -> list[Step]:
         """The steps that are needed, if these places are `wanted`. Places that the steps need are added to these."""
         left: list[Step] = []
+        places = wanted.places
         for step in reversed(steps):
             if isinstance(step, Control):
                 if (needed := self._needed(step, wanted)) is not None:
                     left.append(needed)
-                    wanted.update(self.operands(needed))
+                    wanted.add(self.operands(needed))
                 continue
-            if step.place in wanted or self._acts(step):
+            if step.place in places or self._acts(step):
                 left.append(step)
-                wanted.update(self.operands(step))
+                wanted.add(self.operands(step))
         return left[::-1]
 
-    def _needed(self, step: Control, wanted: set[int]) -> Control | None:
+    def _needed(self, step: Control, wanted: Wanted) -> Control | None:
         """What is needed of a step with blocks; None if nothing is. Places that its blocks need become wanted."""
         if isinstance(step, Call):
             return self._needed_call(step, wanted)
+        before = wanted.mark()
+        is_visited = isinstance(step, Loop) and step.rounds.place in wanted.places
+        is_wanted = not wanted.places.isdisjoint([*step.answers, *step.params])  # a visit may want a param
+        more = [i for i, answer in enumerate(step.answers) if answer in wanted.places]
         carried: list[int] = []
-        while True:
-            inner = set(wanted)
-            inner.update(place for results in step.results for i in carried for place in self.places_in(results[i]))
-            if isinstance(step, Loop):
-                inner.update(self.places_in(step.goes_on))
-            blocks = [self._with_steps(block, inner) for block in reversed(step.blocks)][::-1]
-            more = [i for i, answer in enumerate(step.answers) if answer in wanted]
-            more += [i for i, param in enumerate(step.params) if param in inner and i not in more]
+        if isinstance(step, Loop):
+            wanted.add(self.places_in(step.goes_on))
+        while True:  # with more that is carried, no less is wanted
+            wanted.add(place for results in step.results for i in carried for place in self.places_in(results[i]))
+            blocks = [self._with_steps(block, wanted) for block in reversed(step.blocks)][::-1]
+            more += [i for i, param in enumerate(step.params) if param in wanted.places and i not in more]
             if set(more) <= set(carried):
                 break
             carried = sorted({*carried, *more})
-        is_visited = isinstance(step, Loop) and step.rounds.place in wanted
         is_idle = not any(block.steps for block in (blocks[1:] if isinstance(step, Loop) else blocks))
-        if is_idle and not is_visited and wanted.isdisjoint([*step.answers, *step.params]):  # a visit may want a param
+        if is_idle and not is_visited and not is_wanted:
+            wanted.forget(before)
             return None
-        wanted |= inner
         return step.with_blocks(blocks).carrying(carried)
 
-    def _needed_call(self, step: Call, wanted: set[int]) -> Call | None:
+    def _needed_call(self, step: Call, wanted: Wanted) -> Call | None:
         """A call with all its values, if one of them or its frame is needed, or if the function acts.
 
         A visit goes to each activation, as a later visit may need its values there. So each call inside is needed.
         """
         acts = any(self._acts(inner) for inner in all_steps(step.blocks[0].steps)) if step.blocks else True
-        if not acts and wanted.isdisjoint([*step.answers, step.frame]):
+        if not acts and wanted.places.isdisjoint([*step.answers, step.frame]):
             return None
         for results in step.results:
-            wanted.update(self.places_in(results))
+            wanted.add(self.places_in(results))
         return step.with_blocks([self._with_steps(block, wanted) for block in step.blocks])
 
     def _acts(self, step: Step) -> bool:
@@ -201,7 +232,7 @@ class Eliminated:
             return False
         return step.writes or step.is_question or step.open_ended or _may_raise(self._trace, step)
 
-    def _with_steps(self, block: Block, wanted: set[int]) -> Block:
+    def _with_steps(self, block: Block, wanted: Wanted) -> Block:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
     def _is_fixed(self, x: Any) -> bool:
