@@ -26,7 +26,7 @@ from shiftreset_ad.staging.seen.keys import nodes_of
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
-RAISES = "raises, when it is recorded, the error"
+RAISES = "when it is recorded in a block"
 CARRIED = (Staged, Number, bool, int, float, complex, np.generic, ndarray)
 
 
@@ -219,7 +219,7 @@ def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any, **
     except UnstageableError:
         raise
     except Exception as error:
-        trace.refuse(f"{name} {RAISES} {error!r}")
+        trace.refuse(f"{name} raises {error!r} {RAISES}")
     for variable, (content, count) in variables(function).items():
         if variable in before and (before[variable][0] is not content or before[variable][1] != count):
             trace.refuse(f"{name} changes {variable[1]!r}, which is outside of it. Make it a part of the state")

@@ -20,7 +20,7 @@ from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
 from shiftreset_ad.staging.steps.functions import NoRoomError, name_in_program
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
-from shiftreset_ad.staging.steps.unwatched import Pause
+from shiftreset_ad.staging.steps.unwatched import IS_CHEAP, Pause
 from shiftreset_ad.staging.steps.values import Staged
 
 FRAMES_OF_A_CALL = 8  # of Python's, at most, that carry out a call inside, in a branch of a branch
@@ -45,7 +45,7 @@ class RoundFrame:
 
 
 class Execution:
-    """Steps of a trace, carried out on plain values. As soon as a block is repeated, the watch pauses.
+    """Steps of a trace, carried out on plain values. The watch pauses: at once where that is cheap, or in repetitions.
 
     Control in a block is carried out on values with which the program may never reach it. So a test that must have its
     answer may have another one here. Then rounds and calls inside end, and the values are an example all the same.
@@ -65,6 +65,8 @@ class Execution:
 
     def carry_out(self, step: Control) -> None:
         """Carry out a step with blocks that the function goes on with."""
+        if IS_CHEAP:
+            self._pause.begin()
         try:
             if self._trace.is_quiet:
                 without_warnings(self.control, step, self._trace.values)

@@ -17,19 +17,23 @@ from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.unwatched import watching
 
 NEVER = None, None
+_of_blocks: dict[Any, tuple[Any, Any]] = {}  # for the trace function of a block: what it knows, and the one beyond
 
 
 @contextmanager
 def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType], NoReturn]) -> Iterator[None]:
     """Refuse when other code of the user's is entered inside the block, and not that of `control`.
 
-    A debugger's trace function goes on. Where the watch pauses, this pauses, too.
+    A debugger's trace function goes on. Where the watch pauses, this pauses, too. A block in such a block takes over from
+    it: what the inner one allows, the outer one would allow.
     """
     outer: Any = sys.gettrace()
     may_pause = outer is not None and outer is watching.by
     of_control = type(control).__module__
 
-    known: dict[int, tuple[CodeType, Any]] = {}  # what may be entered, by its id: to hash a piece of code takes time
+    # What may be entered, by its id, as to hash a piece of code takes time; and the trace function beyond all blocks.
+    known: dict[int, tuple[CodeType, Any]]
+    known, beyond = _of_blocks.get(outer, ({}, outer))
 
     def entered(frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -40,8 +44,9 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType
             if not is_rewritten and module != of_control and _is_of_the_user(module, code):
                 refuse(code)
             known[id(code)] = code, frame.f_globals
-        return None if outer is None else outer(frame, event, arg)
+        return None if beyond is None else beyond(frame, event, arg)
 
+    _of_blocks[entered] = known, beyond
     if may_pause:
         watching.by = entered
     sys.settrace(entered)
@@ -51,6 +56,7 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType
         if may_pause:
             watching.by = outer
         sys.settrace(outer)
+        del _of_blocks[entered]
 
 
 def _is_of_the_user(module: Any, code: CodeType) -> bool:
