@@ -3,7 +3,9 @@
 Both have the same arguments, and the gradients are compared before they are timed. The programs in C++ are in
 `benchmarks/kernels`, compiled by `g++ -O3 -march=native -ffp-contract=off`. All run on one thread and take turns; the
 least processor time of several turns is shown. A call of native code is that of its entry, without the checks of what
-the function sees from outside.
+the function sees from outside. A "staged call" has them, as a call of what JAX has compiled has JAX's own. JAX takes
+part if it is installed, with the programs of `native_kernels_in_jax.py`. The time is that of all threads of the
+process, so more of them would gain nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,13 @@ from timing import best_of, duration
 
 import shiftreset_ad as sr
 
+HAS_JAX = find_spec("jax") is not None
+if HAS_JAX:
+    from native_kernels_in_jax import compiled, gradient_of
+
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c++17", "-shared", "-fPIC")
+KINDS = ("eager", "steps", "native", "g++", "call", "JAX")
+RATIOS = (("native", "g++"), ("native", "JAX"), ("call", "JAX"))
 TURNS = 15
 ONE_CALL = 1e-2  # seconds of repeats in one call of C++, next to which the call is short
 
@@ -97,14 +106,17 @@ def row(name: str, folder: Path) -> list[str]:
     seconds = staged_calls(staged, first)
     expected = in_order_of_cpp(kernel, (staged if kernel.shorter else kernel.gradient)(*kernel.args))
     require_close(name, in_order_of_cpp(kernel, staged(*kernel.args)), expected)
-    programs: dict[str, Callable[[], Any]] = {}
-    repeats = 1
+    programs: dict[str, Callable[[], Any]] = {"call": lambda: staged(*kernel.args)}
+    repeats, to_compile = 1, float("nan")
     if kernel.in_cpp is not None:
         in_cpp, out = by_gcc(kernel, folder, expected.size)
         in_cpp(1)
         require_close(name, out, expected)
         repeats = repeats_of(in_cpp)
         programs["g++"] = lambda: in_cpp(repeats)
+    if HAS_JAX:
+        programs["JAX"], to_compile = compiled(gradient_of(kernel), kernel.args)
+        require_close(name, in_order_of_cpp(kernel, programs["JAX"]()), expected)
     inputs, take = leaves(kernel.args), way_of(staged).take
     entry, steps = getattr(take, "entry", None), getattr(take, "steps", take)
     if entry is not None:
@@ -117,9 +129,10 @@ def row(name: str, folder: Path) -> list[str]:
         slow = {"eager": lambda: kernel.gradient(*kernel.args), "steps": lambda: steps(inputs)}
         times |= best_of(1, slow, time.process_time)
     times["g++"] = times.get("g++", float("nan")) / repeats
-    shown = [f"{times[kind] * 1e6:,.4g}" if kind in times else "-" for kind in ("eager", "steps", "native", "g++")]
-    reason = staged.llvm[0].removeprefix("; no native code: ")
-    return [name, *shown, f"{times['native'] / times['g++']:.2f}" if entry else reason, f"{seconds:.2g}"]
+    shown = [f"{times[kind] * 1e6:,.4g}" if kind in times else "-" for kind in KINDS]
+    ratios = [f"{times[a] / times[b]:.2g}" if {a, b} <= times.keys() else "-" for a, b in RATIOS]
+    reason = [] if entry else [staged.llvm[0].removeprefix("; no native code: ")]
+    return [name, *shown, *ratios, f"{seconds:.2g}", f"{to_compile:.2g}", *reason]
 
 
 def require_close(name: str, gradient: Any, expected: Any) -> None:
@@ -139,7 +152,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="the kernels whose names begin so")
     only = parser.parse_args().only
-    table = Table("a gradient", "eager, us", "steps", "native", "g++", "native to g++", "first calls, s")
+    columns = ("eager, us", "steps", "native", "g++", "a staged call", "JAX")
+    ratios = ("native to g++", "native to JAX", "call to JAX")
+    table = Table("a gradient", *columns, *ratios, "first calls, s", "JAX's", "")
     with tempfile.TemporaryDirectory() as made:
         for key in [name for name in KERNELS if name.startswith(only)]:
             table.add_row(*row(key, Path(made)))
