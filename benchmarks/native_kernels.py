@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from native_kernels_in_python import KERNELS, Kernel
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from timing import best_of, duration
 
 import shiftreset_ad as sr
@@ -129,10 +129,14 @@ def row(name: str, folder: Path) -> list[str]:
         slow = {"eager": lambda: kernel.gradient(*kernel.args), "steps": lambda: steps(inputs)}
         times |= best_of(1, slow, time.process_time)
     times["g++"] = times.get("g++", float("nan")) / repeats
-    shown = [f"{times[kind] * 1e6:,.4g}" if kind in times else "-" for kind in KINDS]
+    shown = [microseconds(times[kind]) if kind in times else "-" for kind in KINDS]
     ratios = [f"{times[a] / times[b]:.2g}" if {a, b} <= times.keys() else "-" for a, b in RATIOS]
     reason = [] if entry else [staged.llvm[0].removeprefix("; no native code: ")]
     return [name, *shown, *ratios, f"{seconds:.2g}", f"{to_compile:.2g}", *reason]
+
+
+def microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f}" if seconds >= 1e-3 else f"{seconds * 1e6:.4g}"
 
 
 def require_close(name: str, gradient: Any, expected: Any) -> None:
@@ -154,9 +158,9 @@ if __name__ == "__main__":
     only = parser.parse_args().only
     columns = ("eager, us", "steps", "native", "g++", "a staged call", "JAX")
     ratios = ("native to g++", "native to JAX", "call to JAX")
-    table = Table("a gradient", *columns, *ratios, "first calls, s", "JAX's", "")
+    table = Table(Column("a gradient", no_wrap=True), *columns, *ratios, "first calls, s", "JAX's", "")
     with tempfile.TemporaryDirectory() as made:
         for key in [name for name in KERNELS if name.startswith(only)]:
             table.add_row(*row(key, Path(made)))
             Console(width=140, stderr=True).print(key)
-    Console(width=140).print(table)
+    Console(width=170).print(table)
