@@ -32,8 +32,9 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM, are_same_states
 from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.shortcuts import Shortcut, shortcut
 from shiftreset_ad.staging.steps.functions import NoRoomError
-from shiftreset_ad.staging.ways import MOST_WAYS, Shortcut, Signature, Way, shortcut
+from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
 MOST_SIGNATURES = 256
 
@@ -169,7 +170,7 @@ class StagedFunction(Generic[P, Y]):
         f = self.__wrapped__
         if self._is_given_up or running.is_recording or watcher.get() is not None or has_open_tags():
             return f(*args, **kwargs)
-        if self._shortcut is not None and not kwargs and (quick := self._shortcut.answer(args)) is not None:
+        if self._shortcut is not None and (quick := self._shortcut.answer(args, kwargs)) is not None:
             self._patience.replayed()
             answered: Y = quick[0]
             return answered

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import is_
 from typing import Any
 
-import numpy as np
 import optree
 
 from shiftreset_ad.boundary import trees
@@ -18,8 +16,7 @@ from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.python.grouping import grouped
 from shiftreset_ad.staging.seen.guards import Guards
-from shiftreset_ad.staging.seen.keys import StagedCall
-from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError, settings_of_numpy
+from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
 from shiftreset_ad.staging.texts import Texts
 
 Lines = Sequence[tuple[Line | None, int]]  # how many steps the lines of the user's have; None is the way back
@@ -151,49 +148,3 @@ def may_go_on(way: Way, other: Way, question: int) -> bool:
         and all(map(is_same, known[:-1], way.answers[:question]))
         and not is_same(known[-1], way.answers[question])
     )
-
-
-class Shortcut:
-    """The native code of a way, for calls with nothing but numbers and arrays: it checks them itself, without a key."""
-
-    __slots__ = ("_arrays", "_entry", "_errors", "_is_single", "_settings", "_signature", "_spec")
-
-    def __init__(self, entry: Callable[..., Any], way: Way, signature: Signature, key: Any, arrays: int) -> None:
-        self._entry = entry
-        self._arrays = arrays
-        self._spec = way.spec
-        self._is_single = way.spec.num_nodes == way.spec.num_leaves == 1
-        self._signature = signature
-        _, _, self._errors = key
-        self._settings: Any = None  # those of NumPy that have been found to be the right ones
-
-    def answer(self, args: tuple[Any, ...]) -> tuple[Any] | None:
-        """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
-        settings = settings_of_numpy()
-        if settings is not self._settings:
-            if tuple(np.geterr().values()) != self._errors:
-                return None
-            self._settings = settings
-        if self._signature.changed() is not None:
-            return None
-        if self._arrays > 1 and len(set(map(id, args))) < len(args):  # x is y
-            return None
-        answers = self._entry(*args)
-        if type(answers) is not list:
-            return None
-        return (answers[0] if self._is_single else trees.unflatten(self._spec, answers),)
-
-
-def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | None:
-    """The shortcut that calls like this one may take; None if there is none."""
-    entry = way.quick
-    if (
-        entry is None
-        or way.given
-        or call.kwargs
-        or len(call.leaves) != len(call.args)
-        or not all(map(is_, call.leaves, call.args))
-    ):
-        return None
-    arrays = [id(x) for x in call.args if type(x) is np.ndarray]
-    return None if len(set(arrays)) < len(arrays) else Shortcut(entry, way, signature, call.key, len(arrays))

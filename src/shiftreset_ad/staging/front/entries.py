@@ -24,8 +24,8 @@ _of_blocks: dict[Any, tuple[Any, Any]] = {}  # for the trace function of a block
 def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType], NoReturn]) -> Iterator[None]:
     """Refuse when other code of the user's is entered inside the block, and not that of `control`.
 
-    A debugger's trace function goes on. Where the watch pauses, this pauses, too. A block in such a block takes over from
-    it: what the inner one allows, the outer one would allow.
+    A debugger's trace function goes on. Where the watch pauses, this pauses, too. A block in such a block takes over
+    from it: what the inner one allows, the outer one would allow.
     """
     outer: Any = sys.gettrace()
     may_pause = outer is not None and outer is watching.by
