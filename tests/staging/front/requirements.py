@@ -154,3 +154,20 @@ def checked(x, n):
             raise ValueError(f"{x:.1f} in round {k}")
         x = x * 1.5 if x > 0.0 else x - 0.7
     return x
+
+
+def asked_outside_with_another_answer(x, n):
+    """The test is asked before the loop, and raises in a branch that the first calls do not reach."""
+    t = x
+    y = 0.0
+    if x > 0.0:
+        print("", end="")
+        y = 1.0
+    while t < n:
+        if t > 5.0:
+            if x > 0.0:
+                raise ValueError("positive")
+            t = t + 1.0
+        else:
+            t = t + 3.9
+    return t + y

@@ -6,7 +6,7 @@ import pytest
 
 from shiftreset_ad import cond, grad, staged
 from tests.staging.front.agreement import agree, by_numpy, ids, require_bits_of_the_steps, require_one_record
-from tests.staging.front.requirements import PROGRAMS, checked
+from tests.staging.front.requirements import PROGRAMS, asked_outside_with_another_answer, checked
 from tests.staging.native.natively import needs_native
 
 
@@ -81,3 +81,14 @@ def test_a_branch_that_raises_in_a_cond_of_the_program():
             f(x, 4 if x > 0 else -40)
         with pytest.raises(ValueError, match="negative"):
             compiled(x, 4 if x > 0 else -40)
+
+
+@pytest.mark.parametrize("natively", [pytest.param(True, marks=needs_native), False])
+def test_a_test_that_was_asked_outside_with_another_answer(natively, monkeypatch):
+    if not natively:
+        by_numpy(monkeypatch)
+    compiled = agree(asked_outside_with_another_answer, ((1.5, 4), (1.3, 4), (1.4, 4), (-3.0, 20)))
+    for x in (1.5, 1.2):
+        with pytest.raises(ValueError, match="positive"):
+            compiled(x, 20)
+    agree(grad(asked_outside_with_another_answer), ((1.5, 4), (1.3, 4), (1.4, 4), (-3.0, 20)))
