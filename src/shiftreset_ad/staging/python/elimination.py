@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.python.idle import idle_operand, is_copy, like
+from shiftreset_ad.staging.python.same_control import SameControl
 from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.steps.blocks import (
     Call,
@@ -76,7 +77,7 @@ class Eliminated:
     stay. A value that is carried through a loop for nothing, or handed on unchanged, is left out, too.
     """
 
-    __slots__ = ("_handed_on", "_operands", "_owners", "_trace", "fixed", "stand_ins", "steps")
+    __slots__ = ("_control", "_handed_on", "_operands", "_owners", "_trace", "fixed", "stand_ins", "steps")
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
         self._trace = trace
@@ -84,6 +85,7 @@ class Eliminated:
         self.stand_ins: dict[int, int] = {}
         self.fixed: set[int] = set()
         self._operands: dict[Step, list[int]] | None = None  # of plain steps, from the end of elimination on
+        self._control: SameControl | None = None
         if not any(step.writes for step in all_steps(trace.steps)):
             self.steps = self._without_what_is_fixed(self.steps)
             self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
@@ -92,13 +94,18 @@ class Eliminated:
             self._handed_on = HandedOn(self.steps, self.fixed)
             self.steps = self._without_repetition(self.steps, {})
         self.steps = self._without_what_is_not_needed(self.steps, Wanted(self.places_in(outputs)))
+        if may_have_same_control(self.steps):
+            self._leave_out_same_control(outputs)
         if trace.has_control:
             self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
         self._operands = {}
 
     def place(self, x: Staged) -> int:
         """The place that has the value."""
-        return self.stand_ins.get(x._place, x._place)
+        place, stand_ins = x._place, self.stand_ins
+        while place in stand_ins:
+            place = stand_ins[place]
+        return place
 
     def places_in(self, x: Any) -> Iterator[int]:
         """The places that have the values in an argument, except those that are fixed."""
@@ -140,8 +147,12 @@ class Eliminated:
         left: list[Step] = []
         for step in steps:
             if isinstance(step, Control):
-                control = self._without_handed_on(step) if isinstance(step, Call) else step
-                left.append(_mapped(control, lambda inner: self._without_repetition(inner, dict(known))))
+                control: Control = step
+                if isinstance(step, Call) and self._control is None:
+                    control = self._without_handed_on(step)
+                control = _mapped(control, lambda inner: self._without_repetition(inner, dict(known)))
+                if not self._is_repeated(control, known):
+                    left.append(control)
                 continue
             if step.place in self.stand_ins:
                 continue
@@ -160,6 +171,34 @@ class Eliminated:
                 known[key] = step.place
                 left.append(step)
         return left
+
+    def _leave_out_same_control(self, outputs: list[Any]) -> None:
+        """Leave out loops and branches that are carried out twice, what is repeated then, and what they needed."""
+        self._control = SameControl(self.steps, outputs, self.place, key_of, self._key_of)
+        self.steps = self._without_repetition(self.steps, {})
+        for place, other in self.stand_ins.items():
+            while other in self.stand_ins:
+                other = self.stand_ins[other]
+            self.stand_ins[place] = other
+        self.steps = self._without_what_is_not_needed(self.steps, Wanted(self.places_in(outputs)))
+
+    def _is_repeated(self, step: Control, known: dict[Any, int]) -> bool:
+        """Whether a step like this one with blocks is known by then. Its answers stand in for those of the step."""
+        if self._control is None or not step.answers or any(map(self._is_the_users, self._answers_of(step))):
+            return False
+        key = self._control.key(step)
+        if key is None:
+            return False
+        if (key, 0) not in known:
+            known.update(((key, i), answer) for i, answer in enumerate(step.answers))
+            return False
+        if self._control.is_used_inside(step):
+            return False
+        self.stand_ins.update((answer, known[key, i]) for i, answer in enumerate(step.answers))
+        return True
+
+    def _answers_of(self, step: Control) -> list[Any]:
+        return [self._trace.values[place] for place in step.answers]
 
     def _without_handed_on(self, step: Call) -> Call:
         """A call without the arguments that the function hands on unchanged."""
@@ -241,22 +280,25 @@ class Eliminated:
             return x._place in self.fixed
         return all(value._place in self.fixed for value in staged_in(x))
 
-    def _key_of(self, step: Step) -> Any:
+    def _key_of(self, step: Step, place: Callable[[Staged], Any] | None = None) -> Any:
         """A key: if the keys of two steps are equal, they have the same answer."""
-        stand_ins = self.stand_ins
-        args = [stand_ins.get(x._place, x._place) if type(x) is Staged else self._key(x) for x in step.args]
-        options = [(name, self._key(option)) for name, option in step.kwargs.items()] if step.kwargs else ()
+        place = self.place if place is None else place
+        args = [place(x) if type(x) is Staged else key_of(x, place) for x in step.args]
+        options = [(name, key_of(option, place)) for name, option in step.kwargs.items()] if step.kwargs else ()
         function = step.function
         key = function if type(function) in FUNCTIONS else _key_of_object(function)
         # In a block that is not reached, a test may have another answer than the same test outside of the block.
         asked = step.is_question and (step.expected if type(step.expected) is bool else "another answer")
         return key, (*args,), (*options,), asked, _strict(step.errors)
 
-    def _key(self, x: Any) -> Any:
-        return key_of(x, self.place)
+
+def may_have_same_control(steps: list[Step]) -> bool:
+    """Whether there is more than one loop, and no writing."""
+    found = list(all_steps(steps))
+    return sum(type(step) is Loop for step in found) > 1 and not any(step.writes for step in found)
 
 
-def key_of(x: Any, place: Callable[[Staged], int]) -> Any:
+def key_of(x: Any, place: Callable[[Staged], Any]) -> Any:
     """A key: if the keys of two arguments are equal, the arguments are the same, by the places of staged values."""
     kind = type(x)
     if kind is Staged:
