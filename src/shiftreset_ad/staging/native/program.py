@@ -17,6 +17,7 @@ from shiftreset_ad.staging.native import lock
 from shiftreset_ad.staging.native.alike import part, with_alike
 from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
+from shiftreset_ad.staging.native.computed_again import with_less_kept
 from shiftreset_ad.staging.native.effort import ONCE
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
 from shiftreset_ad.staging.native.layouts import bytes_of
@@ -102,7 +103,7 @@ class Program:
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if trace.refusal is not None:
             refuse(trace.refusal)
-        left = in_order(trace, left)
+        left = in_order(trace, with_less_kept(trace, left))
         reasons = {
             step.place: reason for step in all_steps(left.steps) if (reason := has_no_form(step, trace)) is not None
         }
