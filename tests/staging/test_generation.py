@@ -126,6 +126,92 @@ def test_repeated_steps_are_taken_once():
     assert count(check(lambda x: np.sum(x * 2.0, axis=(0,)) * np.sum(x * 2.0, axis=(0,)), (V,))) == 3
 
 
+def written(x):
+    """An array to which the program writes."""
+    y = np.zeros_like(x)
+    y[0] = x[1]
+    return y
+
+
+def test_repeated_steps_beside_writes_are_taken_once():
+    def beside(f):
+        return lambda x: (np.sum(written(x)), f(x))
+
+    without = count(check(beside(lambda x: np.sum(x)), (V,), (V + 1.0,)))
+    assert count(check(beside(lambda x: np.sum(np.sin(x) * np.sin(x))), (V,), (V + 1.0,))) == without + 2
+    assert count(check(beside(lambda x: np.sum(1.0 * x)), (V,), (V + 1.0,))) == without
+    assert count(check(beside(lambda x: np.sum(x * np.ones(3) - 0.0)), (V,))) == without
+
+
+def changed_between(x):
+    y = x * 2.0
+    before = np.sum(y)
+    y[0] = 7.0
+    return before + np.sum(y)
+
+
+def changed_by_another_name(x):
+    y = x * 2.0
+    part = y[1:]
+    before = np.sum(part) * np.sum(y)
+    y[2] = 7.0
+    part[0] = x[2]
+    return before + np.sum(part) * np.sum(y)
+
+
+def copies_of_what_changes(x):
+    y = x * 2.0
+    one, other = y.copy(), +y
+    y[1] = 5.0
+    again, last = y.copy(), +y
+    return np.sum(one * other) + np.sum(again * last) + np.sum(one * again)
+
+
+def one_of_two_that_are_equal(x):
+    y, z = np.sin(x), np.sin(x)
+    y[0] = 3.0
+    return np.sum(y) * np.sum(z) + np.sum(np.sin(x))
+
+
+def products_with_one_that_change(x):
+    y, z = x * 1.0, 1.0 * x
+    y += 2.0
+    return np.sum(y * z) + np.sum(x)
+
+
+def constants_that_change(x):
+    y = np.zeros_like(x)
+    z = np.zeros_like(x)
+    y[1] = x[0]
+    y += 1.0
+    return np.sum(y) - np.sum(z) + np.sum(np.zeros_like(x) * 3.0)
+
+
+def written_through_out(x):
+    y = x * 3.0
+    before = np.sum(y)
+    np.multiply(x, 2.0, out=y)
+    return before * np.sum(y) + np.sum(x * 3.0) + np.sum(x * 2.0)
+
+
+def answered_and_changed(x):
+    y = np.sin(x)
+    z = np.sin(x)
+    y[0] = 2.0
+    return [y, z, np.sin(x)]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(changed_between, changed_by_another_name, copies_of_what_changes, one_of_two_that_are_equal),
+        *(products_with_one_that_change, constants_that_change, written_through_out, answered_and_changed),
+    ],
+)
+def test_steps_on_what_is_written_to_stay(f):
+    check(f, (V,), (V + 1.0,), (-V,))
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [(0.0, -0.0), (1, 1.0), (1, True), (2.0, np.float64(2.0)), (2.0, np.float32(2.0)), (0j, -0j), (0.0, 0)],

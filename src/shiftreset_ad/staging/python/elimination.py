@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -14,6 +14,7 @@ from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.python.idle import idle_operand, is_copy, like
 from shiftreset_ad.staging.python.same_control import SameControl
 from shiftreset_ad.staging.python.sinking import Sinking
+from shiftreset_ad.staging.python.wanted import Wanted
 from shiftreset_ad.staging.steps.blocks import (
     Call,
     Control,
@@ -39,45 +40,16 @@ def places_in(x: Any) -> Iterator[int]:
     return (value._place for value in staged_in(x))
 
 
-class Wanted:
-    """The `places` that are wanted, in the order in which they came to be, so that the last ones can be forgotten.
-
-    To copy the places for each step with blocks would take time with the square of their number.
-    """
-
-    __slots__ = ("_in_order", "places")
-
-    def __init__(self, places: Iterable[int]) -> None:
-        self.places: set[int] = set()
-        self._in_order: list[int] = []
-        self.add(places)
-
-    def add(self, places: Iterable[int]) -> None:
-        known = self.places
-        for place in places:
-            if place not in known:
-                known.add(place)
-                self._in_order.append(place)
-
-    def mark(self) -> int:
-        return len(self._in_order)
-
-    def forget(self, mark: int) -> None:
-        """Forget the places that came after this mark."""
-        self.places.difference_update(self._in_order[mark:])
-        del self._in_order[mark:]
-
-
 class Eliminated:
     """A trace after elimination: the `steps` that the outputs, the questions, the writes and the errors depend on.
 
     A repeated step is left out, and `stand_ins` has for its place the place with the same value. `fixed` are the places
     whose values are the same for all inputs. If the user gets an array, or a view of it, the step that makes the array
-    stays even if it is a repetition, as the user may write to the array. If the function itself writes, all repetitions
-    stay. A value that is carried through a loop for nothing, or handed on unchanged, is left out, too.
+    stays even if it is a repetition, as the user may write to the array. So do all steps on arrays to which the
+    function itself writes. A value that a loop carries for nothing, or that is handed on unchanged, is left out, too.
     """
 
-    __slots__ = ("_control", "_handed_on", "_operands", "_owners", "_trace", "fixed", "stand_ins", "steps")
+    __slots__ = ("_control", "_handed_on", "_operands", "_owners", "_trace", "_written", "fixed", "stand_ins", "steps")
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
         self._trace = trace
@@ -86,13 +58,14 @@ class Eliminated:
         self.fixed: set[int] = set()
         self._operands: dict[Step, list[int]] | None = None  # of plain steps, from the end of elimination on
         self._control: SameControl | None = None
-        if not any(step.writes for step in all_steps(trace.steps)):
-            self.steps = self._without_what_is_fixed(self.steps)
-            self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
+        self._written = written_in(trace.steps)
+        self.steps = self._without_what_is_fixed(self.steps)
+        self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
+        if not self._written:
             self.stand_ins = copied_for_nothing(trace, outputs)
-            self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
-            self._handed_on = HandedOn(self.steps, self.fixed)
-            self.steps = self._without_repetition(self.steps, {})
+        self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}
+        self._handed_on = HandedOn(self.steps, self.fixed)
+        self.steps = self._without_repetition(self.steps, {})
         self.steps = self._without_what_is_not_needed(self.steps, Wanted(self.places_in(outputs)))
         if may_have_same_control(self.steps):
             self._leave_out_same_control(outputs)
@@ -135,7 +108,7 @@ class Eliminated:
         for step in steps:
             if isinstance(step, Control):
                 left.append(_mapped(step, self._without_what_is_fixed))
-            elif self.operands(step):
+            elif self.operands(step) or self._is_of_what_is_written_to(step):
                 left.append(step)
             else:
                 self.fixed.add(step.place)
@@ -156,7 +129,7 @@ class Eliminated:
                 continue
             if step.place in self.stand_ins:
                 continue
-            if step.function is again:
+            if step.function is again or self._is_of_what_is_written_to(step):
                 left.append(step)
                 continue
             if self._owners and not step.is_question and self._is_the_users(trace.values[step.place]):
@@ -207,6 +180,13 @@ class Eliminated:
                 value = self._handed_on.values[param]
                 self.stand_ins[param] = self.stand_ins.get(value, value)
         return self._handed_on.without(step)
+
+    def _is_of_what_is_written_to(self, step: Step) -> bool:
+        """Whether the function writes, at any time, to memory that the step writes to, reads or answers."""
+        if not self._written:
+            return False
+        values = [self._trace.values[step.place], *(x.inside for x in operands_of(step))]
+        return step.writes or any(id(owner) in self._written for value in values for owner in owners_of(value))
 
     def _is_the_users(self, value: Any) -> bool:
         """Whether the user gets the memory of an array."""
@@ -290,6 +270,17 @@ class Eliminated:
         # In a block that is not reached, a test may have another answer than the same test outside of the block.
         asked = step.is_question and (step.expected if type(step.expected) is bool else "another answer")
         return key, (*args,), (*options,), asked, _strict(step.errors)
+
+
+def written_in(steps: list[Step]) -> set[int]:
+    """The ids of the owners of the memory to which these steps write."""
+    return {
+        id(owner)
+        for step in all_steps(steps)
+        if step.writes
+        for x in operands_of(step)
+        for owner in owners_of(x.inside)
+    }
 
 
 def may_have_same_control(steps: list[Step]) -> bool:
