@@ -100,6 +100,18 @@ def test_warnings_that_are_made_errors_are_refused():
                 x + 1.0
 
 
+def test_filters_that_are_changed_in_place_are_seen():
+    with warnings.catch_warnings():
+        trace = Trace()
+        x = Staged(trace, trace.place_for(np.ones(2)))
+        before = warnings.filters[:]
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(UnstageableError, match="errors of warnings"):
+            x + 1.0
+        warnings.filters[:] = before
+        x + 1.0
+
+
 def test_questions_know_where_they_were_asked():
     trace = Trace()
     x = Staged(trace, trace.place_for(2.0))

@@ -141,6 +141,19 @@ def in_a_statement_with_an_end(x, n):
     return t
 
 
+def after_a_return(x, n):
+    """A branch that returns before it raises is no requirement."""
+    t = x
+    for _ in range(2 * n):
+        if t > 2.0:
+            for v in (t, t * 1.5, t * 2.0):
+                if v > 3.0:
+                    return v
+            raise ValueError("too small")
+        t = t * 1.4 + 0.1
+    return t
+
+
 PROGRAMS = (
     *(in_rounds, at_the_end_of_a_chain, in_a_branch_of_a_branch, after_the_rounds, of_values_that_are_bound),
     *(in_rounds_that_are_not_reached, in_calls_that_are_not_reached, of_a_match, in_a_statement_with_an_end),

@@ -2,13 +2,14 @@
 
 import ast
 import builtins
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.staging.front.own_lists import OwnLists
-from tests.staging.front.agreement import agree, ids, require_bits_of_the_steps, require_one_record
+from tests.staging.front.agreement import POINTS, agree, ids, require_bits_of_the_steps, require_one_record
 from tests.staging.native.natively import needs_native
 
 KEPT = []
@@ -250,7 +251,118 @@ def both_lists(x, n):
     return sum(pair[0]) + sum(out)
 
 
+def turned(x, n):
+    """The list is copied before the other items of the display change it."""
+    q = [x, 1.0, 2.0]
+    for _ in range(n):
+        q = [*q, q.pop(0)]
+    if x > 1.0:
+        q = [*q, q.pop(0)]
+    return sum((i + 1) * v for i, v in enumerate(q))
+
+
+def looked_at_by_an_earlier_target(x, n):
+    counts, run = [0.0] * 8, []
+    for k in range(n):
+        run = run + [x]  # noqa: RUF005
+        if x * k > 3.0:
+            counts[len(run)], run = counts[len(run)] + 1.0, []
+    return sum(i * c for i, c in enumerate(counts)) * x
+
+
+def written_to_by_an_earlier_target(x, n):
+    out = [x, x * n]
+    if x > 1.0:
+        out[0], out = 5.0, [x, x * x, 1.0]
+    return sum(out) * len(out)
+
+
+def captured_by_a_pattern(x, n):
+    p, out = ([x], 1), [1.0]
+    match p:
+        case ([_] as out, 1):
+            pass
+    if x > 1.0:
+        out = []
+    return sum(out) + 10.0 * sum(p[0])
+
+
+def captured_by_a_star(x, n):
+    p, out = [x, x * n, 1.0], [1.0]
+    match p:
+        case [_, *out]:
+            pass
+    if x > 1.0:
+        out = [*out, x]
+    return sum(out) + 10.0 * sum(p)
+
+
+def kept_by_an_error(x, n):
+    def need(v):
+        if len(v) < 2:
+            raise ValueError(v)
+        return v[1]
+
+    out = [x]
+    try:
+        return need(out)
+    except ValueError as error:
+        short = error.args[0]
+    if x > 1.0:
+        out = out + [x, x]  # noqa: RUF005
+    return sum(out) + 100.0 * len(short)
+
+
+def kept_in_what_is_suppressed(x, n):
+    kept = []
+
+    def keep(v):
+        kept.append(v)
+        raise ValueError
+
+    out = [x]
+    with suppress(ValueError):
+        return keep(out)
+    if x > 1.0:
+        out = [*out, x, x]
+    return sum(out) + 100.0 * sum(map(len, kept))
+
+
+def added_up_with_an_array(x, n):
+    out = [x, x]
+    out += np.array([x * 2.0, x])
+    if x > 1.0:
+        out = [*out, 3.0]
+    return sum(out) + len(out)
+
+
+def given_to_a_function_by_numpy(x, n):
+    kept = []
+
+    def keep(_, v):
+        kept.append(v)
+        return 1.0
+
+    out = [x]
+    np.apply_along_axis(keep, 0, np.array([1.0, 2.0]), out)
+    if x > 1.0:
+        out = out + [x]  # noqa: RUF005
+    return sum(out) + 10.0 * sum(map(len, kept))
+
+
+def of_long_integers(x, n):
+    out = [n]
+    if x > 1.0:
+        out = [x, x]
+    if x > 1.2:
+        out = [2**60 + 1]
+    return (out[0] - (2**60 if x > 1.2 else 0)) * x
+
+
 WITH_OTHER_NAMES = (
+    *(turned, looked_at_by_an_earlier_target, written_to_by_an_earlier_target, captured_by_a_pattern),
+    *(captured_by_a_star, kept_by_an_error, kept_in_what_is_suppressed, added_up_with_an_array),
+    *(given_to_a_function_by_numpy, of_long_integers),
     *(kept_under_another_name, kept_in_a_list, while_it_is_gone_over, by_an_iterator, the_longer_one_of_two),
     *(the_start_of_a_sum, before_an_end, seen_by_a_function, of_the_caller, emptied_before_it_is_read),
     *(by_a_function_that_keeps_it, both_lists),
@@ -259,9 +371,10 @@ WITH_OTHER_NAMES = (
 
 @pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.StagingWarning")
 @pytest.mark.parametrize("f", WITH_OTHER_NAMES, **ids)
-def test_a_list_with_another_name_stays_as_it_is(f):
-    agree(f)
-    agree(grad(f))
+@pytest.mark.parametrize("points", [POINTS, POINTS[::-1], ((0.5, 2), (0.6, 2), (0.7, 2), (3.1, 5), (2.5, 4), (0.6, 2))])
+def test_a_list_with_another_name_stays_as_it_is(f, points):
+    agree(f, points)
+    agree(grad(f), points)
 
 
 def test_a_function_that_is_another_one_later(monkeypatch):
@@ -315,6 +428,16 @@ def test_a_function_that_is_another_one_later(monkeypatch):
         ("out = []; y = max(out, xs); return y", set()),
         ("out = []; y = (v for v in out); return y", set()),
         ("out = []; y = np.array(out); return y", {"out"}),
+        ("out = []; y = np.piecewise(x, x, f, out); return y", set()),
+        ("out = []; out += xs; return out", set()),
+        ("out = []; out += [x]; return out", {"out"}),
+        ("out = []; out = [*out, out.pop()]; return out", {"out"}),
+        ("out = []; import math as out; return x", set()),
+        ("out = []\ntry:\n    return f(out)\nexcept ValueError:\n    pass", set()),
+        ("out = []\ntry:\n    return x, out\nexcept ValueError:\n    pass", {"out"}),
+        ("out = []\ntry:\n    pass\nexcept ValueError as out:\n    pass", set()),
+        ("out = []\nmatch xs:\n    case [*out]:\n        pass", set()),
+        ("out = []\ndef out():\n    pass", set()),
         ("out = []; y = other.array(out); return y", set()),
         ("global out; out = []; return out", set()),
         ("xs = []; return xs", set()),

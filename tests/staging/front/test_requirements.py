@@ -6,7 +6,7 @@ import pytest
 
 from shiftreset_ad import cond, grad, staged
 from tests.staging.front.agreement import agree, by_numpy, ids, require_bits_of_the_steps, require_one_record
-from tests.staging.front.requirements import PROGRAMS, asked_outside_with_another_answer, checked
+from tests.staging.front.requirements import PROGRAMS, after_a_return, asked_outside_with_another_answer, checked
 from tests.staging.native.natively import needs_native
 
 
@@ -92,3 +92,8 @@ def test_a_test_that_was_asked_outside_with_another_answer(natively, monkeypatch
         with pytest.raises(ValueError, match="positive"):
             compiled(x, 20)
     agree(grad(asked_outside_with_another_answer), ((1.5, 4), (1.3, 4), (1.4, 4), (-3.0, 20)))
+
+
+def test_a_branch_that_returns_before_it_raises():
+    agree(after_a_return)
+    agree(grad(after_a_return))

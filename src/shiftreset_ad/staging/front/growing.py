@@ -32,6 +32,7 @@ Form: TypeAlias = Any  # of an item: what its leaves have in common with those o
 NO_ITEM, NOT_ASSIGNED = "list index out of range", "list assignment index out of range"  # Python's messages
 POPPED_FROM_NONE = "pop from empty list"
 HELD = PYTHONS_NUMBERS | {ndarray, np.float64}
+LONGEST_EXACT = 2**53  # of the integers, so that all up to it are floats, too
 IN_FLOATS = {int, np.float64}  # they are read as Python's floats where other items are floats
 
 
@@ -195,8 +196,8 @@ class GrowingList:
         if form is None or form != self._form:
             self._session.takes(self._site, form)
         for leaf, of in zip(leaves_of(item), leaves_of(form), strict=True):
-            if of.kind is float and type_of(leaf) is int and type(leaf) is not int:  # it may be a long one
-                self._session.takes(self._site, None)
+            if of.kind is float and type_of(leaf) is int and not (type(leaf) is int and abs(leaf) <= LONGEST_EXACT):
+                self._session.takes(self._site, None)  # it may have more digits than a float
 
     def item(self, place: Any) -> Any:
         """The item at a place that the list has, counted from its beginning."""

@@ -253,11 +253,14 @@ def surely_bound_by(body: Iterable[ast.stmt]) -> set[str]:
 
 def always_raises(body: Iterable[ast.stmt]) -> bool:
     """Whether these statements end with an error, by `raise`, whatever way they take."""
-    return any(
-        isinstance(statement, ast.Raise)
-        or (isinstance(statement, ast.If) and always_raises(statement.body) and always_raises(statement.orelse))
-        for statement in body
-    )
+    for statement in body:
+        if is_left_by_a_jump(statement):
+            return False
+        if isinstance(statement, ast.Raise):
+            return True
+        if isinstance(statement, ast.If) and always_raises(statement.body) and always_raises(statement.orelse):
+            return True
+    return False
 
 
 def has(nodes: Iterable[ast.AST], kinds: Any) -> bool:

@@ -17,9 +17,16 @@ import numpy as np
 from shiftreset_ad.staging.front.names import FUNCTIONS, LOOKS_UP_NAMES, bound_by, free_in, in_scope, read_by
 from shiftreset_ad.staging.front.nodes import all_nodes
 
-METHODS = {"append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"}
+CHANGING = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}
+METHODS = CHANGING | {"copy", "count", "index"}
 READING = {"all", "any", "len", "list", "max", "min", "sorted", "sum", "tuple"}  # functions that keep no list
 GOING_OVER = {"enumerate", "reversed", "zip"}
+OF_NUMPY = {
+    *("array", "asarray", "stack", "hstack", "vstack", "concatenate", "sum", "prod", "mean", "median", "std", "var"),
+    *("max", "min", "argmax", "argmin", "dot", "cumsum", "cumprod", "diff", "sort", "argsort", "any", "all", "size"),
+}
+NEW = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)  # what `out += ...` may add: an array would be added up
+STATEMENTS_WITH_ENDS = (ast.Try, ast.TryStar, ast.With)
 
 
 class OwnLists:
@@ -42,10 +49,12 @@ class OwnLists:
                 self.names -= free_in(node)
             elif isinstance(node, ast.ClassDef):
                 self.names -= read_by(node.body)
-        self._has_end = any(isinstance(node, ast.Try) and node.finalbody for node in nodes)
+        self._has_end = any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in nodes)
+        self._may_go_on = any(isinstance(node, STATEMENTS_WITH_ENDS) for node in nodes)
         harmless = {id(name) for node in nodes for name in self._harmless_in(node)}
         for part in body:
             self.names -= {x.id for x in all_nodes(part) if isinstance(x, ast.Name) and id(x) not in harmless}
+        self.names -= {name for node in nodes for name in bound_by([_without_parts(node)])}
 
     def are_known(self) -> bool:
         """Whether the functions that take the lists still have their usual meaning."""
@@ -58,7 +67,7 @@ class OwnLists:
     def _harmless_in(self, node: ast.AST) -> Iterator[ast.Name]:
         """The names in a node that leave nobody else with a list."""
         yield from (binding.target for binding in bindings(node))
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, NEW):
             yield from _names([node.target])
         elif isinstance(node, ast.Subscript):
             yield from _names([node.value])
@@ -74,7 +83,9 @@ class OwnLists:
         elif isinstance(node, ast.Compare):
             yield from _names(x for op, x in zip(node.ops, node.comparators, strict=True) if _is_in(op))
         elif isinstance(node, ast.Return) and node.value is not None and not self._has_end:
-            yield from _names(all_nodes(node.value))
+            # An error of what is called here may be caught, and then the function goes on.
+            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            yield from _names(parts if self._may_go_on else all_nodes(node.value))
         elif isinstance(node, ast.For):
             bound = bound_by([node.target, *node.body])
             yield from (x for x in self._gone_over(node.iter) if x.id not in bound)
@@ -88,8 +99,9 @@ class OwnLists:
         if isinstance(f, ast.Attribute) and f.attr in METHODS:
             yield from _names([f.value])
         if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id in self._numpys:
-            self._usual.add(f.value.id)
-            yield from _names(node.args)
+            if f.attr in OF_NUMPY:
+                self._usual.add(f.value.id)
+                yield from _names(node.args)
         elif isinstance(f, ast.Name) and f.id in self._functions & READING:
             if len(node.args) == 1 or f.id == "sum":  # the greatest one of several lists is a list
                 self._usual.add(f.id)
@@ -119,14 +131,15 @@ def added(node: ast.expr | None, name: str) -> ast.List | None:
         return node.right if _is_called(node.left, name) else None
     first = node.elts[0] if isinstance(node, ast.List) and node.elts else None
     if isinstance(node, ast.List) and isinstance(first, ast.Starred) and _is_called(first.value, name):
-        return ast.copy_location(ast.List(node.elts[1:], ast.Load()), node)
+        more = ast.List(node.elts[1:], ast.Load())
+        return None if _changes(more, name) else ast.copy_location(more, node)  # which would come before the others
     return None
 
 
 class Binding(NamedTuple):
-    """A variable that an assignment binds to a new list. The list that the variable has may change instead if `last`:
+    """A variable that an assignment binds to a new list, and whether the list that the variable has may change instead.
 
-    nothing is computed between the new list and the binding.
+    That is the `last` thing to happen if nothing is computed, and nobody looks at the list, from then to the binding.
     """
 
     target: ast.Name
@@ -147,7 +160,12 @@ def bindings(node: ast.AST) -> list[Binding]:
     else:
         return []
     return [
-        Binding(target, value, all(isinstance(later, ast.Constant) for _, later in pairs[i + 1 :]))
+        Binding(
+            target,
+            value,
+            all(isinstance(before, ast.Name) for before, _ in pairs[:i])
+            and all(isinstance(later, ast.Constant) for _, later in pairs[i + 1 :]),
+        )
         for i, (target, value) in enumerate(pairs)
         if isinstance(target, ast.Name)
         and (isinstance(value, ast.List | ast.ListComp) or added(value, target.id) is not None)
@@ -161,6 +179,23 @@ def _tested(node: ast.expr) -> Iterator[ast.Name]:
 
 def _is_called(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """Whether an expression changes the list of a variable."""
+    return any(
+        isinstance(part, ast.Attribute) and part.attr in CHANGING and _is_called(part.value, name)
+        for part in all_nodes(node)
+    )
+
+
+def _without_parts(node: ast.AST) -> ast.AST:
+    """A node that binds what this node binds by itself: by no name among its parts, such as a pattern or an import."""
+    if isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping | ast.ExceptHandler | ast.alias):
+        return node
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node
+    return ast.Pass()
 
 
 def _is_in(operator: ast.cmpop) -> bool:

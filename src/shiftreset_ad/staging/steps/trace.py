@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, MappingProxyType
 from typing import Any, NoReturn, TypeAlias
@@ -23,6 +22,7 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.control.frames import is_of_an_operator
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 from shiftreset_ad.staging.steps.attempts import Attempts
+from shiftreset_ad.staging.steps.filters import Filters
 
 TOO_MANY = "it has more than"
 Mark: TypeAlias = "tuple[int, int, int, int, set[int], dict[int, Any]]"
@@ -38,8 +38,6 @@ HANDLED = {"call", "log"}  # reactions that call a function of the user's
 # is much quicker than `np.geterr()`. In a NumPy without such an object, `object()` is new each time.
 _extobj: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
 settings_of_numpy: Callable[[], Any] = getattr(_extobj, "get", object)
-
-NUMERICAL = (RuntimeWarning, np.exceptions.ComplexWarning)
 
 
 class UnstageableError(ControlError):
@@ -145,9 +143,7 @@ class Trace:
         self.refusal: str | None = None
         self.rule_of_its_own: str | None = None  # the first function whose derivative is not that of its steps
         self._thread = threading.get_ident()
-        self._filters = warnings.filters
-        self._shown_by = _shown_by()
-        self._may_be_quiet = _reaction(warnings.filters, RuntimeWarning) != "error"
+        self._filters = Filters()
         self._copies: dict[Any, tuple[Any, Any]] = {}  # of an array by its id, and of a view by where it lies
         self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
@@ -180,10 +176,8 @@ class Trace:
         if self._count > self.longest:
             self.refuse(f"{TOO_MANY} {self.longest} steps")
         errors = self._reactions if settings_of_numpy() is self._settings else self.reactions()
-        if warnings.filters is not self._filters:
-            self._require_no_new_errors()
-            if _shown_by() != self._shown_by:
-                self.refuse("it records warnings, and may look at them. Record them outside")
+        if not self._filters.are_as_before and (problem := self._filters.problem()) is not None:
+            self.refuse(problem)
         values, block = self.values, self.block
         step = Step(len(values), function, args, kwargs, errors)
         values.append(answer)
@@ -242,7 +236,7 @@ class Trace:
         If it is reached, the run of the function as it is has warned. A warning that is an error, or that the program
         may look at, is given.
         """
-        return self.block is not self.root and self._may_be_quiet and warnings.filters is self._filters
+        return self.block is not self.root and self._filters.give_mere_warnings and self._filters.are_as_before
 
     def is_forgotten(self, place: int) -> bool:
         """Whether the value at a place belongs to steps that have been forgotten."""
@@ -349,11 +343,6 @@ class Trace:
         if threading.get_ident() != self._thread:
             self.refuse("it computes in several threads")
 
-    def _require_no_new_errors(self) -> None:
-        for category in NUMERICAL:
-            if _reaction(warnings.filters, category) == "error" != _reaction(self._filters, category):
-                self.refuse("it makes errors of warnings. Use numpy.errstate(all='raise')")
-
 
 def owners_of(x: Any) -> list[Any]:
     """The object that owns the memory of an array; for a structure, the owner of each array in it."""
@@ -370,16 +359,6 @@ def owner_of(x: ndarray[Any, Any]) -> Any:
             return base
         x, base = base, base.base
     return x
-
-
-def _shown_by() -> tuple[Any, Any]:
-    """The functions that show a warning, or keep it in a list."""
-    return warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
-
-
-def _reaction(filters: Any, category: type[Warning]) -> str | None:
-    """What the filters do with warnings of this category, or with some of them."""
-    return next((entry[0] for entry in filters if issubclass(category, entry[2])), None)
 
 
 def identical(x: Any, y: Any) -> bool:
