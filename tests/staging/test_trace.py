@@ -102,6 +102,7 @@ def test_warnings_that_are_made_errors_are_refused():
 
 def test_filters_that_are_changed_in_place_are_seen():
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         trace = Trace()
         x = Staged(trace, trace.place_for(np.ones(2)))
         before = warnings.filters[:]
