@@ -79,37 +79,35 @@ def of_values_that_are_bound(x, n):
 
 
 def in_rounds_that_are_not_reached(x, n):
-    """With x for u, the loop in the branch would go on without end: its assertion ends it."""
+    """With 0.7 for u, the loop in the branch would go on without end: its assertion ends it."""
     t = x
-    for _ in range(n):
-        if t > 1e6:
-            u = -t
-            while u < 0.0:
-                assert u > 1e6
-                u = u * 1.0
-            t = u
+    for _ in range(2 * n):
+        if t > 1.5:
+            u = t
+            while u < 3.0:
+                assert u > 1.5
+                u = u * 1.0 if u < 1.5 else u + 0.5
+            t = u * 0.3
         else:
             t = t * 1.4 + 0.1
     return t
 
 
 def in_calls_that_are_not_reached(x, n):
-    def down(a, d):
-        assert d < 60
-        if a < 1.0:
-            return a * a
-        if d > 40:
-            raise ValueError("too deep")
-        return a + down(a * 0.5 if a > 2.0 else a - 0.7, d + 1) * 0.3
+    """So would the calls."""
+
+    def up(a, d):
+        assert a > 1.0
+        if a > 8.0:
+            return d * 0.1 + a
+        return up(a * a, d + 1) * 0.5
 
     t = x
-    while t < n:
-        if t < 0.0:
-            t = t * t + 0.5
-        elif t > 1e3:
-            t = t - down(-t, 0)
+    for _ in range(2 * n):
+        if t > 1.5:
+            t = up(t, 0) * 0.1
         else:
-            t = t + 0.2 + down(t, 0) * 0.1
+            t = t * 1.4 + 0.1
     return t
 
 

@@ -377,27 +377,28 @@ def test_a_list_with_another_name_stays_as_it_is(f, points):
     agree(grad(f), points)
 
 
+def keeping(v):
+    KEPT.append(v)
+    return builtins.len(v)
+
+
 def test_a_function_that_is_another_one_later(monkeypatch):
     """The code is rewritten while `len` is Python's, and then it keeps what it is given."""
-    kept = []
 
     def f(x, n):
         out = [x]
+        KEPT.clear()
         for k in range(n):
-            if len(out) > 0:
+            if x > 0.2 * k and len(out) > 0:
                 out = out + [x * k]  # noqa: RUF005
-        return sum(out)
+        found = sum(map(builtins.len, KEPT))
+        KEPT.clear()
+        return sum(out) + found * x
 
-    compiled = agree(f)
-    assert len(compiled.sources) == 1
-
-    def keeping(v):
-        kept.append(v)
-        return builtins.len(v)
-
+    agree(f)
     monkeypatch.setitem(globals(), "len", keeping)
-    compiled(0.7, 3)
-    assert [builtins.len(v) for v in kept[:3]] == [1, 2, 3]
+    assert agree(f).sources
+    assert agree(grad(f)).sources
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftreset_ad.staging.front.names import FUNCTIONS, LOOKS_UP_NAMES, bound_by, free_in, in_scope, read_by
+from shiftreset_ad.staging.front.names import LOOKS_UP_NAMES, bound_by, in_scope
 from shiftreset_ad.staging.front.nodes import all_nodes
 
 CHANGING = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}
@@ -44,15 +44,10 @@ class OwnLists:
             return
         if any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in nodes):
             self.names = set()
-        for node in nodes:
-            if isinstance(node, FUNCTIONS):
-                self.names -= free_in(node)
-            elif isinstance(node, ast.ClassDef):
-                self.names -= read_by(node.body)
         self._has_end = any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in nodes)
         self._may_go_on = any(isinstance(node, STATEMENTS_WITH_ENDS) for node in nodes)
         harmless = {id(name) for node in nodes for name in self._harmless_in(node)}
-        for part in body:
+        for part in body:  # with the functions in it, which may run at any time
             self.names -= {x.id for x in all_nodes(part) if isinstance(x, ast.Name) and id(x) not in harmless}
         self.names -= {name for node in nodes for name in bound_by([_without_parts(node)])}
 
