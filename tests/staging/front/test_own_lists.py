@@ -369,6 +369,7 @@ WITH_OTHER_NAMES = (
 )
 
 
+@pytest.mark.slow_but_every(3)
 @pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.StagingWarning")
 @pytest.mark.parametrize("f", WITH_OTHER_NAMES, **ids)
 @pytest.mark.parametrize("points", [POINTS, POINTS[::-1], ((0.5, 2), (0.6, 2), (0.7, 2), (3.1, 5), (2.5, 4), (0.6, 2))])
