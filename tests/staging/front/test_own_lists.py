@@ -223,10 +223,11 @@ def of_the_caller(x, n):
 def emptied_before_it_is_read(x, n):
     out, total = [x], 0.0
     for k in range(n):
-        out, total = [x * k], total + sum(out)
         if x > 1.0:
+            out, total = [x * k], total + sum(out)
+        else:
             out.append(x)
-    return total
+    return total + sum(out)
 
 
 def by_a_function_that_keeps_it(x, n):
@@ -441,6 +442,9 @@ def test_a_function_that_is_another_one_later(monkeypatch):
         ("out = []\nmatch xs:\n    case [*out]:\n        pass", set()),
         ("out = []\ndef out():\n    pass", set()),
         ("out = []; y = other.array(out); return y", set()),
+        ("np = xs; out = []; y = np.array(out); return y", set()),
+        ("len = xs; out = []; y = len(out); return y", set()),
+        ("out = []; y = len(out); return y", {"out"}),
         ("global out; out = []; return out", set()),
         ("xs = []; return xs", set()),
         ("out, y = [], out; return out", set()),
