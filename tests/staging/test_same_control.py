@@ -131,6 +131,26 @@ def test_loops_that_differ_are_two(other):
     assert loops(require_agreement(lambda x, n: root(x) + other(x) * n)) == 2
 
 
+def test_loops_that_hand_on_other_values_are_two():
+    """All their steps are the same."""
+
+    def as_fibonacci(x):
+        a, b = x, 1.0
+        while b < 9.0:
+            c = a + b
+            a, b = b, c
+        return b
+
+    def doubling(x):
+        a, b = x, 1.0
+        while b < 9.0:
+            c = a + b
+            a, b = c, c
+        return b
+
+    assert loops(require_agreement(lambda x, n: as_fibonacci(x) + doubling(x) * n)) == 2
+
+
 def test_rounds_that_the_way_back_visits_stay():
     """The ways back through both loops have adjoints of their own."""
     for f in (lambda x, n: root(x) * root(x) * n, lambda x, n: root(x) ** 2 + root(x * n) * root(x)):
