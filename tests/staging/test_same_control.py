@@ -135,14 +135,14 @@ def test_loops_that_hand_on_other_values_are_two():
     """All their steps are the same."""
 
     def as_fibonacci(x):
-        a, b = x, 1.0
+        a, b = x, 2.0 * x
         while b < 9.0:
             c = a + b
             a, b = b, c
         return b
 
     def doubling(x):
-        a, b = x, 1.0
+        a, b = x, 2.0 * x
         while b < 9.0:
             c = a + b
             a, b = c, c
