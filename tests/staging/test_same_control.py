@@ -1,5 +1,7 @@
 """Loops and branches that are carried out twice are in the steps once."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,16 @@ def root(x):
     return y
 
 
+def multiple(x):
+    """The way back needs no value of a round, but one visit for each."""
+    y = x
+    while y < 9.0:
+        y = y + x
+    return y
+
+
 def of_a_branch(x):
-    return x * x if x > 1.0 else -x
+    return x * x * x * 0.5 if x > 1.0 else -x
 
 
 def loops(compiled):
@@ -153,8 +163,12 @@ def test_loops_that_hand_on_other_values_are_two():
 
 def test_rounds_that_the_way_back_visits_stay():
     """The ways back through both loops have adjoints of their own."""
-    for f in (lambda x, n: root(x) * root(x) * n, lambda x, n: root(x) ** 2 + root(x * n) * root(x)):
-        require_agreement(grad(f))
+    for f, count in (
+        (lambda x, n: root(x) * root(x) * n, 2),
+        (lambda x, n: root(x) ** 2 + root(x * n) * root(x), 3),
+        (lambda x, n: multiple(x) * multiple(x) * n, 2),
+    ):
+        assert loops(require_agreement(grad(f))) == count
         require_agreement(grad(grad(f)))
         require_agreement(jacfwd(grad(f)))
 
@@ -166,7 +180,7 @@ def test_a_branch_that_is_carried_out_twice():
     compiled = require_agreement(f)
     assert branches(compiled) == 2
     for mode in (grad, lambda f: grad(grad(f)), hessian):
-        require_agreement(mode(f))
+        assert len(require_agreement(mode(f)).ir) == 1
 
 
 def test_a_loop_in_a_branch_and_before_it():
@@ -179,6 +193,19 @@ def test_a_loop_in_a_branch_and_before_it():
         return before + y * z + root(x)
 
     assert loops(require_agreement(f)) == 3
+
+
+def test_a_loop_that_nothing_needs_goes_with_what_it_needs():
+    def f(x, n):
+        least = math.pi * x
+        y = x
+        while y < least * 3.0:
+            y = y + least * 0.5
+        return x * n
+
+    compiled = require_agreement(f)
+    assert loops(compiled) == 0
+    assert compiled.ir[0].count("mul") == 1
 
 
 def test_arrays_that_the_user_gets_are_two():
