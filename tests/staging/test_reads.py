@@ -15,7 +15,7 @@ import time
 import types
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -819,3 +819,19 @@ def test_the_attributes_of_an_operator_are_compared_if_they_are_read():
     compiled = replayed(lambda x: slope(x) * slope.scale, 3.0)
     slope.scale = 4.0
     assert compiled(3.0) == 24.0
+
+
+def test_an_attribute_of_an_operator_that_the_function_changes():
+    slope = grad(lambda x: x * x)
+    slope.count = 0
+
+    def f(x):
+        slope.count += 1
+        return slope(x)
+
+    compiled = staged(f)
+    for calls, x in enumerate((1.0, 2.0, 3.0), 1):
+        with pytest.warns(StagingWarning, match="it changes") if calls == 2 else nullcontext():
+            assert compiled(x) == 2.0 * x
+        assert slope.count == calls
+    assert not compiled.sources

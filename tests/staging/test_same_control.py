@@ -1,7 +1,5 @@
 """Loops and branches that are carried out twice are in the steps once."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -193,19 +191,6 @@ def test_a_loop_in_a_branch_and_before_it():
         return before + y * z + root(x)
 
     assert loops(require_agreement(f)) == 3
-
-
-def test_a_loop_that_nothing_needs_goes_with_what_it_needs():
-    def f(x, n):
-        least = math.pi * x
-        y = x
-        while y < least * 3.0:
-            y = y + least * 0.5
-        return x * n
-
-    compiled = require_agreement(f)
-    assert loops(compiled) == 0
-    assert compiled.ir[0].count("mul") == 1
 
 
 def test_arrays_that_the_user_gets_are_two():

@@ -26,7 +26,9 @@ def loss(parameters, x, scale=1.0, kind="sum", twice=False, offset=None):
     total = total * 2.0 if twice else total
     total = total if offset is None else total + offset
     order = float(list(parameters).index("w"))
-    return (total if kind == "sum" else total * total) + order
+    of_a_list = 10.0 if type(parameters["inner"][1]) is list else 0.0
+    of_a_dict = 20.0 if type(parameters) is dict else 0.0
+    return (total if kind == "sum" else total * total) + order + of_a_list + of_a_dict
 
 
 def of_one_array(parameters, x, **options):
@@ -92,7 +94,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("first", ["other values", "a boolean by a keyword", "several keywords"])
+@pytest.mark.parametrize(
+    "first", ["other values", "a boolean by a keyword", "several keywords", "another string", "None by a keyword"]
+)
 @pytest.mark.parametrize("then", OTHERS)
 def test_another_call_gets_its_own_answer(first, then):
     args, kwargs = OTHERS[first]
