@@ -65,6 +65,25 @@ class Copying:
     def arguments(self, xs: Sequence[Any]) -> list[Any]:
         return list(map(self.argument, xs))
 
+    def with_operands(self, step: Step) -> Step:
+        """The same step, whose operands are those of copies."""
+        new = copy.copy(step)
+        new.operands = None
+        new.args = tuple(self.arguments(step.args))
+        new.kwargs = {name: self.argument(x) for name, x in step.kwargs.items()} if step.kwargs else step.kwargs
+        if isinstance(new, Gather):
+            new.rounds, new.value = self._of_copies(new.rounds), self.argument(new.value)
+            new.args = (new.rounds, new.value)
+        return new
+
+    def give_results(self, step: Control) -> None:
+        """The results of the blocks of a step, and what decides on them, are those of copies, too."""
+        step.results = list(map(self.arguments, step.results))
+        if isinstance(step, Loop):
+            step.goes_on = self.argument(step.goes_on)
+        if isinstance(step, Fork):
+            step.predicate = self.argument(step.predicate)
+
     def _new(self, place: int) -> int:
         trace = self._trace
         if place not in self._places:
@@ -75,13 +94,7 @@ class Copying:
         return self._places[place]
 
     def _copied(self, step: Step) -> Step:
-        new = copy.copy(step)
-        new.operands = None
-        new.args = tuple(self.arguments(step.args))
-        new.kwargs = {name: self.argument(x) for name, x in step.kwargs.items()} if step.kwargs else step.kwargs
-        if isinstance(new, Gather) and isinstance(step, Gather):
-            new.rounds, new.value = self._of_copies(step.rounds), self.argument(step.value)
-            new.args = (new.rounds, new.value)
+        new = self.with_operands(step)
         if not (isinstance(new, Control) and isinstance(step, Control)):
             new.place = self._places[step.place]
             return new
@@ -94,11 +107,7 @@ class Copying:
         for block, old in zip(new.blocks, step.blocks, strict=True):
             block.steps = self.steps(old.steps)
         new.answers = [self._places[place] for place in step.answers]
-        new.results = list(map(self.arguments, step.results))
-        if isinstance(step, Loop) and isinstance(new, Loop):
-            new.goes_on = self.argument(step.goes_on)
-        if isinstance(step, Fork) and isinstance(new, Fork):
-            new.predicate = self.argument(step.predicate)
+        self.give_results(new)
         return new
 
     def _of_copies(self, rounds: Rounds) -> Rounds:

@@ -51,7 +51,8 @@ class ListSite(Site):
     def instead(self, items: list[Any], seen: Any) -> Any:
         """The list of a display for a variable that may have a list, which has no other name."""
         session = current()
-        (old,) = FrameVariables(seen).copy(FrameVariables(seen).cells).values()
+        frame = FrameVariables(seen)
+        (old,) = frame.values(frame.cells)
         if type(old) is GrowingList and self.own.are_known():
             old.clear()
             old.extend(items)

@@ -27,6 +27,10 @@ OF_NUMPY = {
 }
 NEW = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)  # what `out += ...` may add: an array would be added up
 STATEMENTS_WITH_ENDS = (ast.Try, ast.TryStar, ast.With)
+BINDING_OTHERWISE = (  # variables, of which there is no node
+    *(ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.ExceptHandler, ast.alias),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+)
 
 
 class OwnLists:
@@ -49,7 +53,7 @@ class OwnLists:
         harmless = {id(name) for node in nodes for name in self._harmless_in(node)}
         for part in body:  # with the functions in it, which may run at any time
             self.names -= {x.id for x in all_nodes(part) if isinstance(x, ast.Name) and id(x) not in harmless}
-        self.names -= {name for node in nodes for name in bound_by([_without_parts(node)])}
+        self.names -= bound_by(node for node in nodes if isinstance(node, BINDING_OTHERWISE))
 
     def are_known(self) -> bool:
         """Whether the functions that take the lists still have their usual meaning."""
@@ -182,15 +186,6 @@ def _changes(node: ast.AST, name: str) -> bool:
         isinstance(part, ast.Attribute) and part.attr in CHANGING and _is_called(part.value, name)
         for part in all_nodes(node)
     )
-
-
-def _without_parts(node: ast.AST) -> ast.AST:
-    """A node that binds what this node binds by itself: by no name among its parts, such as a pattern or an import."""
-    if isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping | ast.ExceptHandler | ast.alias):
-        return node
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return node
-    return ast.Pass()
 
 
 def _is_in(operator: ast.cmpop) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from shiftreset_ad.staging.copying import Copying
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Visit, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, Control, Gather, Loop, Visit, all_steps
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -112,13 +112,7 @@ class _Visits:
     def _step(self, step: Step, copying: Copying | None) -> Step:
         if copying is None and not isinstance(step, Control):
             return step
-        new = copy(step)
-        if copying is not None:
-            new.operands = None
-            new.args = tuple(copying.arguments(step.args))
-            new.kwargs = {name: copying.argument(x) for name, x in step.kwargs.items()} if step.kwargs else step.kwargs
-            if isinstance(new, Gather):
-                new.value = copying.argument(new.value)
+        new = copy(step) if copying is None else copying.with_operands(step)
         if not (isinstance(new, Control) and isinstance(step, Control)):
             return new
         made: list[Step] = []
@@ -126,11 +120,7 @@ class _Visits:
             copying, made = self._computed_again(step)
         new.blocks = [block.with_steps([*made, *self.steps(block.steps, copying)]) for block in step.blocks]
         if copying is not None:
-            new.results = list(map(copying.arguments, step.results))
-            if isinstance(new, Loop):
-                new.goes_on = copying.argument(new.goes_on)
-            if isinstance(new, Fork):
-                new.predicate = copying.argument(new.predicate)
+            copying.give_results(new)
         return new
 
     def _computed_again(self, visit: Visit) -> tuple[Copying, list[Step]]:

@@ -67,7 +67,7 @@ class Eliminated:
         self._handed_on = HandedOn(self.steps, self.fixed)
         self.steps = self._without_repetition(self.steps, {})
         self.steps = self._without_what_is_not_needed(self.steps, Wanted(self.places_in(outputs)))
-        if may_have_same_control(self.steps):
+        if trace.has_control and not self._written and has_several_loops(self.steps):
             self._leave_out_same_control(outputs)
         if trace.has_control:
             self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
@@ -283,10 +283,9 @@ def written_in(steps: list[Step]) -> set[int]:
     }
 
 
-def may_have_same_control(steps: list[Step]) -> bool:
-    """Whether there is more than one loop, and no writing."""
-    found = list(all_steps(steps))
-    return sum(type(step) is Loop for step in found) > 1 and not any(step.writes for step in found)
+def has_several_loops(steps: list[Step]) -> bool:
+    """Whether there is more than one loop among these steps."""
+    return sum(type(step) is Loop for step in all_steps(steps)) > 1
 
 
 def key_of(x: Any, place: Callable[[Staged], Any]) -> Any:
