@@ -2,8 +2,8 @@
 
 A branch or a loop that cannot be written down asks, and the recording starts again. If the rewritten form cannot be
 recorded at all, the record of the function as it is remains. What an operator such as `grad` asks for itself, on
-the way back for example, it asks in both forms. A long run that asks is likely to go round a loop: so the rewritten
-form is tried before such a run is recorded to its end.
+the way back for example, it asks in both forms. A long run is likely to go round a loop: so the rewritten form, which
+may have the loop as one, is tried before such a run is recorded to its end.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from shiftreset_ad.staging.control.combinators import RAISES
 from shiftreset_ad.staging.front.blocks import is_of_a_generator
 from shiftreset_ad.staging.front.functions import is_called_by_python, original, rewritten
+from shiftreset_ad.staging.front.long_loops import LongLoops
 from shiftreset_ad.staging.front.refusals import AS_A_LIST, IN_A_GENERATOR, Refusal
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
@@ -31,7 +32,7 @@ from shiftreset_ad.staging.ways import Way
 
 HAS_TRUTH = "__bool__ should return bool, returned Staged"  # an object has a truth that is staged
 WRITES_TO_PLAIN = "writes staged values to a plain array"
-PATIENCE = 2_000  # steps of a run that has asked, before the rewritten form is tried
+PATIENCE = 1_000  # steps of a run before the rewritten form is tried
 
 
 def recorded_in_a_form(
@@ -87,6 +88,7 @@ def _recorded_rewritten(
     buffers: set[Any] = set()
     growing: dict[Any, Any] = {}
     forms: dict[Any, Any] = {}
+    long_loops = LongLoops()
     traces: list[Trace] = []
     found: tuple[Way, Guards, None] | None = None
 
@@ -94,11 +96,11 @@ def _recorded_rewritten(
         asked.clear()
         traces[:] = [trace]
         writing = Writing(trace, reads)
-        return Session(writing, refusals, asked, recursive, entered_code, buffers, growing, forms).opened()
+        return Session(writing, refusals, asked, recursive, entered_code, buffers, growing, forms, long_loops).opened()
 
     def known() -> Any:
         rooms = [site.room for site in growing]
-        found = refusals, recursive, entered_code, buffers, forms
+        found = refusals, recursive, entered_code, buffers, forms, long_loops.known
         return *map(len, found), dict(growing), rooms
 
     while True:

@@ -53,11 +53,11 @@ def recorded(
     """The way that the function takes for these arguments, and guards on what it reads; or why there is none.
 
     A function may be the rewritten form of another one, the `original`. The function runs in the context `around` the
-    trace and what the run reads: the context itself may read, too. `make` makes the way of the steps. A run that asks,
-    and has more steps than there is `patience`, ends. `memory_limit` is that of `staged`.
+    trace and what the run reads: the context itself may read, too. `make` makes the way of the steps. A run that has
+    more steps than there is `patience` ends. `memory_limit` is that of `staged`.
     """
     longest = LONGEST if machine.unfit() else LONGEST_NATIVE
-    trace, reads = Trace(longest, patience, memory_limit), Reads(surroundings, original)
+    trace, reads = Trace(min(longest, patience), memory_limit), Reads(surroundings, original)
     watch = Watch(reads, surroundings.users, trace)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 

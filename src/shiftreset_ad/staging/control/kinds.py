@@ -26,6 +26,7 @@ from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.staging.steps.values import Staged
+from shiftreset_ad.transforms.custom.transposition import UnknownDirection
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ def parts_of(x: Any) -> list[Any]:
         return [x.rows]
     if type(x) is IndexSets:
         return [x.which]
+    if type(x) is UnknownDirection:
+        return [x.zeros]
     order = cast(Expansion, x.tag).order
     x.reach(order)
     left_out = order + 1 - len(x.coefficients)

@@ -38,6 +38,7 @@ CALLS_ANOTHER = "the function calls a copy of itself, in which other variables a
 USES_SUPER = "a block under this test uses `super()`. Write `Base.f(self)`"
 GLOBAL = "a block under this test assigns to the global variable {name!r}. Return the value"
 UNBOUND_BEFORE_LOOP = "the variable {name!r} has no value before the loop. Give it one before the loop"
+SAME_TEST = "the test of the loop depends on what the loop does not carry. Let it look at variables of the loop"
 UNSET_BEFORE = "{name!r} has no value before this test, and gets one under it. Give it a value before"
 UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give it one in both branches"
 FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list, a tuple or an array"

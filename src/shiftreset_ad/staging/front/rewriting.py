@@ -24,6 +24,7 @@ from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import JUMPS, Jumps
 from shiftreset_ad.staging.front.lists import COUNTED, Displays, FilterSite, ListSite
 from shiftreset_ad.staging.front.liveness import note_liveness
+from shiftreset_ad.staging.front.loops import LoopSite
 from shiftreset_ad.staging.front.matches import statements_of
 from shiftreset_ad.staging.front.names import (
     COMPREHENSIONS,
@@ -44,7 +45,7 @@ from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.own_lists import OwnLists
 from shiftreset_ad.staging.front.refusals import BINDS_IN_EXPRESSION
 from shiftreset_ad.staging.front.requirements import Requirement
-from shiftreset_ad.staging.front.sites import Branch, ChoiceSite, LoopSite
+from shiftreset_ad.staging.front.sites import Branch, ChoiceSite
 from shiftreset_ad.staging.front.source import FunctionNode, source_of
 from shiftreset_ad.staging.front.truths import has_no_effects
 from shiftreset_ad.staging.front.versions import WritesAsVersions
@@ -149,7 +150,8 @@ class Rewriter(Displays, ast.NodeTransformer):
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         site.round = CodeBlock(self._code, node.body, bound)
         goes_on = self._call(site, "goes_on", load(VALUE), cells)
-        node.test = place(ast.IfExp(self._is_staged(self._valued(node.test)), goes_on, load(VALUE)), node.test)
+        takes_over = self._call(site, "takes_over", self._valued(node.test))
+        node.test = place(ast.IfExp(takes_over, goes_on, load(VALUE)), node.test)
         return node
 
     def visit_For(self, node: ast.For) -> Any:

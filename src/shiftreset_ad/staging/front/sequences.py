@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.control.choosing import python_number
+from shiftreset_ad.staging.front.control_writer import ControlWriter, Note
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
-from shiftreset_ad.staging.front.session import ControlWriter, Note
 from shiftreset_ad.staging.steps.values import Staged
 
 Choice: TypeAlias = Callable[[Any], Any]
@@ -105,21 +105,6 @@ class Growing:
 
     def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any]:
         return self.at
-
-
-class AsCounted:
-    """The items of a sequence, for a loop that is written down although their number is plain."""
-
-    is_counted = True
-
-    def __init__(self, items: Sequential) -> None:
-        self._items = items
-        self.at = items.at
-        self.at_any_index = items.at_any_index
-
-    @property
-    def count(self) -> Any:
-        return self._items.count
 
 
 class Zipped:
@@ -246,7 +231,7 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) in (StagedRange, Zipped, Sliced, Reversed, AsCounted):
+    if type(x) in (StagedRange, Zipped, Sliced, Reversed):
         found: Sequential = x
         return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):

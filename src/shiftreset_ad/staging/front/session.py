@@ -1,21 +1,22 @@
 """A session: while it is open, tests of staged values are written down, by the control that the session has.
 
-`ControlWriter` is all that the front end knows of staged values. Its refusals are kept by site: a site that was refused
-asks its test from then on, and the recording starts again.
+What the control refuses is kept by site: such a site asks its test from then on, and the recording starts again.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import local
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
+from shiftreset_ad.staging.front.control_writer import ControlWriter
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
+from shiftreset_ad.staging.front.long_loops import LongLoops
 from shiftreset_ad.staging.front.refusals import (
     CHANGES_LATER,
     ENTERS,
@@ -29,71 +30,6 @@ from shiftreset_ad.staging.steps.functions import NoRoomError
 
 MOST_ROOM = 8**8
 MORE_ROOM = 8  # times the room, for a growing list that has none left
-Note = Callable[[list[Any]], None]  # it is told of lists and plain arrays, which must not change from then on
-
-
-class ControlWriter(Protocol):
-    """Staged values, and the functions that write a branch or a loop down."""
-
-    error: type[Exception]  # that `refuse`, and the functions, raise
-    versions: Any  # of the arrays to which blocks write
-
-    def is_staged(self, x: Any) -> bool:
-        """Whether a value is staged, and has no elements, or one element."""
-
-    def is_staged_array(self, x: Any) -> bool:
-        """Whether a value is a staged array, with elements to go over."""
-
-    def is_outside(self, x: Any) -> bool:
-        """Whether an object was there before the function was called."""
-
-    def adopted(self, array: Any) -> Any:
-        """A plain array as a staged one, to write to."""
-
-    def type_of(self, x: Any) -> type:
-        """The type of the plain value."""
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Give this recording up."""
-
-    def truth(self, x: Any) -> Any:
-        """`bool(x)`, staged if the value is."""
-
-    def required(self, x: Any, answer: bool) -> Any:
-        """In a block this answer, which `bool(x)` has wherever the program goes on; otherwise the staged value."""
-
-    def items(self, items: Any, note: Note) -> Callable[[Any], Any] | None:
-        """A function that gives the item at a staged index of a sequence, if all items are alike."""
-
-    def item(self, x: Any, index: Any, note: Note) -> Any:
-        """`x[index]` of a plain list, tuple or array. The index may be staged."""
-
-    def keep_as_it_is(self, x: Any) -> None:
-        """The program must not write to an array from here on, as a growing list holds it."""
-
-    def number(self, items: list[Any], index: Any) -> Any:
-        """`items[index]` of a list, where an index may be staged if the list has nothing but numbers."""
-
-    def write(self, items: list[Any], index: Any, item: Any) -> None:
-        """`items[index] = item` of a list. The index may be staged."""
-
-    def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
-        """The answer of one of the functions."""
-
-    def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
-        """The last state of a loop."""
-
-    def has_staged(self, tree: Any) -> bool:
-        """Whether there is a staged value in a tree."""
-
-    def mark(self) -> Any:
-        """The state of the record, to come back to it by `rewind`."""
-
-    def rewind(self, mark: Any) -> None:
-        """Forget what has been recorded since the mark."""
-
-    def self_calling(self, function: Callable[..., Any]) -> Any:
-        """A function that calls itself by `again`."""
 
 
 class Session:
@@ -116,6 +52,7 @@ class Session:
         buffers: set[Any] | None = None,
         growing: dict[Any, Any] | None = None,
         forms: dict[Any, Any] | None = None,
+        long_loops: LongLoops | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
@@ -139,6 +76,7 @@ class Session:
         self._uses: list[Any] = []  # for each active site, the functions that it works with
         self._renamed: tuple[Any, Any] = (None, None)  # the last array of which there is a new version, and this one
         self.handed_on = HandedOn()
+        self.long_loops = LongLoops() if long_loops is None else long_loops
         self._blamed: BaseException | None = None
 
     @contextmanager
@@ -146,6 +84,7 @@ class Session:
         """Write down in this block."""
         outer, _thread.session = _thread.session, self
         self.active, self.followed, self._uses, self.handed_on = [], [], [], HandedOn()
+        self.long_loops.begin()
         try:
             yield
             if (site := self.handed_on.site_of_a_change()) is not None:
@@ -259,6 +198,12 @@ class Session:
         if site not in self.refusals and site not in self.growing:
             self.growing[site] = None
             self._give_up("a list grows")
+
+    def is_long(self, site: Any) -> None:
+        """Give this recording up, as a loop has taken many steps before it was written down. It is written at once."""
+        if site not in self.long_loops.known:
+            self.long_loops.known.add(site)
+            self._give_up("a loop is long")
 
     def takes(self, site: Any, form: Any) -> NoReturn:
         """Give this recording up, as a growing list has no array for items of this form. None is for no form."""

@@ -15,26 +15,21 @@ from shiftreset_ad.staging.front.arrays import with_carried
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
-from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
 from shiftreset_ad.staging.front.instances import Objects
 from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
     FOREIGN_ITERATOR,
-    UNBOUND_BEFORE_LOOP,
     UNBOUND_IN_BRANCH,
-    UNEQUAL_ITEMS,
     UNSET_BEFORE,
     Refusal,
     RefusedError,
 )
-from shiftreset_ad.staging.front.sequences import AsCounted, Sequential, sequential
+from shiftreset_ad.staging.front.rounds import LoopIterator
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.stand_ins import form_of, zeros_of
 from shiftreset_ad.staging.front.state import State
-
-MOST_ROUNDS = 8  # that are recorded one by one where a list grows
 
 
 class Site:
@@ -229,167 +224,3 @@ ANSWER = "the answer"
 
 def _value(x: Any) -> Any:
     return x
-
-
-class NotYet(BaseException):
-    """A loop cannot be written down before its next round has been carried out."""
-
-    def __init__(self, site: Any, reason: str) -> None:
-        super().__init__()
-        self.site, self.reason = site, reason
-
-
-class LoopSite(Site):
-    """A `while` or `for` statement."""
-
-    test: CodeBlock
-    test_binds = False
-    round: CodeBlock
-    carried: list[str]
-    flag: str | None
-    rounds: str | None = None
-    has_rounds = True
-
-    def not_yet(self, session: Session, name: str) -> NoReturn:
-        raise NotYet(self, UNSET_BEFORE.format(name=name))
-
-    def is_written_now(self, session: Session, state: State, write: Callable[[], None]) -> bool:
-        """Write the loop down. If something gets its first value in it, the next round is asked, and tried after it."""
-        mark = session.control.mark()
-        try:
-            with_carried(session, state.carriers, write)
-        except NotYet as found:
-            if found.site is not self:
-                raise
-            session.control.rewind(mark)
-            session.asked[self] = self.refusal(found.reason)
-            return False
-        return True
-
-    def problem_in(self, frame: FrameVariables) -> str | None:
-        for name in self.carried:
-            if frame[name] is UNBOUND:
-                return UNBOUND_BEFORE_LOOP.format(name=name)
-        return None
-
-    def state(self, session: Session, frame: FrameVariables) -> State:
-        """The state of the loop. A variable of the round's own has no value at the beginning."""
-        return State(session, self, frame, self.carried, dict.fromkeys(frame.copy(self.bound), UNBOUND))
-
-    def goes_on(self, value: Any, seen: Any) -> Any:
-        """False after the loop has been written down, as then it is over; otherwise the value of the test."""
-        session, frame = current(), FrameVariables(seen)
-        if session is None or not self.is_open(session, frame):
-            return value
-        if not (functions := self.functions(session, frame, self.test, self.round)):
-            return value
-        test, body = functions
-
-        control, state = session.control, self.state(session, frame)
-
-        def write() -> None:
-            def cond_fun(values: Sequence[Any]) -> Any:
-                state.begin(values)
-                goes_on = test()
-                state.require_unchanged()
-                return goes_on
-
-            def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
-                origins = state.begin(values)
-                body()
-                return state.handed_on(origins)
-
-            def body_and_test(values: Sequence[Any]) -> tuple[Any, ...]:
-                origins = state.begin(values[1:])
-                body()
-                goes_on = control.truth(test())
-                return (goes_on, *state.handed_on(origins))
-
-            with self.writing(session, frame, state.places, functions):
-                start = state.start()
-                with state.arrays.followed():
-                    if self.test_binds or self in session.acting:  # so each test is carried out once
-                        init = control.truth(value), *start
-                        final = control.while_loop(lambda values: values[0], body_and_test, init)[1:]
-                    else:
-                        final = control.while_loop(cond_fun, body_fun, start)
-                state.end(final)
-
-        return False if self.is_written_now(session, state, write) else value
-
-    def items(self, iterable: Any, seen: Any) -> Any:
-        """The items of a `for` loop, for Python to go over. They end when the rest has been written down."""
-        session = current()
-        if session is None:
-            return iterable
-        items = sequential(iterable, session.control)
-        if items is not None and not items.is_counted and self.is_long(session, items):
-            items = AsCounted(items)
-        if items is None or (self.flag is None and not items.is_counted):
-            return iterable
-        return LoopIterator(self, session, FrameVariables(seen), items)
-
-    def is_long(self, session: Session, items: Sequential) -> bool:
-        """Whether to write down a loop over a plain number of items, as its function makes a list that grows.
-
-        Otherwise each round would be recorded, with all branches in it.
-        """
-        return items.count > MOST_ROUNDS and any(site.code is self.code for site in session.growing)
-
-    def are_written(self, session: Session, frame: FrameVariables, items: Sequential, position: int) -> bool:
-        """Whether the rounds from here on have been written down."""
-        if not self.is_open(session, frame) or not (functions := self.functions(session, frame, self.round)):
-            return False
-        item = items.at_any_index(session.control, partial(session.handed_on.note_read, self))
-        if item is None:
-            session.asked[self] = self.refusal(UNEQUAL_ITEMS)
-            return False
-        (body,) = functions
-        state = self.state(session, frame)
-
-        def write() -> None:
-            def cond_fun(values: Sequence[Any]) -> Any:
-                state.begin(values[1:])  # the loop may change the list that it goes over
-                goes_on = values[0] < items.count
-                return goes_on if self.flag is None else (values[1 + state.position(self.flag)] < BREAKS) & goes_on
-
-            def body_fun(values: Sequence[Any]) -> tuple[Any, ...]:
-                origins = state.begin(values[1:])
-                body(item(values[0]))
-                return (values[0] + 1, *state.handed_on(origins))
-
-            with self.writing(session, frame, state.places, functions):
-                start = position, *state.start()
-                with state.arrays.followed():
-                    final = session.control.while_loop(cond_fun, body_fun, start)
-                state.end(final[1:])
-
-        return self.is_written_now(session, state, write)
-
-
-class LoopIterator:
-    """The iterator of a `for` loop whose rounds may be written down. Python goes over it as long as all is plain."""
-
-    def __init__(self, site: LoopSite, session: Session, frame: FrameVariables, items: Sequential) -> None:
-        self._site = site
-        self._session = session
-        self._frame = frame
-        self._items = items
-        self._position = 0
-        self._is_over = False
-
-    def __iter__(self) -> LoopIterator:
-        return self
-
-    def __next__(self) -> Any:
-        site, frame, control = self._site, self._frame, self._session.control
-        flag = 0 if site.flag is None else frame[site.flag]
-        if not self._is_over and (control.is_staged(flag) or self._items.is_counted):
-            self._is_over = site.are_written(self._session, frame, self._items, self._position)
-            if not self._is_over and site.flag is not None and control.is_staged(flag):
-                frame[site.flag] = flag = int(flag)
-        if self._is_over or flag >= BREAKS or not self._position < self._items.count:
-            self._is_over = True
-            raise StopIteration
-        self._position += 1
-        return self._items.at(self._position - 1)

@@ -23,8 +23,8 @@ from shiftreset_ad.staging.control.choosing import (
 from shiftreset_ad.staging.control.combinators import cond, trace_of, written_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
+from shiftreset_ad.staging.front.control_writer import Note
 from shiftreset_ad.staging.front.growing import GrowingList
-from shiftreset_ad.staging.front.session import Note
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
@@ -45,6 +45,10 @@ class Writing:
         self._reads = reads
         self._read = reads.use
         self.versions = Versions(trace)
+
+    @property
+    def steps(self) -> int:
+        return self._trace.count
 
     def is_staged(self, x: Any) -> bool:
         value = _deciding(x)

@@ -1,7 +1,8 @@
 """An array at an index that is a value: where the elements lie, and whether the index is in the array.
 
-The integers of an index are values, and its slices are constants. So the elements have a layout that is known, and
-begin at an address that is not.
+The integers of an index are values, and so may be the ends of its slices. The lengths of the slices are known: where
+one has another length, the code leaves. So the elements have a layout that is known, and begin at an address that is
+not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def is_at_values(step: Step) -> bool:
 
 
 def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> ArrayPart:
-    """The part of an array at an index. The code leaves if the index is not in the array."""
+    """The part of an array at an index. The code leaves if it is not in the array, or names more or fewer elements."""
     if not is_at_integers(index):
         refuse(f"{name_in_program(operator.getitem)} by these values has no native form")
     parts = list(index) if type(index) is tuple else [index]
@@ -46,14 +47,24 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Array
             if type(part) is Staged:
                 address = moved(code, address, part, x.shape[axis], x.strides[axis])
                 parts[i] = 0
+            elif type(part) is slice and is_staged(part):
+                address, width = _window(code, address, part, x.shape[axis], x.strides[axis])
+                parts[i] = slice(width)
             axis += 1
     return ArrayPart(address, np.asarray(offsets_like(x)[tuple(parts)]))
 
 
 def is_at_integers(index: Any) -> bool:
-    """Whether an index has integers, which may be values, and constant slices. It names each position once."""
+    """Whether an index has integers and slices, whose ends may be values. It names each position once."""
     parts = index if type(index) is tuple else (index,)
-    return not any(type(unstaged(part)) not in PARTS or (type(part) is slice and is_staged(part)) for part in parts)
+    return not any(
+        type(unstaged(part)) not in PARTS or (type(part) is slice and _has_other_step(part)) for part in parts
+    )
+
+
+def _has_other_step(part: slice) -> bool:
+    """Whether a slice between values takes not each element."""
+    return is_staged(part) and (is_staged(part.step) or part.step not in (None, 1))
 
 
 def moved(code: Code, address: str, index: Staged, length: int, stride: int) -> str:
@@ -67,6 +78,36 @@ def moved(code: Code, address: str, index: Staged, length: int, stride: int) -> 
         row, is_out = checked(code, i, length)
         code.leave_if(is_out)
     return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {row}, {stride}')}")
+
+
+def _window(code: Code, address: str, part: slice, length: int, stride: int) -> tuple[str, int]:
+    """The address where the elements between two values begin, and how many there are."""
+    width = len(range(*unstaged(part).indices(length)))
+    if not width:
+        refuse("a slice between two values has no elements")
+    start, stop = _end(code, part.start, 0, length), _end(code, part.stop, length, length)
+    is_other = code.new(f"icmp ne i64 {code.new(f'sub i64 {stop}, {start}')}, {width}")
+    if code.leaves_at_once:
+        code.exit_if(is_other, LEAVE)
+    else:
+        code.leave_if(is_other)
+        start = code.new(f"select i1 {is_other}, i64 0, i64 {start}")
+    return code.new(f"getelementptr i8, ptr {address}, i64 {code.new(f'mul nsw i64 {start}, {stride}')}"), width
+
+
+def _end(code: Code, end: Any, default: int, length: int) -> str:
+    """The end of a slice as a number from zero to the length. A negative one counts from the end."""
+    if end is None:
+        return f"{default}"
+    if type(end) is not Staged:
+        return f"{slice(end).indices(length)[1]}"
+    if form_of(end.inside) != INTEGER:
+        refuse("it slices between others than integers")
+    i = code.integer(end)
+    is_from_last = code.new(f"icmp slt i64 {i}, 0")
+    i = code.new(f"select i1 {is_from_last}, i64 {code.new(f'add i64 {i}, {length}')}, i64 {i}")
+    i = code.new(f"select i1 {code.new(f'icmp slt i64 {i}, 0')}, i64 0, i64 {i}")
+    return code.new(f"select i1 {code.new(f'icmp sgt i64 {i}, {length}')}, i64 {length}, i64 {i}")
 
 
 def _row_of_usual(code: Code, i: str, length: int) -> str:

@@ -121,12 +121,10 @@ class Trace:
     def __init__(
         self,
         longest: int = LONGEST,
-        longest_if_asking: int = LONGEST_NATIVE,
         memory_limit: int | None = None,  # bytes for frames and snapshots
     ) -> None:
         self.longest = longest
         self.memory_limit = memory_limit
-        self._longest_if_asking = longest_if_asking
         self.block = self.root = Block(None)
         self.values: list[Any] = []
         self.homes: list[Block] = []
@@ -134,7 +132,7 @@ class Trace:
         self.has_control = False
         self.asked_in: set[CodeType] = set()  # the code of the user's that has asked
         self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
-        self._count = 0
+        self.count = 0  # of the steps, in all blocks
         self._forgotten = Block(None)
         self.is_open = True
         self.errors = np.geterr()
@@ -172,8 +170,8 @@ class Trace:
 
     def add(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], answer: Any) -> Step:
         """Record a step, and keep its answer at its place."""
-        self._count += 1
-        if self._count > self.longest:
+        self.count += 1
+        if self.count > self.longest:
             self.refuse(f"{TOO_MANY} {self.longest} steps")
         errors = self._reactions if settings_of_numpy() is self._settings else self.reactions()
         if not self._filters.are_as_before and (problem := self._filters.problem()) is not None:
@@ -210,7 +208,7 @@ class Trace:
 
     def mark(self) -> Mark:
         """The state of the record, to come back to it by `rewind`."""
-        counts = len(self.values), len(self.block.steps), self._count, self.attempts.count
+        counts = len(self.values), len(self.block.steps), self.count, self.attempts.count
         return *counts, set(self._protected), dict(self.shared)
 
     def rewind(self, mark: Mark) -> None:
@@ -218,7 +216,7 @@ class Trace:
 
         The places are not used again, so a value that is left over is known as such.
         """
-        values, steps, self._count, self.attempts.count, protected, self.shared = mark
+        values, steps, self.count, self.attempts.count, protected, self.shared = mark
         for owner in self._protected.keys() - protected:
             if not self._protected[owner][1].startswith(CONSTANT):  # which stays known as a constant
                 del self._protected[owner]
@@ -245,7 +243,6 @@ class Trace:
     def ask(self, question: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Any) -> Step:
         """Record a question: from here on, the program knows the answer `found`."""
         step = self.add(question, args, kwargs, None)
-        self.longest = min(self.longest, self._longest_if_asking)
         step.is_question, step.expected = True, found.copy("K") if isinstance(found, ndarray) else found
         self.is_asked = self.is_asked or not is_of_an_operator(sys._getframe(2))
         site: Any = call_site(question, sys._getframe(2))

@@ -1,0 +1,67 @@
+"""Which loops with plain tests are long: so long that they are not recorded round by round, but written down as one.
+
+Each round would have steps of its own in the record. Short loops are recorded so: then the compiler knows all that is
+plain in a round, as the index is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST_STEPS = 500  # that are recorded round by round
+FIRST_ATTEMPT = 2  # rounds before it; by then the variables have the kinds that they keep
+
+
+class LongLoop:
+    """A `for` loop on its way. The steps of the last round tell how many the rest of the loop would have.
+
+    An attempt to write the loop down may fail, as a variable gets its first value in the round. Each attempt takes as
+    long as a round, so attempts become rare.
+    """
+
+    __slots__ = ("_next_attempt", "_steps")
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._next_attempt = FIRST_ATTEMPT
+
+    def is_to_be_written(self, steps: int, done: int, left: int) -> bool:
+        """Whether to try it, after so many steps of the record, and rounds of the loop."""
+        of_last, self._steps = steps - self._steps, steps
+        if done < self._next_attempt or of_last * left <= MOST_STEPS:
+            return False
+        self._next_attempt = 2 * done
+        return True
+
+
+class LongLoops:
+    """The `while` loops, by their sites. Nobody knows how many rounds are left, so each may have a number of steps.
+
+    A loop that has more, and can be written down, is `known` to be long in the recordings to come.
+    """
+
+    __slots__ = ("_attempts", "_first_steps", "_rounds", "known")
+
+    def __init__(self) -> None:
+        self.known: set[Any] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """A recording begins."""
+        self._first_steps: dict[Any, int] = {}
+        self._rounds: dict[Any, int] = {}
+        self._attempts: dict[Any, int] = {}  # the rounds after which to try again
+
+    def is_to_be_written(self, site: Any, steps: int) -> bool:
+        """Whether to try to write a loop down, after so many steps of the record; its test has been carried out."""
+        first, done = self._first_steps.setdefault(site, steps), self._rounds.get(site, 0)
+        self._rounds[site] = done + 1
+        if done < self._attempts.get(site, FIRST_ATTEMPT) or (site not in self.known and steps - first <= MOST_STEPS):
+            return False
+        self._attempts[site] = 2 * done
+        return True
+
+    def end(self, site: Any) -> None:
+        """A loop has come to its end. It may be entered again."""
+        for of_this_entry in (self._first_steps, self._rounds, self._attempts):
+            of_this_entry.pop(site, None)
