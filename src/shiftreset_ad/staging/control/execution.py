@@ -65,13 +65,19 @@ class Execution:
 
     def carry_out(self, step: Control) -> None:
         """Carry out a step with blocks that the function goes on with."""
+        values = self._trace.values
+        if isinstance(step, Fork):  # the branches have their values since they were recorded
+            taken = step.results[0 if resolved(step.predicate, values) else 1]
+            for place, result in zip(step.answers, taken, strict=True):
+                values[place] = resolved(result, values)
+            return
         if IS_CHEAP:
             self._pause.begin()
         try:
             if self._trace.is_quiet:
-                without_warnings(self.control, step, self._trace.values)
+                without_warnings(self.control, step, values)
             else:
-                self.control(step, self._trace.values)
+                self.control(step, values)
         finally:
             self._pause.end()
 
