@@ -1,4 +1,4 @@
-"""A long run that asks is rewritten before it is recorded to its end, and recorded to its end if that is in vain."""
+"""A long run is rewritten before it is recorded to its end, and recorded to its end if that is in vain."""
 
 import pytest
 
@@ -47,10 +47,20 @@ def test_a_short_loop_is_recorded_as_it_is_first(runs):
     assert runs == [None, None]
 
 
-def test_a_long_run_that_asks_nothing_is_recorded_once(runs):
+def test_a_long_run_that_asks_nothing_is_recorded_once_more(runs):
     f = staged(lambda x: growing(x, 200))
     assert f(1.0) == f(1.0) == growing(1.0, 200)
-    assert runs == [None]
+    assert runs[0].startswith(f"{TOO_MANY} {SOON} steps")
+    assert runs[1:] == [None]
+
+
+def test_a_run_without_source_is_recorded_to_its_end(runs):
+    names = {}
+    exec("def f(x):\n    for _ in range(200):\n        x = x * 1.01 + 0.1\n    return x", names)
+    f = staged(names["f"])
+    assert f(1.0) == f(1.0) == names["f"](1.0)
+    assert runs[0].startswith(TOO_MANY)
+    assert runs[1:] == [None]
 
 
 def test_a_loop_that_cannot_be_written_down_is_recorded_to_its_end(runs):

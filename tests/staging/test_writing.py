@@ -437,3 +437,27 @@ def test_a_loop_over_an_array_sees_what_it_has_written_ahead(mode):
             x = np.array([0.3, -0.7, 1.2, 0.5])
             np.testing.assert_allclose(g(x, n), mode(f)(x, n), rtol=1e-12)
     assert len(g.sources) >= 1
+
+
+def test_a_branch_in_a_round_writes_to_an_array_of_its_own():
+    """The product by one is no name of the argument: the branch writes to it."""
+
+    def f(x, u, n):
+        total = 0.0
+        for _ in range(n):
+            if x < 1.0:
+                own, twice, again = u * 1.0, u * 2.0, u * 2.0
+                own[1:] = x
+                again[0] = x
+                total = total + np.sum(own * twice + again)
+            elif x <= 2.0:
+                x = -x
+        return np.tanh(u), total
+
+    u = np.array([0.0, 0.5, 1.0])
+    for g in (f, sr.jacfwd(lambda u, x, n: f(x, u, n)[0]), grad(lambda u, x, n: np.sum(f(x, u, n)[0]) + f(x, u, n)[1])):
+        args = (u, -2.9, 2) if g is not f else (-2.9, u, 2)
+        h = staged(g)
+        for _ in range(4):
+            assert_agree(h(*args), g(*args))
+            assert np.array_equal(u, [0.0, 0.5, 1.0])
