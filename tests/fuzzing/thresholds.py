@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 
 LEAST = {
@@ -31,17 +31,34 @@ LEAST = {
 }
 
 
-@contextmanager
-def thresholds_at_least() -> Iterator[None]:
+# Each `for` and `while` loop of a staged function is written down, whether it is long or not.
+LOOPS = {
+    "staging.front.long_loops.MOST_STEPS": 0,
+    "staging.front.long_loops.FIRST_ATTEMPT": 1,
+    "staging.forms.PATIENCE": 5,
+}
+
+
+def thresholds_at_least() -> AbstractContextManager[None]:
     """Have each size above which the library does something else be the least that there is."""
-    before = {path: getattr(*_found(path)) for path in LEAST}
+    return _set_to(LEAST)
+
+
+def loops_written_at_once() -> AbstractContextManager[None]:
+    """Have the loops of staged functions written down after their first rounds."""
+    return _set_to(LOOPS)
+
+
+@contextmanager
+def _set_to(values: Mapping[str, int]) -> Iterator[None]:
+    before = {path: getattr(*_found(path)) for path in values}
     try:
-        for path, least in LEAST.items():
-            setattr(*_found(path), least)
+        for path, value in values.items():
+            setattr(*_found(path), value)
         yield
     finally:
-        for path, size in before.items():
-            setattr(*_found(path), size)
+        for path, value in before.items():
+            setattr(*_found(path), value)
 
 
 def _found(path: str):
