@@ -6,6 +6,7 @@ import pytest
 from shiftreset_ad import grad, hvp, jvp, staged, value_and_grad, zeros
 from shiftreset_ad.staging import forms
 from shiftreset_ad.staging.front import long_loops
+from shiftreset_ad.staging.front.folds import ADDS_ONE_BY_ONE
 from shiftreset_ad.staging.native import machine
 from tests.staging.front.agreement import by_numpy
 
@@ -222,6 +223,17 @@ def test_a_long_loop_is_native_code(f):
     for _ in range(3):
         h(X)
     assert "as native code:" in h.report()
+
+
+def test_a_long_sum_is_a_loop():
+    def f(w):
+        return sum((np.sin(w * a) - i) ** 2 for i, a in enumerate(TABLE)) + sum(a * a for a in TABLE)
+
+    h, slope = staged(f), staged(grad(f))
+    for w in (0.5, 0.5, 0.5, 1.5):
+        assert h(w) == f(w)
+        assert slope(w) == pytest.approx(grad(f)(w), rel=1e-9)
+    assert (steps_of(h) < FEW) == ADDS_ONE_BY_ONE
 
 
 def test_a_short_loop_is_recorded_round_by_round():

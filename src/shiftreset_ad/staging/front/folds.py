@@ -3,27 +3,30 @@
 A comprehension has as many items as its filters and ranges say, and a record can have no list of a length that depends
 on values. A sum, a count, a truth or an extreme of the items needs no list. So such a call has a second form, a
 function with a loop, which is rewritten as the user's functions are. It is called where the filters or the range may be
-staged.
+staged, and for a sum of very many items.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from shiftreset_ad.staging.front import long_loops
 from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.names import has
 from shiftreset_ad.staging.front.nodes import all_nodes, copied
 from shiftreset_ad.staging.front.refusals import NO_FLOATS
-from shiftreset_ad.staging.front.sequences import sequential
+from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.sites import Site
 from shiftreset_ad.staging.front.truths import has_no_effects
 
 ITEMS = "_sr_items"  # what the outermost loop goes over
+ADDS_ONE_BY_ONE = sys.version_info < (3, 12)  # later versions keep the rounding errors of floats
 
 TOTAL = """
 def _sr_fold(_sr_items, _sr_other):
@@ -94,7 +97,11 @@ class FoldSite(Site):
         if session is None or f is not self._function or self in session.refusals:
             return False
         found = None if self._is_certain else sequential(items, session.control)
-        return self._is_certain or (found is not None and found.is_counted)
+        return self._is_certain or (found is not None and (found.is_counted or self._is_long(found)))
+
+    def _is_long(self, items: Sequential) -> bool:
+        """Whether the loop may be written down for its length. A `sum` of Python's own may round in another way."""
+        return self._function is sum and ADDS_ONE_BY_ONE and items.count > long_loops.MOST_STEPS
 
     def answer(self, items: Any, seen: Any, *other: Any) -> Any:
         """The answer of the loop."""

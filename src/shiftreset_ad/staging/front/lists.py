@@ -106,7 +106,7 @@ class Displays(Assembler, ast.NodeTransformer):
         self._own_lists: OwnLists | None = None
 
     @abstractmethod
-    def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
+    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
         """What a loop goes over, by a function that gives it indices."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -166,7 +166,7 @@ class Displays(Assembler, ast.NodeTransformer):
         loop = type(self)(self._code, self._visible).function(loop_that_appends(node))  # type: ignore[attr-defined]
         site.loop = FunctionBlock(self._code, loop)
         cells = self._cells(node, [node], set())
-        items = self._iterable(copied(node.generators[0].iter), COUNTED, "counted_in_a_fold")
+        items = self._iterable(copied(node.generators[0].iter), COUNTED)
         self._sites[node] = site
         is_growing = ast.Attribute(self._code.constant(site), "is_growing", ast.Load())
         chosen = ast.IfExp(is_growing, self._call(site, "listed", items, cells), self.visit(node))

@@ -169,15 +169,15 @@ class Rewriter(Displays, ast.NodeTransformer):
         node.iter = place(items, iterable)
         return node
 
-    def _iterable(self, node: ast.expr, counted: set[str], run: str = "counted") -> Any:
+    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
         """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
         if isinstance(node, ast.Subscript):
             return self._item(node, "items")
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
             return self.visit(node)
-        node.args = [self._iterable(part, counted - {"range"}, run) for part in node.args]
+        node.args = [self._iterable(part, counted - {"range"}) for part in node.args]
         node.keywords = [self.visit(part) for part in node.keywords]
-        node.func = place(self._run(run, node.func), node.func)
+        node.func = place(self._run("counted", node.func), node.func)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -240,7 +240,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         cells = self._cells(node, [comprehension], set())
         others = [self.visit(copied(part)) for part in others_of(node) or []]
         first = comprehension.generators[0]
-        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, COUNTED, "counted_in_a_fold"))
+        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, COUNTED))
         first.iter = place(load(ITEMS), first.iter)
         is_loop = self._call(site, "is_a_loop", load(function.id), items)
         return place(

@@ -83,7 +83,6 @@ __all__ = [
     "compared",
     "contained",
     "counted",
-    "counted_in_a_fold",
     "has_array",
     "has_setter",
     "hashed",
@@ -264,14 +263,8 @@ def _rewritten_argument(x: Any) -> Any:
 
 
 def counted(f: Any) -> Any:
-    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop."""
+    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop, or of a comprehension."""
     session = current()
     if session is None or not any(f is kind for kind in (range, zip, enumerate, reversed)):
         return called(f)
     return partial(counting, session.control) if f is range else partial(sequence_of, session.control, f)
-
-
-def counted_in_a_fold(f: Any) -> Any:
-    """The same for a comprehension that a function reduces, which goes over sequences of a length that is known."""
-    session = current()
-    return counted(f) if f is range or (session is not None and session.growing) else called(f)
