@@ -3,7 +3,10 @@
 The first call runs the function as it is, records it, and makes the steps by NumPy. Then the text in LLVM's language is
 written, compiled, and loaded; the next process loads it from disk. All of it is processor time, on one thread. `loops`
 are the functions of loops in the text, which steps that are alike share: their number tells whether the time of the
-compiler grows with the program, or with what is different in it.
+compiler grows with the program, or with what is different in it. These programs are recorded round by round.
+
+A second table has programs with long loops, recorded round by round, and with the loops written down, as it is by
+itself: the time of the first call, of the calls up to the one that is native code, and of a native call.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import shiftreset_ad as sr
+from shiftreset_ad.staging.front import long_loops
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "networks"))
 import tree_lstm
@@ -30,6 +35,7 @@ import trees
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 LOADS = 5
+CALLS = 30
 
 
 def scalars(steps: int) -> Program:
@@ -98,6 +104,48 @@ def looping(rounds: int) -> Program:
     return sr.value_and_grad(f), (0.7,)
 
 
+def adam(rounds: int) -> Program:
+    """The same perceptron by Adam's method, with the losses of all rounds in an array."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(16, 8)), rng.normal(size=16)
+
+    def loss(w: Any) -> Any:
+        errors = np.tanh(x @ w[:80].reshape(8, 10)) @ w[80:] - y
+        return np.mean(errors * errors)
+
+    def train(w: Any) -> Any:
+        losses, m, v = np.zeros(rounds), np.zeros(90), np.zeros(90)
+        for t in range(1, rounds):
+            losses[t], slope = sr.value_and_grad(loss)(w)
+            m = 0.9 * m + 0.1 * slope
+            v = 0.999 * v + 0.001 * slope * slope
+            w = w - 0.01 * (m / (1.0 - 0.9**t)) / (np.sqrt(v / (1.0 - 0.999**t)) + 1e-8)
+        return w, losses
+
+    return train, (rng.normal(size=90),)
+
+
+def in_batches(epochs: int) -> Program:
+    """A linear model that goes through data in batches of four rows."""
+    rng = np.random.default_rng(0)
+    data, wanted = rng.normal(size=(200, 4)), rng.normal(size=200)
+    slope = sr.grad(lambda w, x, y: np.mean((x @ w - y) ** 2))
+
+    def train(w: Any) -> Any:
+        for _ in range(epochs):
+            for i in range(0, 200, 4):
+                w = w - 0.01 * slope(w, data[i : i + 4], wanted[i : i + 4])
+        return w
+
+    return train, (np.zeros(4),)
+
+
+def summed(count: int) -> Program:
+    """The squares of the errors of a curve, summed over points in a list."""
+    points = [(0.01 * i, float(np.cos(i))) for i in range(count)]
+    return sr.grad(lambda a, b: sum((a * np.exp(-b * x) - y) ** 2 for x, y in points), (0, 1)), (1.0, 0.1)
+
+
 PROGRAMS: dict[str, Callable[[], Program]] = {
     **{f"numbers, {n:,} steps": lambda n=n: scalars(n) for n in (1_000, 10_000, 100_000)},
     **{f"recurrent network, {n} rounds": lambda n=n: recurrent(n) for n in (100, 400)},
@@ -105,6 +153,24 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     **{f"tree LSTM, {n} trees": lambda n=n: forest(n) for n in (1, 3, 20)},
     "loops, 100 steps in a round": lambda: looping(100),
 }
+LONG_LOOPS: dict[str, Callable[[], Program]] = {
+    "numbers, 10,000 steps": lambda: scalars(10_000),
+    "recurrent network, 400 rounds": lambda: recurrent(400),
+    "perceptron, 200 steps of descent": lambda: trained(200),
+    "perceptron, 500 steps of Adam": lambda: adam(500),
+    "linear model, 10 times 50 batches": lambda: in_batches(10),
+    "sum over 2,000 points": lambda: summed(2_000),
+}
+
+
+@contextmanager
+def round_by_round() -> Iterator[None]:
+    """Record each round of each loop."""
+    before, long_loops.MOST_STEPS = long_loops.MOST_STEPS, sys.maxsize
+    try:
+        yield
+    finally:
+        long_loops.MOST_STEPS = before
 
 
 def timed(f: Callable[[], Any]) -> tuple[float, Any]:
@@ -135,15 +201,42 @@ def row(name: str) -> list[str]:
     ]
 
 
+def calls(program: Program) -> list[float]:
+    """The seconds of the first call, of the calls up to the first native one, and of a native call."""
+    f, args = program
+    staged = sr.staged(f)
+    first, second, third, _ = [timed(lambda: staged(*args))[0] for _ in range(4)]
+    return [first, first + second + third, min(timed(lambda: staged(*args))[0] for _ in range(CALLS))]
+
+
+def row_of_a_long_loop(name: str) -> list[str]:
+    program = LONG_LOOPS[name]()
+    plain = min(timed(lambda: program[0](*program[1]))[0] for _ in range(3))
+    with round_by_round():
+        before = calls(program)
+    now = calls(program)
+    times = [x for pair in zip(before, now, strict=True) for x in pair]
+    return [name, f"{plain:.3f}", *[f"{x:.2f}" for x in times[:4]], *[f"{x * 1e3:.2f}" for x in times[4:]]]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="the programs whose names begin so")
     only = parser.parse_args().only
     columns = "record", "to text", "compile", "all, us a step", "load, ms", "loops"
     table = Table("program", "steps", *columns, title="Staging, by the time of the processor for a step")
+    pairs = "first call, s", "as loops", "to native code, s", "as loops", "native, ms", "as loops"
+    of_loops = Table(
+        "program", "the function, s", *pairs, title="Long loops, round by round, and written down as loops"
+    )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SHIFTRESET_AD_CACHE"] = folder
-        for name in PROGRAMS:
+        with round_by_round():
+            for name in PROGRAMS:
+                if name.startswith(only):
+                    table.add_row(*row(name))
+        os.environ["SHIFTRESET_AD_CACHE"] = "0"
+        for name in LONG_LOOPS:
             if name.startswith(only):
-                table.add_row(*row(name))
-    Console(width=120).print(table)
+                of_loops.add_row(*row_of_a_long_loop(name))
+    Console(width=150).print(table, of_loops)

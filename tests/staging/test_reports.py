@@ -43,6 +43,21 @@ def test_the_way_back_has_no_line():
     assert "  on the way back: " in g.report()
 
 
+def test_why_a_long_loop_is_recorded_round_by_round():
+    def f(x):
+        items = [0.5] * 1200
+        items[900] = np.ones(2)
+        for item in items:
+            x = x * 0.9 + item
+        return x
+
+    g = staged(f)
+    for _ in range(3):
+        assert np.array_equal(g(1.0), f(1.0))
+    reason = "the items of the loop are of different types or shapes"
+    assert f"Why loops are recorded round by round, and not written down:\n  {reason}" in g.report()
+
+
 def test_why_a_function_runs_as_it_is():
     g = staged(refused)
     with pytest.warns(StagingWarning, match=r"(?s)by `is`.*x \* 2 if \(x > 0\) is True"):

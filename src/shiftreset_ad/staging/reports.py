@@ -9,6 +9,8 @@ from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.staging.native.compiled import NONE
 from shiftreset_ad.staging.ways import Way
 
+LONG = 1_000  # steps; a shorter record needs no loop
+
 
 def report(name: str, ways: Sequence[Way], problem: str, is_given_up: bool) -> str:
     """The report in lines of text. `problem` is the reason why the function runs as it is where no way is known."""
@@ -36,8 +38,9 @@ def _of_way(way: Way, number: int) -> str:
     for (is_within, reason), count in Counter(way.unlimited).items():
         of = "a single round of " if is_within else ""
         lines.append(f"  The memory limit does not hold for {of}{counted(count, 'loop')}: {reason}")
-    if way.sites and way.not_written:
-        lines += ["  Why tests are asked, and not written down:", *[f"  {reason}" for reason in way.not_written]]
+    if way.not_written and (way.sites or steps.total() > LONG):
+        what = "tests are asked, and" if way.sites else "loops are recorded round by round, and"
+        lines += [f"  Why {what} not written down:", *[f"  {reason}" for reason in way.not_written]]
     return "\n".join(lines)
 
 
