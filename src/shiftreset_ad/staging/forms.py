@@ -22,17 +22,19 @@ from shiftreset_ad.staging.front.refusals import AS_A_LIST, IN_A_GENERATOR, Refu
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
+from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.recording import Recorded, recorded
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.steps.trace import TOO_MANY, Trace
+from shiftreset_ad.staging.steps.trace import LONGEST_NATIVE, TOO_MANY, Trace
 from shiftreset_ad.staging.ways import Way
 
 HAS_TRUTH = "__bool__ should return bool, returned Staged"  # an object has a truth that is staged
 WRITES_TO_PLAIN = "writes staged values to a plain array"
 PATIENCE = 1_000  # steps of a run before the rewritten form is tried
+MOST_UNROLLED = 20_000  # steps round by round, where long loops have no native code
 
 
 def recorded_in_a_form(
@@ -79,7 +81,9 @@ def _recorded_rewritten(
 ) -> tuple[Way, Guards, None] | None:
     """The way of the rewritten form, and guards on what it and the run of the function `as_it_is` read.
 
-    Operators of objects are looked into from the beginning, or as soon as one of them asks.
+    Operators of objects are looked into from the beginning, or as soon as one of them asks. Long loops with plain tests
+    are given up if values would have other types than in the program, or if round by round they are native code, and
+    as loops they are not.
     """
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
@@ -91,6 +95,7 @@ def _recorded_rewritten(
     long_loops = LongLoops()
     traces: list[Trace] = []
     found: tuple[Way, Guards, None] | None = None
+    with_long_loops: tuple[Way, Guards, None] | None = None
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
@@ -103,9 +108,20 @@ def _recorded_rewritten(
         found = refusals, recursive, entered_code, buffers, forms, long_loops.known
         return *map(len, found), dict(growing), rooms
 
+    def give_long_loops_up() -> None:
+        long_loops.is_off, long_loops.are_used = True, False
+        for known_of_sites in (refusals, buffers, growing, forms):
+            known_of_sites.clear()
+
     while True:
         before = known()
-        way, guards, reason = record(partial(entered, f), call, expected, surroundings, original, opened)
+        patience = LONGEST_NATIVE if with_long_loops is None else MOST_UNROLLED
+        way, guards, reason = record(
+            partial(entered, f), call, expected, surroundings, original, opened, patience=patience
+        )
+        if long_loops.are_used and traces[-1].is_inexact:
+            give_long_loops_up()
+            continue
         if way is not None and guards is not None:
             reasons = [
                 *{**asked, **refusals}.values(),
@@ -116,12 +132,20 @@ def _recorded_rewritten(
                 way.lines = as_it_is.lines
                 guards.add(of_reads)
             found = way, guards, None
+            if with_long_loops is not None:
+                return found if way.is_native else with_long_loops
+            if long_loops.are_used and way.has_control and machine.unfit() is None and not way.is_native:
+                with_long_loops = found
+                give_long_loops_up()
+                continue
             if entered_code or not (methods := set(filter(is_called_by_python, traces[-1].asked_in))):
                 return found
             entered_code |= methods  # from then on operators are looked into
             refusals.clear()
             continue
         if known() == before:
+            if with_long_loops is not None:
+                return with_long_loops
             if not growing:
                 return found
             refusals.update((site, site.refusal(AS_A_LIST.format(reason=reason))) for site in growing)

@@ -90,12 +90,13 @@ def recorded(
         outputs = [output_of(trace, part) for i, part in enumerate(result) if i not in given]
         way = make(trace, outputs, spec, given, watch.lines)
         answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
-        if agree(answer, expected, trace.has_control) or (
+        if agree(answer, expected, trace.has_control and not trace.is_exact) or (
             trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
         ):
             if isinstance(way, Way):
                 way.keep()
             return way, reads.all_guards(), None
+        trace.is_inexact = trace.is_exact
         return None, None, DIFFERS
     except UnstageableError as error:
         return None, None, f"{trace.refusal or error}{_at(watch)}"

@@ -86,6 +86,11 @@ class Way:
         return f"{self._native.text if isinstance(self._native, InTurn) else self._native}"
 
     @property
+    def is_native(self) -> bool:
+        """Whether there is native code that calls no function of Python's."""
+        return not self.llvm.startswith(NONE) and not self.by_python
+
+    @property
     def by_python(self) -> list[str]:
         """The names of the functions that native code calls in Python."""
         return self._native.by_python if isinstance(self._native, InTurn) else []

@@ -10,7 +10,7 @@ from shiftreset_ad.staging.front.folds import ADDS_ONE_BY_ONE
 from shiftreset_ad.staging.native import machine
 from tests.staging.front.agreement import by_numpy
 
-LONG = 1_000  # rounds
+LONG = 1_500  # rounds
 FEW = 250  # steps, of a record with a loop
 X = np.linspace(-1.0, 2.0, 5)
 TABLE = [0.5 + 0.001 * i for i in range(LONG)]
@@ -406,7 +406,7 @@ def test_effects_are_as_often_as_without_staging():
 
 def test_an_error_of_a_late_round_is_raised_each_time():
     def f(x):
-        for i in range(LONG):
+        for i in range(1_000):
             x = x * 1.01
             if i > 800 and x > 3000.0:
                 raise ValueError(f"too large in round {i}")

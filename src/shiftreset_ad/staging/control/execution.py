@@ -74,7 +74,7 @@ class Execution:
         if IS_CHEAP:
             self._pause.begin()
         try:
-            if self._trace.is_quiet:
+            if self._trace.gives_mere_warnings:  # the run of the function as it is has warned
                 without_warnings(self.control, step, values)
             else:
                 self.control(step, values)

@@ -144,7 +144,7 @@ class ForkWay:
                 raise unknown
             return [Staged(trace, trace.keep(unstaged(result))) for result in results[0]]
         for i, (x, y) in enumerate(zip(*results, strict=True)):
-            dtype = common(x, y)
+            dtype = common_in(trace, x, y)
             if dtype is None:
                 trace.refuse(f"the branches of cond answer {described(x)} and {described(y)}")
             for block, result in zip(blocks, results, strict=True):
@@ -176,7 +176,7 @@ def rounds_written(way: Any, bodies: Sequence[Body], state: list[Any], step_of: 
                 trace.protect(x.inside, "is carried by a loop")
             result = [plain(trace, y) for y in body(params)]
             kind, blocks = step_of(block, params)
-            wider = [common(x, y) for x, y in zip(params, result, strict=True)]
+            wider = [common_in(trace, x, y) for x, y in zip(params, result, strict=True)]
             for i, (x, y) in enumerate(zip(params, result, strict=True)):
                 if wider[i] is None:
                     trace.refuse(f"a loop carries {described(x)}, and after a round {described(y)}")
@@ -200,6 +200,8 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
     Execution(trace).carry_out(step)
     for place in step.answers:
         value = trace.values[place]
+        if trace.is_exact and type(value) is int and not -(2**63) <= value < 2**63:
+            trace.refuse_inexact("an integer has more than 64 bits")
         if type(value) is ndarray and not value.flags.writeable:  # a constant, of which the function gives a copy
             trace.values[place] = value.copy("K")
     answers = [Staged(trace, place) for place in step.answers]
@@ -263,6 +265,13 @@ def common(x: Any, y: Any) -> Any:
     wider = np.result_type(*kinds)
     is_exact = all(kind == wider or kind.kind in "biu" or (kind, wider) == EXACT for kind in kinds)
     return wider if wider in kinds and is_exact else None
+
+
+def common_in(trace: Trace, x: Any, y: Any) -> Any:
+    """The same, where the types of the program count."""
+    if trace.is_exact and dtype_of(unstaged(x)) != dtype_of(unstaged(y)):
+        trace.refuse_inexact(f"{described(x)} and {described(y)} become one")
+    return common(x, y)
 
 
 EXACT = np.dtype(np.float64), np.dtype(np.complex128)

@@ -18,6 +18,11 @@ class ControlWriter(Protocol):
     def steps(self) -> int:
         """The number of steps that have been recorded so far."""
 
+    is_exact: bool  # whether values must have the types of the program, as control is written that is plain there
+
+    def refuse_inexact(self, reason: str) -> NoReturn:
+        """Give this recording up, as values would have other types than in the program."""
+
     def is_staged(self, x: Any) -> bool:
         """Whether a value is staged, and has no elements, or one element."""
 

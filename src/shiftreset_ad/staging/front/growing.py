@@ -22,7 +22,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
-from shiftreset_ad.staging.front.refusals import COMPARED
+from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
@@ -121,6 +121,7 @@ def _changing_all(name: str) -> Callable[..., Any]:
     """A method that changes a list in another way than at its end."""
 
     def method(self: GrowingList, *args: Any, **kwargs: Any) -> Any:
+        self._require_exact(False)
         items = list(self)
         answer = getattr(items, name)(*args, **kwargs)
         self.clear()
@@ -193,11 +194,17 @@ class GrowingList:
     def _require_form(self, item: Any) -> None:
         """Give the recording up if there is no array for the leaves of an item."""
         form = joined(self._form, form_of(item))
+        self._require_exact(form == form_of(item))
         if form is None or form != self._form:
             self._session.takes(self._site, form)
         for leaf, of in zip(leaves_of(item), leaves_of(form), strict=True):
             if of.kind is float and type_of(leaf) is int and not (type(leaf) is int and abs(leaf) <= LONGEST_EXACT):
                 self._session.takes(self._site, None)  # it may have more digits than a float
+
+    def _require_exact(self, is_exact: bool) -> None:
+        """Give long loops up where the items would have other types than in the program, or each would be moved."""
+        if not is_exact and self._session.control.is_exact:
+            self._session.control.refuse_inexact(OTHER_TYPES)
 
     def item(self, place: Any) -> Any:
         """The item at a place that the list has, counted from its beginning."""

@@ -13,9 +13,11 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.front.buffers import PlainItems
+from shiftreset_ad.staging.front.refusals import MAY_ACT
 from shiftreset_ad.staging.front.sequences import sliced
 from shiftreset_ad.staging.front.session import Session, changing, current
 from shiftreset_ad.staging.front.sites import Site
+from shiftreset_ad.staging.front.users import acts_if_written
 
 
 class ItemSite(Site):
@@ -47,6 +49,8 @@ def writable(x: Any) -> Any:
     """What stands for `x` in `x[index] = item` and in `x[index] += item`."""
     session = current()
     changing(x)
+    if session is not None and session.active and acts_if_written(x):
+        session.refuse(session.active[-1], MAY_ACT.format(name=f"{type(x).__name__}.__setitem__"))
     if session is not None and id(x) in session.made:
         return PlainItems(x, session)
     if session is None or type(x) is not list or session.control.is_outside(x):

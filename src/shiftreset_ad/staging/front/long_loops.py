@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-MOST_STEPS = 500  # that are recorded round by round
+MOST_STEPS = 1_000  # that are recorded round by round
+MOST_ROUNDS_IN_A_BLOCK = 30_000  # of a `while` loop with a plain test
 FIRST_ATTEMPT = 2  # rounds before it; by then the variables have the kinds that they keep
 
 
@@ -35,15 +36,18 @@ class LongLoop:
 
 
 class LongLoops:
-    """The `while` loops, by their sites. Nobody knows how many rounds are left, so each may have a number of steps.
+    """The long loops of a program, in all its recordings. If what is written is of no use, it `is_off` from then on.
 
-    A loop that has more, and can be written down, is `known` to be long in the recordings to come.
+    Nobody knows how many rounds of a `while` loop are left, so each may have a number of steps. A loop that has more,
+    and can be written down, is `known` to be long in the recordings to come. In a block, a loop that goes round and
+    round may be in a branch that is never taken.
     """
 
-    __slots__ = ("_attempts", "_first_steps", "_rounds", "known")
+    __slots__ = ("_attempts", "_first_steps", "_rounds", "are_used", "is_off", "known")
 
     def __init__(self) -> None:
         self.known: set[Any] = set()
+        self.is_off = self.are_used = False
         self.begin()
 
     def begin(self) -> None:
@@ -56,10 +60,16 @@ class LongLoops:
         """Whether to try to write a loop down, after so many steps of the record; its test has been carried out."""
         first, done = self._first_steps.setdefault(site, steps), self._rounds.get(site, 0)
         self._rounds[site] = done + 1
-        if done < self._attempts.get(site, FIRST_ATTEMPT) or (site not in self.known and steps - first <= MOST_STEPS):
+        if self.is_off or done < self._attempts.get(site, FIRST_ATTEMPT):
+            return False
+        if site not in self.known and steps - first <= MOST_STEPS:
             return False
         self._attempts[site] = 2 * done
         return True
+
+    def never_ends(self, site: Any) -> bool:
+        """Whether a loop has had more rounds than any loop in a block should have."""
+        return self._rounds.get(site, 0) > MOST_ROUNDS_IN_A_BLOCK
 
     def end(self, site: Any) -> None:
         """A loop has come to its end. It may be entered again."""

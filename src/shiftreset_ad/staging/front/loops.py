@@ -16,7 +16,7 @@ from shiftreset_ad.staging.front.arrays import with_carried
 from shiftreset_ad.staging.front.blocks import CodeBlock
 from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
-from shiftreset_ad.staging.front.refusals import SAME_TEST, UNBOUND_BEFORE_LOOP, UNEQUAL_ITEMS, UNSET_BEFORE
+from shiftreset_ad.staging.front.refusals import NEVER_ENDS, SAME_TEST, UNBOUND_BEFORE_LOOP, UNEQUAL_ITEMS, UNSET_BEFORE
 from shiftreset_ad.staging.front.rounds import LoopIterator
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
@@ -78,9 +78,16 @@ class LoopSite(Site):
             return session is not None
         if type(value) not in TRUTHS:
             return False
+        long_loops = session.long_loops
         if not value:
-            session.long_loops.end(self)
-        return bool(value) and session.long_loops.is_to_be_written(self, session.control.steps)
+            long_loops.end(self)
+            return False
+        if not long_loops.is_to_be_written(self, session.control.steps):
+            if session.active and long_loops.never_ends(self):
+                session.refuse(session.active[-1], NEVER_ENDS)
+            return False
+        session.writes_a_long_loop()
+        return True
 
     def goes_on(self, value: Any, seen: Any) -> Any:
         """False after the loop has been written down, as then it is over; otherwise the value of the test."""

@@ -38,6 +38,7 @@ CALLS_ANOTHER = "the function calls a copy of itself, in which other variables a
 USES_SUPER = "a block under this test uses `super()`. Write `Base.f(self)`"
 GLOBAL = "a block under this test assigns to the global variable {name!r}. Return the value"
 UNBOUND_BEFORE_LOOP = "the variable {name!r} has no value before the loop. Give it one before the loop"
+NEVER_ENDS = "a block under this test has a loop that does not end when it is recorded"
 SAME_TEST = "the test of the loop depends on what the loop does not carry. Let it look at variables of the loop"
 UNSET_BEFORE = "{name!r} has no value before this test, and gets one under it. Give it a value before"
 UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give it one in both branches"
@@ -87,6 +88,7 @@ CALLS_FOR_EFFECT = "a block under this test calls {name!r} for its effect. Retur
 MAY_ACT = (
     "a block under this test calls {name!r}, which may act on other things than its arguments. Call it before the test"
 )
+OTHER_TYPES = "items of several types are in the list"
 ENTERS = (
     "a block under this test runs {name!r}, which is not looked into and may be there for its effect. "
     "Use it before the test"

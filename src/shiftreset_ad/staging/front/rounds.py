@@ -46,5 +46,8 @@ class LoopIterator:
         return self._items.at(self._position - 1)
 
     def _is_long(self) -> bool:
-        left = self._items.count - self._position
-        return self._long.is_to_be_written(self._session.control.steps, self._position, left)
+        left, session = self._items.count - self._position, self._session
+        if session.long_loops.is_off or not self._long.is_to_be_written(session.control.steps, self._position, left):
+            return False
+        session.writes_a_long_loop()
+        return True

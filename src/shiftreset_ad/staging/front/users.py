@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import builtins
 import sys
+from array import array
+from collections import deque
 from collections.abc import Hashable
 from contextlib import nullcontext, suppress
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
+
+from numpy import ndarray
 
 from shiftreset_ad.control.frames import LIBRARIES, is_installed
 from shiftreset_ad.staging.steps.functions import TO_FILES
@@ -23,6 +27,7 @@ ACTING = TO_FILES | {builtins.print, builtins.open, builtins.input, builtins.exe
 OURS = f"{__name__.partition('.')[0]}."
 MADE_BY_A_STATEMENT = 1 << 9  # a flag of classes
 ACTING_METHODS = {"dump", "tofile"}  # of arrays
+HELD_WITH_ITEMS = list, dict, ndarray, bytearray, deque, array  # classes in C whose items are looked at
 OF_WITH: tuple[Any, ...] = (nullcontext, suppress)  # they do nothing but what the `with` does
 
 
@@ -48,6 +53,14 @@ def may_act(f: Any) -> bool:
         is_known = sys.modules.get(module) is not None or (isinstance(f, type) and _has_code_of_the_user(f))
         return not (is_known and is_of_the_user(module))
     return f.__name__ in ACTING_METHODS if is_method else isinstance(f, Hashable) and f in ACTING
+
+
+def acts_if_written(x: Any) -> bool:
+    """Whether `x[index] = item` may do more than change an object whose items are looked at before and after."""
+    setitem = getattr(type(x), "__setitem__", None)
+    if setitem is None or isinstance(x, HELD_WITH_ITEMS):
+        return False
+    return may_act(setitem) if isinstance(setitem, FunctionType) else not type(x).__module__.startswith(OURS)
 
 
 def _has_code_of_the_user(kind: type) -> bool:

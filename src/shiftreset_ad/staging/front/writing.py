@@ -50,6 +50,17 @@ class Writing:
     def steps(self) -> int:
         return self._trace.count
 
+    @property
+    def is_exact(self) -> bool:
+        return self._trace.is_exact
+
+    @is_exact.setter
+    def is_exact(self, is_exact: bool) -> None:
+        self._trace.is_exact = is_exact
+
+    def refuse_inexact(self, reason: str) -> NoReturn:
+        self._trace.refuse_inexact(reason)
+
     def is_staged(self, x: Any) -> bool:
         value = _deciding(x)
         return type(value) is Staged and not shape_of(value)

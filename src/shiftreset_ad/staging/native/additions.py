@@ -13,12 +13,13 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.rules.indexing import replaced, scatter
 from shiftreset_ad.staging.native.fusion import FILLED
 from shiftreset_ad.staging.native.indexing import is_at_integers
 from shiftreset_ad.staging.native.layouts import is_view
-from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, form_of
+from shiftreset_ad.staging.native.llvm import DOUBLE, form_of
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps, own_arguments
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
@@ -113,7 +114,7 @@ class Additions:
             self._given.add(param)
 
     def _look_at(self, step: Step, answer: Any) -> None:
-        if step.kwargs or form_of(answer) != ARRAY or answer.dtype != np.float64:
+        if step.kwargs or not _is_array(answer):
             return
         for x, added in (step.args, step.args[::-1]):
             if self._is_like(x, answer) and self._serves_only(step, added, answer):
@@ -144,8 +145,7 @@ class Additions:
         if type(x) is not Staged or x._place in self._left.fixed:
             return False
         value = x.inside
-        is_like = form_of(value) == ARRAY and (value.dtype, value.strides) == (answer.dtype, answer.strides)
-        return is_like and value.shape == answer.shape
+        return _is_array(value) and (value.strides, value.shape) == (answer.strides, answer.shape)
 
     def _serves_only(self, step: Step, x: Any, answer: Any) -> bool:
         """Whether an argument is an array like the answer, made in the same block for this step alone."""
@@ -196,7 +196,9 @@ def _may_be_in_place(values: Any, indices: Any, answer: Any) -> bool:
     row = answer.shape[count:]
     if not row:
         return all(form_of(unstaged(value)) == DOUBLE for value in values)
-    return all(
-        form_of(unstaged(value)) == ARRAY and (unstaged(value).shape, unstaged(value).dtype) == (row, np.float64)
-        for value in values
-    )
+    return all(_is_array(unstaged(value)) and unstaged(value).shape == row for value in values)
+
+
+def _is_array(x: Any) -> bool:
+    """Whether a value is an array of float64, of any size: the steps by NumPy add in place, too."""
+    return type(x) is ndarray and bool(x.shape) and x.dtype == np.float64

@@ -24,7 +24,8 @@ from shiftreset_ad.staging.steps.functions import INFIX
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
-MAKING = {*INFIX, replaced, scatter, np.copy, np.zeros_like}  # functions whose arrays are new
+REDUCTIONS = np.sum, np.mean, np.prod, np.max, np.min
+MAKING = {*INFIX, *REDUCTIONS, replaced, scatter, np.copy, np.zeros_like}  # functions whose arrays are new
 PLAIN = (bool, int, float, complex, np.generic, type(None))
 FEW = 4  # a part of an array is small if the array has so many times as many elements
 AT_END = 1 << 60

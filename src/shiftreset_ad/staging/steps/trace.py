@@ -149,6 +149,8 @@ class Trace:
         self.outdated: dict[int, Any] = {}
         self.shared: dict[int, Any] = {}
         self.attempts = Attempts()
+        self.is_exact = False  # whether values must have the types of the program; if they cannot, it `is_inexact`
+        self.is_inexact = False
         self.required: set[int] = set()  # the places of tests that must have their answers, or an error is raised
 
     def place_for(self, argument: Any) -> int:
@@ -234,7 +236,12 @@ class Trace:
         If it is reached, the run of the function as it is has warned. A warning that is an error, or that the program
         may look at, is given.
         """
-        return self.block is not self.root and self._filters.give_mere_warnings and self._filters.are_as_before
+        return self.block is not self.root and self.gives_mere_warnings
+
+    @property
+    def gives_mere_warnings(self) -> bool:
+        """Whether the program sees nothing of NumPy's warnings: they are no errors, and are not recorded."""
+        return self._filters.give_mere_warnings and self._filters.are_as_before
 
     def is_forgotten(self, place: int) -> bool:
         """Whether the value at a place belongs to steps that have been forgotten."""
@@ -322,6 +329,11 @@ class Trace:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""
         self.refusal = self.refusal or reason
         raise UnstageableError(reason)
+
+    def refuse_inexact(self, reason: str) -> NoReturn:
+        """Raise UnstageableError, as values would have other types than in the program."""
+        self.is_inexact = True
+        self.refuse(reason)
 
     def is_ready_for(self, values: list[Any]) -> bool:
         """Whether the run goes on, in this thread, and these are staged values of it that have not been forgotten."""
