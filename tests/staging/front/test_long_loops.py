@@ -1,5 +1,8 @@
 """Loops whose count is plain: where they would have very many steps, the rest of the rounds is written down as one."""
 
+import ctypes
+import os
+
 import numpy as np
 import pytest
 
@@ -385,6 +388,159 @@ def test_kinds_are_those_of_the_function():
     h = staged(f)
     for _ in range(4):
         assert [(type(a), a) for a in h(0.5)] == [(type(a), a) for a in f(0.5)]
+
+
+# What is plain in the program stays what it is
+
+
+def int_of_a_late_round(x):
+    z = 0.5
+    for i in range(LONG):
+        x = x * 0.99 + i
+        if i == 1200:
+            z = 5
+    return x, z
+
+
+def index_that_is_returned(x):
+    for i in range(LONG):
+        x = x * 0.99 + i
+        if i == 1200:
+            return i
+    return x
+
+
+def swapped(x):
+    a, b = 0, 1.0
+    for i in range(LONG + 1):
+        x = x * 0.99 + i
+        a, b = b, a
+    return x, a, b
+
+
+def list_of_two_types(x):
+    found = [0]
+    for i in range(LONG):
+        x = x * 0.99
+        found.append(i if i % 2 else 0.5 * i)
+    return x, found
+
+
+def list_that_begins_with_an_int(x):
+    found = [0]
+    for _ in range(LONG):
+        x = x * 0.99
+        found.append(x)
+    return x, found
+
+
+def from_the_front(x):
+    found = []
+    for i in range(LONG):
+        x = x * 0.99 + i
+        found.insert(0, x)
+    return x, found[:3]
+
+
+def large_integers(x):
+    p, fibonacci, q = 1, 1, 1
+    for i in range(LONG):
+        p, q, fibonacci = p * 3, (q * 6364136223846793005 + 1) % 2**64, fibonacci + q
+        x = x * 0.99 + p % 7 + q / 2**64 + i
+    return x, p % 1000, q, fibonacci
+
+
+EXACT = [
+    *(int_of_a_late_round, index_that_is_returned, swapped, list_of_two_types, list_that_begins_with_an_int),
+    *(from_the_front, large_integers),
+]
+
+
+def with_types(x):
+    return [with_types(part) for part in x] if isinstance(x, tuple | list) else (type(x), x)
+
+
+@pytest.mark.parametrize("f", EXACT)
+def test_types_and_integers_are_those_of_the_program(f):
+    h = staged(f)
+    for _ in range(5):
+        assert with_types(h(0.5)) == with_types(f(0.5))
+
+
+def test_an_argument_that_a_branch_takes_keeps_its_bits():
+    def f(x, k):
+        z = 0.5
+        for i in range(LONG):
+            x = x * 0.99 + i
+            if i == 1200:
+                z = k
+        return x + z % 2
+
+    h = staged(f)
+    for k in (3, 3, 3, 3, 2**53 + 1, 2**53 + 2):
+        assert h(1.0, k) == f(1.0, k)
+
+
+@pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine.unfit()}")
+def test_what_has_native_code_round_by_round_alone_is_recorded_so():
+    def f(x):
+        a = np.arange(5.0)
+        for i in range(LONG):
+            a = np.roll(a, i)
+            x = x * 0.99 + a[0]
+        return x
+
+    h = staged(f)
+    for _ in range(4):
+        assert h(0.5) == f(0.5)
+    assert "as native code:" in h.report()
+    assert steps_of(h) > LONG
+
+
+NUMBERS = (ctypes.c_double * 3)()
+
+
+def test_a_branch_that_is_never_taken_writes_nothing():
+    def f(x):
+        for i in range(LONG):
+            x = x * 0.99 + i
+            if i < 0:
+                NUMBERS[0] = 1.0
+            if i < -1:
+                os.environ["SHIFTRESET_AD_TEST"] = "1"
+        return x
+
+    h = staged(f)
+    for _ in range(4):
+        assert h(0.5) == f(0.5)
+    assert list(NUMBERS) == [0.0, 0.0, 0.0]
+    assert "SHIFTRESET_AD_TEST" not in os.environ
+
+
+def test_a_loop_without_end_in_a_branch_that_is_never_taken():
+    def f(x):
+        for i in range(LONG):
+            x = x * 0.99 + i
+            if i < 0:
+                while True:
+                    pass
+        return x
+
+    h = staged(f)
+    for _ in range(4):
+        assert h(0.5) == f(0.5)
+
+
+def test_warnings_that_the_program_suppresses():
+    def f(x):
+        for i in range(LONG):
+            with np.errstate(all="ignore"):
+                x = x * 0.99 + np.float64(1.0) / (i - 650)
+        return x
+
+    h = staged(f)
+    for _ in range(4):
+        assert h(0.5) == f(0.5)
 
 
 @pytest.mark.filterwarnings("ignore:staged.*which others see")
