@@ -6,9 +6,11 @@ plain in a round, as the index is.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 MOST_STEPS = 1_000  # that are recorded round by round
+FEWEST_ROUNDS = 8  # that a loop has left, to be written down as it has been entered often
 MOST_ROUNDS_IN_A_BLOCK = 30_000  # of a `while` loop with a plain test
 FIRST_ATTEMPT = 2  # rounds before it; by then the variables have the kinds that they keep
 
@@ -16,20 +18,24 @@ FIRST_ATTEMPT = 2  # rounds before it; by then the variables have the kinds that
 class LongLoop:
     """A `for` loop on its way. The steps of the last round tell how many the rest of the loop would have.
 
-    An attempt to write the loop down may fail, as a variable gets its first value in the round. Each attempt takes as
-    long as a round, so attempts become rare.
+    A short loop that is entered again and again has many steps, too: `taken` has those of all its rounds so far. An
+    attempt to write the loop down may fail, as a variable gets its first value in the round. Each attempt takes as long
+    as a round, so attempts become rare.
     """
 
-    __slots__ = ("_next_attempt", "_steps")
+    __slots__ = ("_next_attempt", "_site", "_steps", "_taken")
 
-    def __init__(self) -> None:
-        self._steps = 0
+    def __init__(self, site: Any, taken: Counter[Any]) -> None:
+        self._site, self._taken = site, taken
+        self._steps: int | None = None
         self._next_attempt = FIRST_ATTEMPT
 
     def is_to_be_written(self, steps: int, done: int, left: int) -> bool:
         """Whether to try it, after so many steps of the record, and rounds of the loop."""
-        of_last, self._steps = steps - self._steps, steps
-        if done < self._next_attempt or of_last * left <= MOST_STEPS:
+        of_last, self._steps = 0 if self._steps is None else steps - self._steps, steps
+        self._taken[self._site] += of_last
+        is_long = of_last * left > MOST_STEPS or (left >= FEWEST_ROUNDS and self._taken[self._site] > MOST_STEPS)
+        if done < self._next_attempt or not is_long:
             return False
         self._next_attempt = 2 * done
         return True
@@ -43,7 +49,7 @@ class LongLoops:
     round may be in a branch that is never taken.
     """
 
-    __slots__ = ("_attempts", "_first_steps", "_rounds", "are_used", "is_off", "known")
+    __slots__ = ("_attempts", "_first_steps", "_rounds", "are_used", "is_off", "known", "taken")
 
     def __init__(self) -> None:
         self.known: set[Any] = set()
@@ -52,6 +58,7 @@ class LongLoops:
 
     def begin(self) -> None:
         """A recording begins."""
+        self.taken: Counter[Any] = Counter()  # the steps of the rounds of `for` loops, by their sites
         self._first_steps: dict[Any, int] = {}
         self._rounds: dict[Any, int] = {}
         self._attempts: dict[Any, int] = {}  # the rounds after which to try again

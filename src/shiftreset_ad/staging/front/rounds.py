@@ -27,7 +27,7 @@ class LoopIterator:
         self._is_written = items.is_counted or (makes_a_list and items.count > MOST_ROUNDS)
         self._position = 0
         self._is_over = False
-        self._long = LongLoop()
+        self._long = LongLoop(site, session.long_loops.taken)
 
     def __iter__(self) -> LoopIterator:
         return self
