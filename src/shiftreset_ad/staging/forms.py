@@ -109,7 +109,7 @@ def _recorded_rewritten(
         return *map(len, found), dict(growing), rooms
 
     def give_long_loops_up() -> None:
-        long_loops.is_off, long_loops.are_used = True, False
+        long_loops.off, long_loops.tried = True, False
         for known_of_sites in (refusals, buffers, growing, forms):
             known_of_sites.clear()
 
@@ -119,7 +119,7 @@ def _recorded_rewritten(
         way, guards, reason = record(
             partial(entered, f), call, expected, surroundings, original, opened, patience=patience
         )
-        if long_loops.are_used and traces[-1].is_inexact:
+        if long_loops.tried and traces[-1].is_inexact:
             give_long_loops_up()
             continue
         if way is not None and guards is not None:
@@ -134,7 +134,7 @@ def _recorded_rewritten(
             found = way, guards, None
             if with_long_loops is not None:
                 return found if way.is_native else with_long_loops
-            if long_loops.are_used and way.has_control and machine.unfit() is None and not way.is_native:
+            if long_loops.are_written and machine.unfit() is None and not way.is_native:
                 with_long_loops = found
                 give_long_loops_up()
                 continue

@@ -42,22 +42,24 @@ class LongLoop:
 
 
 class LongLoops:
-    """The long loops of a program, in all its recordings. If what is written is of no use, it `is_off` from then on.
+    """The long loops of a program, in all its recordings. If they turn out to be of no use, they are `off`.
 
+    If one has been `tried`, in any recording, the types of the program count; `are_written` is of the last recording.
     Nobody knows how many rounds of a `while` loop are left, so each may have a number of steps. A loop that has more,
     and can be written down, is `known` to be long in the recordings to come. In a block, a loop that goes round and
     round may be in a branch that is never taken.
     """
 
-    __slots__ = ("_attempts", "_first_steps", "_rounds", "are_used", "is_off", "known", "taken")
+    __slots__ = ("_attempts", "_first_steps", "_rounds", "are_written", "known", "off", "taken", "tried")
 
     def __init__(self) -> None:
         self.known: set[Any] = set()
-        self.is_off = self.are_used = False
+        self.tried = self.off = False
         self.begin()
 
     def begin(self) -> None:
         """A recording begins."""
+        self.are_written = False
         self.taken: Counter[Any] = Counter()  # the steps of the rounds of `for` loops, by their sites
         self._first_steps: dict[Any, int] = {}
         self._rounds: dict[Any, int] = {}
@@ -67,7 +69,7 @@ class LongLoops:
         """Whether to try to write a loop down, after so many steps of the record; its test has been carried out."""
         first, done = self._first_steps.setdefault(site, steps), self._rounds.get(site, 0)
         self._rounds[site] = done + 1
-        if self.is_off or done < self._attempts.get(site, FIRST_ATTEMPT):
+        if self.off or done < self._attempts.get(site, FIRST_ATTEMPT):
             return False
         if site not in self.known and steps - first <= MOST_STEPS:
             return False

@@ -86,7 +86,7 @@ class LoopSite(Site):
             if session.active and long_loops.never_ends(self):
                 session.refuse(session.active[-1], NEVER_ENDS)
             return False
-        session.writes_a_long_loop()
+        session.tries_a_long_loop()
         return True
 
     def goes_on(self, value: Any, seen: Any) -> Any:
@@ -138,6 +138,7 @@ class LoopSite(Site):
             return value
         if not control.is_staged(value):
             session.is_long(self)
+            session.long_loops.are_written = True
         return False
 
     def items(self, iterable: Any, seen: Any) -> Any:

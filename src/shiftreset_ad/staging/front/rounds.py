@@ -37,6 +37,7 @@ class LoopIterator:
         flag = 0 if site.flag is None else frame[site.flag]
         if not self._is_over and (control.is_staged(flag) or self._is_written or self._is_long()):
             self._is_over = site.are_written(self._session, frame, self._items, self._position)
+            self._session.long_loops.are_written |= self._is_over
             if not self._is_over and site.flag is not None and control.is_staged(flag):
                 frame[site.flag] = flag = int(flag)
         if self._is_over or flag >= BREAKS or not self._position < self._items.count:
@@ -47,7 +48,7 @@ class LoopIterator:
 
     def _is_long(self) -> bool:
         left, session = self._items.count - self._position, self._session
-        if session.long_loops.is_off or not self._long.is_to_be_written(session.control.steps, self._position, left):
+        if session.long_loops.off or not self._long.is_to_be_written(session.control.steps, self._position, left):
             return False
-        session.writes_a_long_loop()
+        session.tries_a_long_loop()
         return True

@@ -85,7 +85,7 @@ class Session:
         outer, _thread.session = _thread.session, self
         self.active, self.followed, self._uses, self.handed_on = [], [], [], HandedOn()
         self.long_loops.begin()
-        self.control.is_exact = self.long_loops.are_used
+        self.control.is_exact = self.long_loops.tried
         try:
             yield
             if (site := self.handed_on.site_of_a_change()) is not None:
@@ -200,9 +200,9 @@ class Session:
             self.growing[site] = None
             self._give_up("a list grows")
 
-    def writes_a_long_loop(self) -> None:
-        """A loop is written down whose test is plain in the program. So is all that follows from it: types count."""
-        self.control.is_exact = self.long_loops.are_used = True
+    def tries_a_long_loop(self) -> None:
+        """A loop is to be written down whose test is plain in the program. So is what follows from it: types count."""
+        self.control.is_exact = self.long_loops.tried = True
 
     def is_long(self, site: Any) -> None:
         """Give this recording up, as a loop has taken many steps before it was written down. It is written at once."""
