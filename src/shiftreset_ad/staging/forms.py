@@ -34,7 +34,7 @@ from shiftreset_ad.staging.ways import Way
 HAS_TRUTH = "__bool__ should return bool, returned Staged"  # an object has a truth that is staged
 WRITES_TO_PLAIN = "writes staged values to a plain array"
 PATIENCE = 1_000  # steps of a run before the rewritten form is tried
-MOST_UNROLLED = 20_000  # steps round by round, where long loops have no native code
+MOST_UNROLLED = 20_000  # steps round by round, where long loops are not native code
 
 
 def recorded_in_a_form(
@@ -82,8 +82,8 @@ def _recorded_rewritten(
     """The way of the rewritten form, and guards on what it and the run of the function `as_it_is` read.
 
     Operators of objects are looked into from the beginning, or as soon as one of them asks. Long loops with plain tests
-    are given up if values would have other types than in the program, or if round by round they are native code, and
-    as loops they are not.
+    are given up if values would have other types than in the program, or if they are not native code: round by round
+    they may be, unless there are too many.
     """
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
@@ -133,7 +133,7 @@ def _recorded_rewritten(
                 guards.add(of_reads)
             found = way, guards, None
             if with_long_loops is not None:
-                return found if way.is_native else with_long_loops
+                return found
             if long_loops.are_written and machine.unfit() is None and not way.is_native:
                 with_long_loops = found
                 give_long_loops_up()
