@@ -482,6 +482,7 @@ def test_types_and_integers_are_those_of_the_program(f):
     h = staged(f)
     for _ in range(5):
         assert with_types(h(0.5)) == with_types(f(0.5))
+    assert "left" not in h.report()  # native code, if there is some, never leaves its work to NumPy
 
 
 def test_an_argument_that_a_branch_takes_keeps_its_bits():

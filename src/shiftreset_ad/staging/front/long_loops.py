@@ -11,7 +11,7 @@ from typing import Any
 
 MOST_STEPS = 1_000  # that are recorded round by round
 FEWEST_ROUNDS = 8  # that a loop has left, to be written down as it has been entered often
-MOST_ROUNDS_IN_A_BLOCK = 30_000  # of a `while` loop with a plain test
+MOST_ROUNDS_IN_A_BLOCK = 100_000  # of a `while` loop with a plain test
 FIRST_ATTEMPT = 2  # rounds before it; by then the variables have the kinds that they keep
 
 
