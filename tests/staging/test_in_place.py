@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, jvp, staged, zeros
-from shiftreset_ad.staging.native import machine
+from shiftreset_ad.staging.native import llvm, machine
 
 WHOLE = ("scatter(", "replaced(", "zeros", "copy(")  # they take as long as the array
 
@@ -74,6 +74,30 @@ def test_a_round_of_the_way_back_takes_no_time_for_whole_arrays(program, monkeyp
     innermost = [line for line in lines if len(line) - len(line.lstrip()) > 4 * depth]
     assert any("with_" in line for line in innermost)
     assert not [line for line in innermost if any(name in line for name in WHOLE) and "for" not in line]
+
+
+def layers(w, b, x, n):
+    for i in range(n):
+        x = np.tanh(x @ w[i] + b[i])
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("largest", [4, 2**20])
+def test_rows_are_added_to_arrays_of_any_size(largest, monkeypatch):
+    """Also to those that are too large for native code, and rows that are sums of others."""
+    monkeypatch.setattr(machine, "unfit", lambda: "it is switched off")
+    monkeypatch.setattr(llvm, "LARGEST", largest)
+    rng = np.random.default_rng(0)
+    w, b, x = rng.normal(size=(5, 3, 3)), rng.normal(size=(5, 3)), rng.normal(size=(2, 3))
+    f = grad(layers, (0, 1))
+    g = staged(f)
+    for n in (3, 3, 0, 5, 4):
+        for found, expected in zip(g(w, b, x, n), f(w, b, x, n), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (source,) = g.sources
+    lines = in_loops(source)
+    assert sum("with_added" in line for line in lines) == 2
+    assert not [line for line in lines if "scatter(" in line]
 
 
 def kept_for_the_way_back(x, n):

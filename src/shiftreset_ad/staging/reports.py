@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shiftreset_ad.boundary.places import line_text
+from shiftreset_ad.staging.front.long_loops import MOST_STEPS
 from shiftreset_ad.staging.native.compiled import NONE
 from shiftreset_ad.staging.ways import Way
-
-LONG = 1_000  # steps; a shorter record needs no loop
 
 
 def report(name: str, ways: Sequence[Way], problem: str, is_given_up: bool) -> str:
@@ -38,7 +37,7 @@ def _of_way(way: Way, number: int) -> str:
     for (is_within, reason), count in Counter(way.unlimited).items():
         of = "a single round of " if is_within else ""
         lines.append(f"  The memory limit does not hold for {of}{counted(count, 'loop')}: {reason}")
-    if way.not_written and (way.sites or steps.total() > LONG):
+    if way.not_written and (way.sites or steps.total() > MOST_STEPS):
         what = "tests are asked, and" if way.sites else "loops are recorded round by round, and"
         lines += [f"  Why {what} not written down:", *[f"  {reason}" for reason in way.not_written]]
     return "\n".join(lines)

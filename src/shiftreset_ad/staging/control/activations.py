@@ -16,7 +16,7 @@ from shiftreset_ad.staging.control.writing import (
     Records,
     UnknownAnswer,
     answered,
-    common_in,
+    common,
     converted,
     described,
     plain,
@@ -138,7 +138,7 @@ class _Body:
             if self._is_guess and [*map(_shape, examples)] != [*map(_shape, found)]:
                 raise _OtherAnswers(self)
             for i, (example, y) in enumerate(zip(examples, found, strict=True)):
-                dtype = common_in(trace, example, y)
+                dtype = common(trace, example, y)
                 if dtype is None:
                     trace.refuse(f"a function that calls itself answers {described(example)}, and {described(y)}")
                 found[i] = converted(y, dtype)
@@ -149,7 +149,7 @@ class _Body:
         trace = self._trace
         args = [plain(trace, x) for x in args]
         for i, (param, x) in enumerate(zip(self.params, args, strict=True)):
-            dtype = common_in(trace, param, x)
+            dtype = common(trace, param, x)
             if dtype is None:
                 trace.refuse(f"a function calls itself with {described(param)}, and with {described(x)}")
             if dtype != dtype_of(param.inside):

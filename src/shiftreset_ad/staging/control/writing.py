@@ -144,7 +144,7 @@ class ForkWay:
                 raise unknown
             return [Staged(trace, trace.keep(unstaged(result))) for result in results[0]]
         for i, (x, y) in enumerate(zip(*results, strict=True)):
-            dtype = common_in(trace, x, y)
+            dtype = common(trace, x, y)
             if dtype is None:
                 trace.refuse(f"the branches of cond answer {described(x)} and {described(y)}")
             for block, result in zip(blocks, results, strict=True):
@@ -176,7 +176,7 @@ def rounds_written(way: Any, bodies: Sequence[Body], state: list[Any], step_of: 
                 trace.protect(x.inside, "is carried by a loop")
             result = [plain(trace, y) for y in body(params)]
             kind, blocks = step_of(block, params)
-            wider = [common_in(trace, x, y) for x, y in zip(params, result, strict=True)]
+            wider = [common(trace, x, y) for x, y in zip(params, result, strict=True)]
             for i, (x, y) in enumerate(zip(params, result, strict=True)):
                 if wider[i] is None:
                     trace.refuse(f"a loop carries {described(x)}, and after a round {described(y)}")
@@ -249,12 +249,14 @@ def plain(trace: Trace, x: Any) -> Any:
     return kept(x, trace)
 
 
-def common(x: Any, y: Any) -> Any:
+def common(trace: Trace, x: Any, y: Any) -> Any:
     """The dtype that holds both values; None if one of them would have to change its shape or its precision.
 
-    An integer may become a float, and an array keeps its dtype.
+    An integer may become a float, unless the types of the program count, and an array keeps its dtype.
     """
     x, y = unstaged(x), unstaged(y)
+    if trace.is_exact and dtype_of(x) != dtype_of(y):
+        trace.refuse_inexact(f"{described(x)} and {described(y)} become one")
     if shape_of(x) != shape_of(y):
         return None
     kinds = dtype_of(x), dtype_of(y)
@@ -265,13 +267,6 @@ def common(x: Any, y: Any) -> Any:
     wider = np.result_type(*kinds)
     is_exact = all(kind == wider or kind.kind in "biu" or (kind, wider) == EXACT for kind in kinds)
     return wider if wider in kinds and is_exact else None
-
-
-def common_in(trace: Trace, x: Any, y: Any) -> Any:
-    """The same, where the types of the program count."""
-    if trace.is_exact and dtype_of(unstaged(x)) != dtype_of(unstaged(y)):
-        trace.refuse_inexact(f"{described(x)} and {described(y)} become one")
-    return common(x, y)
 
 
 EXACT = np.dtype(np.float64), np.dtype(np.complex128)

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import offsets_like
 from shiftreset_ad.staging.native.llvm import INTEGER, LEAVE, Code, form_of, refuse
+from shiftreset_ad.staging.native.places import counted_from_the_first
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
@@ -101,9 +102,7 @@ def _end(code: Code, end: Any, default: int, length: int) -> str:
         return f"{slice(end).indices(length)[1]}"
     if form_of(end.inside) != INTEGER:
         refuse("it slices between others than integers")
-    i = code.integer(end)
-    is_from_last = code.new(f"icmp slt i64 {i}, 0")
-    i = code.new(f"select i1 {is_from_last}, i64 {code.new(f'add i64 {i}, {length}')}, i64 {i}")
+    i = counted_from_the_first(code, code.integer(end), length)
     i = code.new(f"select i1 {code.new(f'icmp slt i64 {i}, 0')}, i64 0, i64 {i}")
     return code.new(f"select i1 {code.new(f'icmp sgt i64 {i}, {length}')}, i64 {length}, i64 {i}")
 
