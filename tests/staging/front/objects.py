@@ -734,6 +734,7 @@ WRITTEN = [
     *(two_loops, nested, branch, integer_becomes_float, tuple_of_state, test_that_acts, expression_that_acts),
     *(derivative_that_acts, in_a_list, in_a_closure, returned, in_two_objects, linked, old_value),
     *(list_with_two_names, new_list, parts_of_a_dict, array_with_two_names, array_that_gets_a_name, with_a_property),
+    list_that_is_bound_to_itself,
 ]
 AFTER_A_ROUND = [unset, unset_slot, of_the_class, none_at_first, variable_that_is_none_at_first]
 ASKED = {
@@ -744,7 +745,6 @@ ASKED = {
     other_class: "changes 'o', which is seen outside",
     other_object: "changes afterwards, and may have another name",
     list_that_is_changed_and_bound: "changes afterwards, and may have another name",
-    list_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_is_bound_to_itself: "changes afterwards, and may have another name",
     dataclass_that_a_branch_hands_on: "",
     array_that_is_written_to_afterwards: "",
