@@ -39,6 +39,18 @@ LOOPS = {
 }
 
 
+# Whatever has two elements along an axis goes in strips of two elements.
+STRIPS = {
+    "staging.native.strips.SHORTEST": 2,
+    "staging.native.strips.FEW_ROWS": 10**9,
+    "staging.native.in_strips.MANY": -1,
+    "staging.native.in_strips.BUDGET": 0,
+    "staging.native.in_strips.LEAST": 0,
+    "staging.native.in_strips.MOST": 10**9,
+    "staging.native.in_strips.FEWEST": 1,
+}
+
+
 def thresholds_at_least() -> AbstractContextManager[None]:
     """Have each size above which the library does something else be the least that there is."""
     return _set_to(LEAST)
@@ -47,6 +59,11 @@ def thresholds_at_least() -> AbstractContextManager[None]:
 def loops_written_at_once() -> AbstractContextManager[None]:
     """Have the loops of staged functions written down after their first rounds."""
     return _set_to(LOOPS)
+
+
+def arrays_in_strips() -> AbstractContextManager[None]:
+    """Have the steps of native code go in strips where they can, however short the arrays are."""
+    return _set_to(STRIPS)
 
 
 @contextmanager

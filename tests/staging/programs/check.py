@@ -19,7 +19,7 @@ import numpy as np
 
 from shiftreset_ad import StagingWarning, staged
 from shiftreset_ad.staging.native.compiled import NONE
-from tests.fuzzing.thresholds import loops_written_at_once
+from tests.fuzzing.thresholds import arrays_in_strips, loops_written_at_once
 from tests.staging.native.natively import calls_pay
 from tests.staging.programs.routes import ROUTES
 
@@ -114,10 +114,11 @@ def check(
     """Raise Wrong if the staged form of a program differs from the program, by one of these routes.
 
     The routes take turns on the same program, so that what is known of its code by one of them is used by others. In
-    two programs of five, loops with plain counts are written down, too.
+    two programs of five, loops with plain counts are written down, too, and in three of seven, arrays go in strips.
     """
     are_written = loops_written_at_once() if seed % 5 < 2 else nullcontext()
-    with limited(), calls_pay() if seed % 3 else nullcontext(), are_written:
+    in_strips = arrays_in_strips() if seed % 7 < 3 else nullcontext()
+    with limited(), calls_pay() if seed % 3 else nullcontext(), are_written, in_strips:
         program, plain = loaded(text), loaded(text)
         limit = 1 if seed % 2 else None  # bytes: then almost no round has a frame that stays
         forms = [

@@ -137,7 +137,7 @@ class _Loop:
         turn = Round(alone, self._members[0].answer.shape, operands, answers)
         for member in self._members:
             element = member.answer.flat[0]
-            with _refused_for(member):
+            with refused_for(member.place):
                 text = member.emit(turn, member.args, element)
             turn.known[member.place] = Value(text, f"{form_of(element)}")
             if member.place in answers:
@@ -165,12 +165,13 @@ def apart(members: list[Member], code: Code) -> list[list[Member]]:
 
 
 @contextmanager
-def _refused_for(member: Member) -> Iterator[None]:
+def refused_for(place: int) -> Iterator[None]:
     """Have the reason why there is no native form tell of which step."""
     try:
         yield
     except NoNativeFormError as error:
-        error.place = member.place
+        if error.place is None:
+            error.place = place
         raise
 
 

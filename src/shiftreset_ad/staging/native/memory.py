@@ -77,6 +77,8 @@ class ArrayBlocks:
         "_ending",
         "_ends",
         "_free",
+        "_freed",
+        "_held",
         "_homes",
         "_last",
         "_left",
@@ -98,6 +100,8 @@ class ArrayBlocks:
         self._ending: list[tuple[int, int, int]] = []  # a heap of the blocks, by the last number that needs each
         self._numbers = count()
         self._free: dict[int, list[int]] = {}
+        self._freed: set[int] = set()
+        self._held: list[int] | None = None  # what is not to be free yet
         self._last: dict[int, int] = {}  # the last number that needs a root
         self._homes: dict[int, list[Around]] = {}  # the blocks around the step that makes a root
         self._ends: dict[Block, int] = {}
@@ -287,12 +291,23 @@ class ArrayBlocks:
             refuse("its arrays take much memory")
         return self.size - length
 
+    @contextmanager
+    def freeing_only(self, roots: set[int]) -> Iterator[None]:
+        """Let no blocks be free but those of these arrays, and of single steps."""
+        self._freed, self._held = roots, []
+        yield
+        held, self._held = self._held, None
+        for root in held:
+            heappush(self._ending, (self._last.get(root, -1), next(self._numbers), root))
+
     def free_after(self, number: int) -> None:
         """Let other arrays have the blocks that no step after this one needs."""
         over: list[tuple[int, int]] = []
         while self._ending and self._ending[0][0] <= number:
             over.append(heappop(self._ending)[1:])
         for _, root in sorted(over):
-            if root in self._blocks:  # and not handed on
+            if self._held is not None and root >= 0 and root not in self._freed:
+                self._held.append(root)
+            elif root in self._blocks:  # and not handed on
                 start, length = self._blocks.pop(root)
                 self._free.setdefault(length, []).append(start)

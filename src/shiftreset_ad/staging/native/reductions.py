@@ -18,6 +18,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round
 from shiftreset_ad.staging.native.mathematics import call_on_arrays
 
 SHORT = 8  # elements, from which on NumPy adds them in several sums
+FEW = 32  # rows, of which all are read for an element at once
 ARITHMETIC: dict[Any, str] = {np.add: "fadd", np.multiply: "fmul"}
 
 
@@ -76,6 +77,9 @@ def reduce(code: Code, ufunc: np.ufunc, identity: float | None, x: Operand, out:
             call_on_arrays(turn, ufunc, [answer, first, answer], (n - skipped,), (0, step, 0))
         turn.write()
         return
+    if n <= FEW and ufunc in ARITHMETIC:
+        _reduce_few_rows(code, ufunc, identity, x, out, lengths)
+        return
     # It goes along the answer, row after row.
     row, to = Layout((before, after), (8 * n * after, 8), 8), Layout((before, after), (8 * after, 8), 8)
     turn = Round(code, row.shape, {"x": Operand(x.address, row, DOUBLE)}, {"y": Operand(out, to, DOUBLE)})
@@ -102,6 +106,22 @@ def _reduce_short(code: Code, ufunc: np.ufunc, identity: Any, x: Operand, out: s
     elements = [*elements, start] if ufunc is np.add else [start, *elements]
     total = elements[0]
     for element in elements[1:]:
+        total = turn.new(f"{instruction} double {total}, {element}")
+    turn.store("y", Value(total, DOUBLE))
+    turn.write()
+
+
+def _reduce_few_rows(
+    code: Code, ufunc: np.ufunc, identity: float | None, x: Operand, out: str, lengths: Lengths
+) -> None:
+    """Write a reduction that goes row after row as arithmetic: it is that for each element of the answer."""
+    before, n, after, _ = lengths
+    row, to = Layout((before, after), (8 * n * after, 8), 8), Layout((before, after), (8 * after, 8), 8)
+    turn = Round(code, row.shape, {"x": Operand(x.address, row, DOUBLE)}, {"y": Operand(out, to, DOUBLE)})
+    first, instruction = turn.address("x"), ARITHMETIC[ufunc]
+    rows = [turn.loaded(turn.moved(first, 8 * after * i), DOUBLE).text for i in range(n)]
+    total, *more = rows if identity is None else [double(identity), *rows]
+    for element in more:
         total = turn.new(f"{instruction} double {total}, {element}")
     turn.store("y", Value(total, DOUBLE))
     turn.write()

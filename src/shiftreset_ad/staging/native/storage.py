@@ -11,7 +11,8 @@ from numpy import ndarray
 from shiftreset_ad.staging.native.additions import Addition
 from shiftreset_ad.staging.native.arrays import emit
 from shiftreset_ad.staging.native.constants import Constants
-from shiftreset_ad.staging.native.fusion import Fusion, elementwise
+from shiftreset_ad.staging.native.fusion import Fusion, elementwise, refused_for
+from shiftreset_ad.staging.native.in_strips import Strips, length_of_strips, loop_over_strips
 from shiftreset_ad.staging.native.indexing import part_at
 from shiftreset_ad.staging.native.layouts import as_layout, bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
@@ -19,6 +20,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.moves import is_move
 from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
+from shiftreset_ad.staging.native.strips import Group, Waiting, is_pure
 from shiftreset_ad.staging.native.writing import write, write_to
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -33,7 +35,7 @@ class ArrayCode(Code):
     a visit has found in its frame is `known` by its address.
     """
 
-    __slots__ = ("_constants", "_fusion", "memory", "now")
+    __slots__ = ("_constants", "_fusion", "_group", "_strips", "memory", "now")
 
     def __init__(self, memory: ArrayBlocks, constants: Constants, now: int) -> None:
         super().__init__()
@@ -41,8 +43,20 @@ class ArrayCode(Code):
         self.now = now
         self._constants = constants
         self._fusion = Fusion()
+        self._group = Group(memory)
+        self._strips: Strips | None = None  # while a group is written in strips
 
     def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any) -> None:
+        """Write a step on arrays, or let it wait for others."""
+        if self._group.takes(step, args, answer, self.place):
+            self._group.add(Waiting(self.now, step, args, answer))
+            return
+        is_view = form_of(answer) == ARRAY and self.memory.root(step.place) != step.place
+        if not (is_view and is_pure(step, self.memory)):
+            self._write_group()
+        self._add_of_arrays(step, args, answer)
+
+    def _add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any) -> None:
         """Write a step on arrays, or let it wait for its loop."""
         if step.writes:
             self.write_waiting()
@@ -141,8 +155,46 @@ class ArrayCode(Code):
         places = [self.place(x) for x in args if type(x) is Staged]
         return any(self.memory.root(place) in made for place in places if place not in made)
 
+    def _write_group(self) -> None:
+        """Write the steps that wait for others: in strips, if that gains time."""
+        group, self._group = self._group, Group(self.memory)
+        if not group.steps:
+            return
+        now = self.now
+        short = 0 if self.is_in_long_code(group.steps[0].step.place) else length_of_strips(group, self.place)
+        if short:
+            self._write_in_strips(group, short)
+        else:
+            for waiting in group.steps:
+                self._write_step_of_group(waiting)
+        self.now = now
+
+    def _write_in_strips(self, group: Group, short: int) -> None:
+        self.now = group.steps[0].now
+        self.write_waiting()
+        inner = group.needed_inside()
+        for waiting in group.steps:
+            if waiting.step.place in group.roots and waiting.step.place not in inner:
+                self.new_block(waiting.step.place, waiting.answer)  # while no step of the group has left a block
+        try:
+            with loop_over_strips(self, group.length, short) as first, self.memory.freeing_only(inner):
+                self._strips = Strips(self, group, short, first, inner)
+                for waiting in group.steps:
+                    self._write_step_of_group(waiting)
+                self._write_loop(self.now)
+        finally:
+            self._strips = None
+
+    def _write_step_of_group(self, waiting: Waiting) -> None:
+        self.now, strips = waiting.now, self._strips
+        with refused_for(waiting.step.place):
+            args = waiting.args if strips is None else strips.args(waiting)
+            answer = waiting.answer if strips is None else strips.answer(waiting)
+            self._add_of_arrays(waiting.step, args, answer)
+
     def _write_loop(self, number: int) -> None:
         """Write the loop of the steps that wait, up to this step."""
+        self._write_group()
         if self._fusion.members:
             needed = [m for m in self._fusion.members if self.memory.is_needed_after(m.place, number)]
             stored = {m.place: self.new_block(m.place, m.answer) for m in needed}
@@ -154,14 +206,20 @@ class ArrayCode(Code):
     def new_block(self, place: int, array: ndarray[Any, Any]) -> str:
         """The address of a new block for an array, or of the answer that the array is."""
         if place in self.memory.answers:
-            return self.given(place)
-        return self.moved("%memory", self.memory.block(place, bytes_of(array)))
+            address = self.given(place)
+        else:
+            address = self.moved("%memory", self.memory.block(place, bytes_of(array)))
+        return address if self._strips is None else self._strips.of_new(address, place, array)
 
     def aside(self, array: ndarray[Any, Any]) -> str:
         """The address of a block that is free again after this step."""
         return self.new_block(-1 - next(self.names), array)
 
     def address(self, x: Any) -> str:
+        """The address of an array, or of its strip."""
+        return self.address_of_whole(x) if self._strips is None else self._strips.address(x)
+
+    def address_of_whole(self, x: Any) -> str:
         """The address of an array."""
         if type(x) is not Staged:
             name = f"@constant{self._constants.number(x)}"
