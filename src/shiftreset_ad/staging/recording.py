@@ -16,6 +16,7 @@ from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.stand_ins import recorder
+from shiftreset_ad.staging.layouts import laid_out_as
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.answers import seen_in
 from shiftreset_ad.staging.python.control import has_nan
@@ -79,6 +80,9 @@ def recorded(
             return None, None, f"{trace.refusal}{_at(watch)}"
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
+        wanted, wanted_spec = trees.flatten(expected)
+        if spec == wanted_spec:
+            result = laid_out_as(result, wanted, call.leaves)
         if make is Way:
             require_own_indices(expected, returned)
             result, spec = taken_apart(result, spec, kept)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import while_loop
-from shiftreset_ad.staging.native.effort import FEW_ROUNDS, ONCE, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
+from shiftreset_ad.staging.native.effort import FEW_LOOPS, FEW_ROUNDS, ONCE, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
 from tests.staging.native.natively import check, in_tables, needs_native
 
 RNG = np.random.default_rng(0)
@@ -100,3 +100,16 @@ def test_what_a_run_does_once_is_compiled_without_effort_in_a_program_with_table
     code = check(f, (X,), (-X,))
     once = [line for line in code.text.splitlines() if re.match(r"define .*@(run|entry)\(", line)]
     assert [f"){ONCE} {{" in line for line in once] == [is_cold, is_cold]
+
+
+@needs_native
+@pytest.mark.parametrize("many", [False, True])
+def test_in_a_program_with_many_loops_only_short_ones_are_copied(many):
+    def f(x):
+        parts = [np.sum(np.exp(x[i:]) * x[i:]) for i in range(FEW_LOOPS if many else 1)]
+        short = x[:4] * x[:4]
+        return sum(parts) + np.exp(short[0]) * short
+
+    code = check(f, (X,), (-X,))
+    ends = [int(n) for n in re.findall(r"icmp ult i64 %\w+, (\d+)\n.*" + WITHOUT_COPIES, code.text)]
+    assert (len(ends) == FEW_LOOPS and min(ends) > SHORT) if many else not ends

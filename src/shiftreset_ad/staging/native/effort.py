@@ -3,7 +3,8 @@
 To copy the round of a loop several times gains little where the loop is long, but takes a third of the time of the
 compiler. To carry out several rounds at a time, as vectors, takes another third, and gains little where the rounds are
 few in all calls together. Neither changes a result. In a program with tables, what a run does once is not worth any
-effort.
+effort. In a program with more than a few loops, LLVM copies the rounds of short loops alone, which saves half of its
+time.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import re
 
 ONCE = " noinline optnone"  # of a function that a run calls once
+FEW_LOOPS = 8  # of a program, all of which LLVM makes its usual effort for
 FEW_ROUNDS = 1000  # of a loop in all calls of a run, which LLVM carries out one by one
 SHORT = 16  # rounds, up to which LLVM may write them out
 END = re.compile(r"icmp ult i64 %\w+, (\d+)\n  br i1 %\w+, label %\w+, label %\w+$", re.MULTILINE)

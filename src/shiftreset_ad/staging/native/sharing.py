@@ -166,6 +166,9 @@ def with_places(
         if key in count:
             place = "noinline" if count[key] > FEW[key[0]] or key in apart else "alwaysinline"
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
-        found.append(with_less_effort(text, math.inf if has_control else count[key]) if key in apart else text)
+        if key in apart or len(count) > effort.FEW_LOOPS:
+            text = with_less_effort(text, count[key] if key in apart and not has_control else math.inf)
+        found.append(text)
     of_tables = [] if tables is None else tables.definitions()
-    return [*found, *of_tables, *(effort.DEFINITIONS if apart else [])], functions
+    is_marked = apart or len(count) > effort.FEW_LOOPS
+    return [*found, *of_tables, *(effort.DEFINITIONS if is_marked else [])], functions

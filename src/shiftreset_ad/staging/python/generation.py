@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.staging.python.answers import Own
 from shiftreset_ad.staging.python.control import certain, gathering, indented
@@ -109,11 +110,18 @@ class _Source(Expressions):
         return name
 
     def may_be_part(self, step: Step, following: Step) -> bool:
-        """Whether the expression of a step, which only the next step needs, may be a part of the next line."""
+        """Whether the expression of a step, which only the next step needs, may be a part of the next line.
+
+        NumPy may compute the next array in the memory of such a part, and so in its order (`staging.layouts`).
+        """
         if self.uses.count[step.place] != 1 or self.uses.last.get(step.place) is not following:
             return False
         acts = step.is_question or step.writes or step.open_ended or isinstance(following, Control)
-        return not acts and step.errors == following.errors
+        if acts or step.errors != following.errors:
+            return False
+        part, whole = self.trace.values[step.place], self.trace.values[following.place]
+        are_arrays = type(part) is type(whole) is ndarray
+        return not are_arrays or part.shape != whole.shape or part.strides == whole.strides
 
     def lines(self, step: Step, is_part: bool) -> Iterator[str]:
         expression, is_whole = self.expression(step)
