@@ -1,4 +1,4 @@
-"""An answer lies in memory as that of the function does, also where NumPy computes in the memory of a large temporary."""
+"""An answer lies in memory as that of the function does, also where NumPy uses the memory of a temporary again."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
 """Answers of a recorded run are laid out in memory as those of the function are.
 
-NumPy computes `(x * 2) + y` in the memory of `x * 2` if that is large and nobody else has it (temporary elision), so the
-sum lies in memory as that array does. A recorded run has all its arrays, so there a new array is made, which may lie in
-another order.
+NumPy computes `(x * 2) + y` in the memory of `x * 2` if that is large and nobody else has it (temporary elision). So
+the sum lies in memory as that array does. A recorded run keeps all its arrays: there a new array is made, which may lie
+in another order.
 """
 
 from __future__ import annotations

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import while_loop
-from shiftreset_ad.staging.native.effort import FEW_LOOPS, FEW_ROUNDS, ONCE, ONE_BY_ONE, SHORT, WITHOUT_COPIES, with_less_effort
+from shiftreset_ad.staging.native.effort import (
+    FEW_LOOPS,
+    FEW_ROUNDS,
+    ONCE,
+    ONE_BY_ONE,
+    SHORT,
+    WITHOUT_COPIES,
+    with_less_effort,
+)
 from tests.staging.native.natively import check, in_tables, needs_native
 
 RNG = np.random.default_rng(0)
