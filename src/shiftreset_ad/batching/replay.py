@@ -9,6 +9,7 @@ says so, and the program carries out its steps as before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from numpy import ndarray
@@ -88,11 +89,11 @@ def _recorded(run: Run, values: list[Any], answers: Answers) -> Way | None:
     """The way of these answers, recorded in another run; None if there is none, or if another thread records."""
     if not all(map(is_input, values)) or not one_at_a_time.acquire(blocking=False):
         return None
-    was_recording, running.is_recording = running.is_recording, True
+    outer, running.thread = running.thread, get_ident()
     try:
         apart = [x.view() if type(x) is ndarray else x for x in values]  # two arguments may be one array in this call
         way, _, _ = seeing((), recorded, run, StagedCall((apart,), {}, id), answers, Surroundings(run))
         return way  # type: ignore[no-any-return]
     finally:
-        running.is_recording = was_recording
+        running.thread = outer
         one_at_a_time.release()

@@ -190,8 +190,8 @@ def open_tags() -> list[Tag]:
 
 def has_open_tags() -> bool:
     """Whether a derivative is being computed around the call."""
-    if here().parent is None:  # the usual case, for speed
-        return bool(_without_control.tags)
+    if here().parent is None and not _without_control.tags:  # the usual case, for speed
+        return False
     return bool(open_tags())
 
 

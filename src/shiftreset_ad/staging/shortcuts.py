@@ -14,6 +14,7 @@ from shiftreset_ad.staging.steps.trace import settings_of_numpy
 from shiftreset_ad.staging.ways import Signature, Way
 
 LEAF = None
+MISSED = object()  # the way does not hold for a call, or nothing is known of that
 CONSTANTS = {bool, str, type(None)}  # the types of what decides which way a function takes, by its value
 
 
@@ -31,47 +32,41 @@ class Form(NamedTuple):
     value: Any = None
 
 
-class Shortcut:
-    """The native code of a way, and how the leaves of its arguments are found: `form` is that of the arguments.
+Shortcut = Callable[[tuple[Any, ...], dict[str, Any]], Any]  # what a call answers, or MISSED
 
-    There is no form if each argument is a leaf.
-    """
 
-    __slots__ = ("_arrays", "_entry", "_errors", "_form", "_is_single", "_settings", "_signature", "_spec")
+def _shortcut(entry: Callable[..., Any], way: Way, signature: Signature, call: StagedCall, form: Any) -> Shortcut:
+    """The native code of a way. `form` is that of the arguments; there is none if each argument is a leaf."""
+    places = [i for i, leaf in enumerate(call.leaves) if type(leaf) is np.ndarray]
+    arrays_of = itemgetter(*places) if len(places) > 1 else None
+    spec, (_, _, errors) = way.spec, call.key
+    is_single = spec.num_nodes == spec.num_leaves == 1
+    right_settings: Any = None  # those of NumPy that have been found to be the right ones
 
-    def __init__(self, entry: Callable[..., Any], way: Way, signature: Signature, call: StagedCall, form: Any) -> None:
-        self._entry = entry
-        arrays = [i for i, leaf in enumerate(call.leaves) if type(leaf) is np.ndarray]
-        self._arrays = itemgetter(*arrays) if len(arrays) > 1 else None
-        self._spec = way.spec
-        self._is_single = way.spec.num_nodes == way.spec.num_leaves == 1
-        self._signature = signature
-        _, _, self._errors = call.key
-        self._form = form
-        self._settings: Any = None  # those of NumPy that have been found to be the right ones
-
-    def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """The answer of a call; None if the way does not hold for it, or nothing is known of that."""
+    def answer(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal right_settings
         settings = settings_of_numpy()
-        if settings is not self._settings:
-            if tuple(np.geterr().values()) != self._errors:
-                return None
-            self._settings = settings
+        if settings is not right_settings:
+            if tuple(np.geterr().values()) != errors:
+                return MISSED
+            right_settings = settings
         leaves: Any = args
-        if self._form is not None:
+        if form is not None:
             leaves = []
-            if not has_form((args, kwargs), self._form, leaves):
-                return None
+            if not has_form((args, kwargs), form, leaves):
+                return MISSED
         elif kwargs:
-            return None
-        if self._signature.changed() is not None:
-            return None
-        if self._arrays is not None and len(set(map(id, arrays := self._arrays(leaves)))) < len(arrays):  # x is y
-            return None
-        answers = self._entry(*leaves)
+            return MISSED
+        if signature.changed() is not None:
+            return MISSED
+        if arrays_of is not None and len(set(map(id, arrays := arrays_of(leaves)))) < len(arrays):  # x is y
+            return MISSED
+        answers = entry(*leaves)
         if type(answers) is not list:
-            return None
-        return (answers[0] if self._is_single else trees.unflatten(self._spec, answers),)
+            return MISSED
+        return answers[0] if is_single else trees.unflatten(spec, answers)
+
+    return answer
 
 
 def has_form(x: Any, form: Form | None, leaves: list[Any]) -> bool:
@@ -122,4 +117,4 @@ def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | Non
     except TypeError:
         return None
     is_flat = not call.kwargs and all(map(is_input, call.args))
-    return Shortcut(entry, way, signature, call, None if is_flat else form)
+    return _shortcut(entry, way, signature, call, None if is_flat else form)

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from threading import Lock, local
+from threading import Lock, get_ident
 from types import MethodType
 from typing import Any, Concatenate, Generic, Self, overload
 
@@ -32,7 +32,7 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM, are_same_states
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.shortcuts import Shortcut, shortcut
+from shiftreset_ad.staging.shortcuts import MISSED, Shortcut, shortcut
 from shiftreset_ad.staging.steps.functions import NoRoomError
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
@@ -51,10 +51,18 @@ class StagingWarning(UserWarning):
     """A staged function runs as it is, and is not recorded, for a number of calls or for good."""
 
 
-class _Running(local):
-    """Whether a function is being recorded in this thread."""
+class _Running:
+    """The `thread` in which a function is being recorded, if there is one."""
 
-    is_recording = False
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        self.thread: int | None = None
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a function is being recorded in this thread."""
+        return self.thread == get_ident()
 
 
 running = _Running()
@@ -167,13 +175,19 @@ class StagedFunction(Generic[P, Y]):
         return report(self._name, ways, self._problem, self._is_given_up)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Y:
+        is_apart = self._is_given_up or (running.thread is not None and running.is_recording)
+        if is_apart or watcher.get() is not None or has_open_tags():
+            return self.__wrapped__(*args, **kwargs)
+        if self._shortcut is not None:
+            answered: Y = self._shortcut(args, kwargs)
+            if answered is not MISSED:
+                self._patience.replayed()
+                return answered
+        return self._by_a_way(args, kwargs)
+
+    # The usual case is a function of its own, for speed: this one has many variables.
+    def _by_a_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Y:
         f = self.__wrapped__
-        if self._is_given_up or running.is_recording or watcher.get() is not None or has_open_tags():
-            return f(*args, **kwargs)
-        if self._shortcut is not None and (quick := self._shortcut.answer(args, kwargs)) is not None:
-            self._patience.replayed()
-            answered: Y = quick[0]
-            return answered
         problem = None
         try:
             call = StagedCall(args, kwargs, self._forget_signatures_of_the_dead)
@@ -245,7 +259,7 @@ class StagedFunction(Generic[P, Y]):
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, seen = self.__wrapped__, Surroundings(self.__wrapped__, *call.others())
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
-        was_recording, running.is_recording = running.is_recording, True
+        outer, running.thread = running.thread, get_ident()
         try:
             answer = self._answer(call)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
@@ -257,7 +271,7 @@ class StagedFunction(Generic[P, Y]):
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
         finally:
-            running.is_recording = was_recording
+            running.thread = outer
         if problem == DIFFERS:
             return self._given_up(DIFFERS, answer)
         if problem is not None or way is None or guards is None:
