@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,19 +33,18 @@ FEW_ROWS = 64  # elements at one index of it
 PROBES = (7, 12)  # the lengths of strips on which a move is tried
 
 REDUCTIONS = {np.sum, np.mean, np.prod, np.max, np.min}
-BY_METHOD = {method(function.__name__): function for function in REDUCTIONS}
+BY_METHOD = {method(function.__name__) for function in REDUCTIONS}
 BY_UFUNC = {np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce}
 WITH_SHAPE = {np.reshape, method("reshape"), np.broadcast_to, repeated}  # their second argument is a shape
 OTHER_MOVES = {*JOINS, operator.getitem, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.copy}
 OTHER_METHODS = {"transpose", "swapaxes", "squeeze", "copy", "T", "mT"}
 NOWHERE = 63  # in labels: an element that has no place along the axis
 
-
 Place = Callable[[Staged], int]  # of a value
 
 
 class Waiting(NamedTuple):
-    """A step that waits, with its number among all steps, and whether it may share a loop with others."""
+    """A step that waits, with its number among all steps."""
 
     now: int
     step: Step
@@ -53,6 +53,7 @@ class Waiting(NamedTuple):
 
     @property
     def is_element(self) -> bool:
+        """Whether it goes element by element, so that it may share a loop with others."""
         return elementwise(self.step, self.args, self.answer) is not None
 
 
@@ -232,49 +233,45 @@ def _rows(labels: Any, axis: int, short: int) -> Any:
     return rows[..., 0] if is_right else None
 
 
-def _moves_across(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any], length: int) -> bool:
-    first, *more = args
-    if is_staged(more) or not is_plain([*more, *step.kwargs.values()]) or "shape" in step.kwargs:
-        return False
-    is_join, axis, found = step.function in JOINS, answer.shape.index(length), []
-    if is_join != (type(first) in (list, tuple)):
-        return False
+def _keeps_strips(labels_of: Callable[[int], Any], answer: ndarray[Any, Any], length: int) -> bool:
+    """Whether the elements of a strip of the answer are those of the same strips, by the labels in a strip so long."""
+    axis, found = answer.shape.index(length), []
     for short in PROBES:
-        labels = [_labels(x, i, length, short) for i, x in enumerate(first if is_join else [first])]
-        _, *options = args_of_strip(step.function, args, length, short)
         try:
-            y = np.asarray(step.function(labels if is_join else labels[0], *options, **step.kwargs))
-        except (ValueError, IndexError, TypeError):  # it needs the length that it was given
+            labels = np.asarray(labels_of(short))
+        except (ValueError, IndexError, TypeError):  # the step needs the length that it was given
             return False
-        if y.shape != with_length(answer.shape, length, short) or (rows := _rows(y, axis, short)) is None:
+        if labels.shape != with_length(answer.shape, length, short):
+            return False
+        if (rows := _rows(labels, axis, short)) is None:
             return False
         found.append(rows)
     return np.array_equal(found[0], found[1])
 
 
+def _moves_across(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any], length: int) -> bool:
+    first, *more = args
+    is_join = step.function in JOINS
+    if is_staged(more) or not is_plain([*more, *step.kwargs.values()]) or is_join != (type(first) in (list, tuple)):
+        return False
+
+    def moved(short: int) -> Any:
+        labels = [_labels(x, i, length, short) for i, x in enumerate(first if is_join else [first])]
+        _, *options = args_of_strip(step.function, args, length, short)
+        return step.function(labels if is_join else labels[0], *options, **step.kwargs)
+
+    return _keeps_strips(moved, answer, length)
+
+
 def _scatters_across(args: tuple[Any, ...], answer: ndarray[Any, Any], length: int) -> bool:
     values, indices, *_ = args
-    axis = answer.shape.index(length)
     if is_staged(indices) or any(has_arrays(index) or not is_plain(index) for index in indices):
         return False
-    for value, index in zip(values, indices, strict=True):
-        found = []
-        for short in PROBES:
-            target = _labels(answer, 0, length, short)
-            part, source = target[index], _labels(value, 0, length, short)
-            try:
-                source = np.broadcast_to(source, part.shape)
-            except ValueError:
-                return False
-            at = source % (NOWHERE + 1)
-            if not ((at == part % (NOWHERE + 1)) | (at == NOWHERE)).all():
-                return False
-            rows = np.full(target.shape, -1)
-            rows[index] = source // (NOWHERE + 1)
-            rows = np.moveaxis(rows, axis, -1)
-            if (rows != rows[..., :1]).any():
-                return False
-            found.append(rows[..., 0])
-        if not np.array_equal(found[0], found[1]):
-            return False
-    return True
+
+    def scattered(value: Any, index: Any, short: int) -> Any:
+        labels = np.full(with_length(answer.shape, length, short), NOWHERE)
+        labels[index] = _labels(value, 1, length, short)
+        return labels
+
+    pairs = zip(values, indices, strict=True)
+    return all(_keeps_strips(partial(scattered, value, index), answer, length) for value, index in pairs)
