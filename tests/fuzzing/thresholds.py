@@ -46,6 +46,7 @@ STRIPS = {
     "staging.native.in_strips.MANY": -1,
     "staging.native.in_strips.BUDGET": 0,
     "staging.native.in_strips.LEAST": 0,
+    "staging.native.in_strips.CALL": 0,
     "staging.native.in_strips.MOST": 10**9,
     "staging.native.in_strips.FEWEST": 1,
 }

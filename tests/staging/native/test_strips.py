@@ -49,6 +49,19 @@ IN_STRIPS = {
     "a sum of an argument": (lambda t: np.exp(np.sum(t, axis=0)) + np.sum(t, axis=-2), T),
     "a sum of what stays": (lambda t: (np.exp(t), np.sum(np.exp(t), axis=0)), T),
     "by a method": (lambda t: np.exp(t.sum(axis=0) * t.max(0)), T),
+    "sums of planes": (
+        lambda s: (np.sum(np.exp(s), axis=1), np.mean(s, axis=1), np.max(np.exp(s), axis=1), np.sum(s, axis=(0, 1))),
+        RNG.normal(size=(3, 2, N)),
+    ),
+    "sums that keep the axes of planes": (
+        lambda s: (np.sum(np.exp(s), axis=1, keepdims=True), np.prod(s, axis=0, keepdims=True)),
+        RNG.normal(size=(3, 2, N)),
+    ),
+    "sums of other planes": (
+        lambda s: (np.sum(np.exp(s), axis=2), np.mean(s, axis=(1, 2)), np.min(np.exp(s), axis=1)),
+        RNG.normal(size=(N, 3, 2)),
+    ),
+    "a sum of many rows": (lambda t: np.exp(t) * np.sum(np.exp(t), axis=0), RNG.normal(size=(40, 50))),
     "rows": (lambda t: np.exp(t)[0] * np.exp(t)[2] + t[1], T),
     "rows from the end": (lambda t: np.exp(t)[::2] * t[-2:], T),
     "a transpose": (lambda t: np.exp(t).T * 2.0 + t.T[:, ::-1], T),
@@ -78,6 +91,10 @@ ENDS = {  # what needs more than one strip of its arguments
     "integers": (lambda x: np.exp(x) * NUMBERS.astype(int), X),
     "a cross product": (lambda t: np.exp(np.cross(t, np.exp(t), axis=0)), T),
     "a sum along": (lambda x: np.exp(x) / np.sum(np.exp(x)) + x, X),
+    "sums of planes in another order": (
+        lambda s: (np.sum(np.exp(s), axis=1), np.mean(s, axis=(0, 2)), np.max(s, axis=0)),
+        RNG.normal(size=(N, 2, 3)).transpose(2, 0, 1),
+    ),
     "a sum of all": (lambda t: np.exp(t) - np.mean(np.exp(t)), T),
     "an element": (lambda x: np.exp(x) * np.exp(x)[3], X),
     "a column": (lambda t, x: (np.exp(t)[:, 2][:, None] * np.exp(t)) * x, T, X),
@@ -199,6 +216,22 @@ def test_short_arrays_and_single_loops_do_not_go_in_strips():
     assert not STRIP.findall(native(several, x[:2000]).text)
     assert not STRIP.findall(native(lambda x: x * x + 2.0 * x, x).text)
     assert not STRIP.findall(native(lambda s: np.exp(s) * s, np.ones((400, 250))).text)  # rows are long
+
+
+def test_calls_of_numpys_loops_on_short_rows_are_not_worth_it():
+    x = np.ones((64, 10_000))
+    assert not STRIP.findall(native(lambda t: np.max(t, axis=0) * t, x).text)
+    assert STRIP.findall(native(lambda t: np.max(t, axis=0) * t, x[:3].copy()).text)
+
+
+@pytest.mark.parametrize("n", [3_000, 10_000, 12_345, 100_000, 100_001])
+def test_strips_overlap_by_little(n):
+    text = native(several, np.ones(n)).text + native(lambda t: np.sum(t * t, axis=0) * t, np.ones((3, n))).text
+    shorts = set(map(int, re.findall(r"add nuw nsw i64 %first_\w+, (\d+)$", text, re.MULTILINE)))
+    assert shorts or n < 30_000
+    for short in shorts:
+        strips = -(-n // short)
+        assert strips * short - n <= 16 * strips
 
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-310, 700.0, -745.0, 1e5]

@@ -251,12 +251,12 @@ class _Step:
         axes = axes_of(options.pop("axis", None), len(x.layout.shape))
         if options:
             refuse(f"{name_in_program(self.function)} has options")
-        lengths = lengths_of(x.layout, set(axes), self.answer)
+        lengths = lengths_of(x.layout, set(axes), layout_of(self.answer))
         if lengths is None:
             refuse(f"{name_in_program(self.function)} along these axes has no native form")
         reduce(self.code, ufunc, identity, x, self.out, lengths)
         if is_mean:
-            divide(self.code, self.out, self.answer.size, lengths.along)
+            divide(self.code, self.out, lengths)
 
     def to(self, address: str, layout: Layout) -> Operand:
         """Floats at an address."""

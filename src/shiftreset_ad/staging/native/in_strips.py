@@ -6,6 +6,7 @@ have the same length, so the last one begins before the one before it ends: what
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -14,25 +15,32 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.loops import WORD, copy, operand
+from shiftreset_ad.staging.native.layouts import layout_of
+from shiftreset_ad.staging.native.llvm import refuse
+from shiftreset_ad.staging.native.loops import WORD, operand
+from shiftreset_ad.staging.native.reductions import ARITHMETIC, FEW, divide, lengths_of, reduce
 from shiftreset_ad.staging.native.strips import (
+    REDUCTIONS,
     Group,
     Place,
     Waiting,
     args_of_strip,
     arrays_in,
-    is_reduction,
+    axes_of_reduction,
+    part,
     with_length,
 )
+from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 MANY = 2**18  # bytes of all arrays; a smaller cache of the machine keeps fewer
 BUDGET = 2**16  # bytes of a strip
-MOST = 2**20  # bytes of a strip that a slower cache keeps
+MOST = 2**18  # bytes of a strip, a part of which a slower cache keeps
 FEWEST = 3  # strips
 AT_ONCE = 8  # elements, which the machine computes at once
-LINE_UP = 64  # elements; long strips have some more than a multiple of it, or they would meet in few lines of the cache
+LINE_UP = 64  # elements; the rows of strips of a multiple of it would meet in few lines of the cache
 LEAST = 256  # bytes of a row in a strip
+CALL = 2**13  # bytes of a strip beside which a call of a loop of NumPy's takes little time
 
 
 def length_of_strips(group: Group, place: Place) -> int:
@@ -46,18 +54,34 @@ def length_of_strips(group: Group, place: Place) -> int:
         if name not in group.made and length in unstaged(x).shape:
             given[name] = unstaged(x).nbytes
     row = (sum(waiting.answer.nbytes for waiting in makers) + sum(given.values())) // length
-    short = max(2, BUDGET // row, LEAST // max(WORD, min(group.roots.values())))
-    if short > LINE_UP:
-        short = short // LINE_UP * LINE_UP + AT_ONCE
-    elif short > AT_ONCE:
-        short -= short % AT_ONCE
-    return short if row * length > MANY and row * short < MOST and FEWEST * short <= length else 0
+    least = LEAST // max(WORD, min(group.roots.values())), CALL * sum(_calls(x, length) for x in makers) // row
+    short = max(2, BUDGET // row, *least)
+    strips = -(-length // short)
+    short = -(-length // strips)  # so that the last strip overlaps the one before it by as little as can be
+    if short > AT_ONCE:
+        short += -short % AT_ONCE
+    if short > LINE_UP and not short % LINE_UP:
+        short += AT_ONCE
+    is_worth_it = strips >= FEWEST and short < length and row * length > MANY and row * short < MOST
+    return short if is_worth_it else 0
 
 
 def _has_several_loops(makers: list[Waiting]) -> bool:
     """Whether the steps are several loops: steps that go element by element share one if they have one shape."""
     shapes = {waiting.answer.shape for waiting in makers if waiting.is_element}
     return len(shapes) + sum(not waiting.is_element for waiting in makers) > 1
+
+
+def _calls(waiting: Waiting, length: int) -> int:
+    """How many calls of loops of NumPy's a step takes in each strip, beyond those that it takes for whole arrays."""
+    step, answer = waiting.step, waiting.answer
+    x = unstaged(waiting.args[0]) if step.function in REDUCTIONS else answer
+    if waiting.is_element or x.strides[x.shape.index(length)] != WORD:
+        return 0
+    if step.function in REDUCTIONS:
+        ufunc, _, _ = REDUCTIONS[step.function]
+        return 0 if ufunc in ARITHMETIC and x.size <= FEW * answer.size else int(x.size // length)
+    return int(x.size // length) if isinstance(step.function, np.ufunc) or step.function is operator.pow else 0
 
 
 class Strips:
@@ -71,19 +95,15 @@ class Strips:
         self._short, self._first, self._inner = short, first, inner
         self._arrays: dict[int, ndarray[Any, Any]] = {}  # the strips, by their places
         self._constants: dict[int, tuple[ndarray[Any, Any], ndarray[Any, Any]]] = {}  # and their wholes, by their ids
-        self._copies: dict[int, tuple[str, ndarray[Any, Any]]] = {}  # and their addresses, by their ids
         self._steps: dict[int, int] = {}  # the bytes between two elements along the axis, by the ids of strips
         self._offsets: dict[int, str] = {}  # the bytes before the strip, by those between two elements
 
     # Strips of arrays
 
     def args(self, waiting: Waiting) -> tuple[Any, ...]:
-        """The arguments of a step on one strip. What is reduced has no gaps, as the whole array has none."""
+        """The arguments of a step on one strip."""
         args = args_of_strip(waiting.step.function, waiting.args, self._group.length, self._short)
-        args = tuple(map(self._argument, args))
-        if is_reduction(waiting.step.function) and not self._is_inner(waiting.args[0]):
-            return self._without_gaps(waiting.args[0], args[0]), *args[1:]
-        return args
+        return tuple(map(self._argument, args))
 
     def answer(self, waiting: Waiting) -> ndarray[Any, Any]:
         """The strip of an answer."""
@@ -108,9 +128,6 @@ class Strips:
         value = unstaged(x)
         return isinstance(value, ndarray) and self._group.length in value.shape
 
-    def _is_inner(self, x: Any) -> bool:
-        return type(x) is Staged and self._memory.root(self._code.place(x)) in self._inner
-
     def _strip(self, place: int, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
         if place not in self._arrays:
             is_inner = self._memory.root(place) in self._inner
@@ -119,13 +136,9 @@ class Strips:
 
     def _part(self, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
         """A strip in the memory of the whole array."""
-        axis = self._axis(x)
-        part: ndarray[Any, Any] = x[(*[slice(None)] * axis, slice(self._short))]
-        self._steps[id(part)] = x.strides[axis]
-        return part
-
-    def _axis(self, x: ndarray[Any, Any]) -> int:
-        return int(x.shape.index(self._group.length))
+        found = part(x, self._group.length, self._short)
+        self._steps[id(found)] = x.strides[self._axis(x)]
+        return found
 
     def _like(self, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
         """An array like a strip, in memory for one strip."""
@@ -140,21 +153,29 @@ class Strips:
         rows, inside = divmod(offset, across)
         return rows * (across // self._group.length * self._short) + inside
 
-    def _without_gaps(self, whole: Any, x: Any) -> ndarray[Any, Any]:
-        """A copy of a strip, in the order of the whole array."""
-        self._code.write_waiting()  # which may make the array
-        like = self._like(unstaged(whole))
-        address = self._code.aside(like)
-        copy(self._code, operand(self.address(x), unstaged(x)), operand(address, like))
-        self._copies[id(like)] = address, like
-        return like
+    def _axis(self, x: ndarray[Any, Any]) -> int:
+        return int(x.shape.index(self._group.length))
+
+    # Reductions
+
+    def reduce(self, waiting: Waiting) -> None:
+        """Write a reduction of one strip, in the order in which NumPy goes through the whole array."""
+        step, (given, *_) = waiting.step, waiting.args
+        x, answer = self._argument(given), self.answer(waiting)
+        axes, whole = axes_of_reduction(step, waiting.args) or set(), layout_of(unstaged(given))
+        lengths = lengths_of(layout_of(unstaged(x)), axes, layout_of(answer), whole)
+        if lengths is None:
+            refuse(f"{name_in_program(step.function)} along these axes has no native form")
+        ufunc, identity, is_mean = REDUCTIONS[step.function]
+        of, out = operand(self.address(x), unstaged(x)), self._code.new_block(step.place, answer)
+        reduce(self._code, ufunc, identity, of, out, lengths)
+        if is_mean:
+            divide(self._code, out, lengths)
 
     # Their addresses
 
     def address(self, x: Any) -> str:
         """The address of a strip, or of an array that has no axis for strips."""
-        if id(x) in self._copies:
-            return self._copies[id(x)][0]
         if type(x) is not Staged:
             strip, whole = self._constants.get(id(x), (x, x))
             return self._from_first(self._code.address_of_whole(whole), strip)

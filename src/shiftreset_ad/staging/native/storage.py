@@ -20,7 +20,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.moves import is_move
 from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
-from shiftreset_ad.staging.native.strips import Group, Waiting, is_pure
+from shiftreset_ad.staging.native.strips import REDUCTIONS, Group, Waiting, is_pure
 from shiftreset_ad.staging.native.writing import write, write_to
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -186,11 +186,16 @@ class ArrayCode(Code):
             self._strips = None
 
     def _write_step_of_group(self, waiting: Waiting) -> None:
-        self.now, strips = waiting.now, self._strips
-        with refused_for(waiting.step.place):
-            args = waiting.args if strips is None else strips.args(waiting)
-            answer = waiting.answer if strips is None else strips.answer(waiting)
-            self._add_of_arrays(waiting.step, args, answer)
+        self.now, step, strips = waiting.now, waiting.step, self._strips
+        with refused_for(step.place):
+            if strips is None:
+                self._add_of_arrays(step, waiting.args, waiting.answer)
+            elif step.function in REDUCTIONS:
+                self.write_waiting()
+                strips.reduce(waiting)
+                self.memory.free_after(self.now)
+            else:
+                self._add_of_arrays(step, strips.args(waiting), strips.answer(waiting))
 
     def _write_loop(self, number: int) -> None:
         """Write the loop of the steps that wait, up to this step."""

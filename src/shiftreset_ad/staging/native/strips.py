@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
+from shiftreset_ad.staging.native.arrays import BY_METHOD, SUMS
 from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
 from shiftreset_ad.staging.native.fusion import elementwise
 from shiftreset_ad.staging.native.layouts import layout_of
@@ -24,6 +25,7 @@ from shiftreset_ad.staging.native.llvm import ARRAY, form_of, is_table
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.moves import JOINS, is_plain
 from shiftreset_ad.staging.native.positions import has_arrays
+from shiftreset_ad.staging.native.reductions import lengths_of
 from shiftreset_ad.staging.steps.functions import Attribute, method
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
@@ -32,9 +34,13 @@ SHORTEST = 256  # elements along an axis that goes in strips
 FEW_ROWS = 64  # elements at one index of it
 PROBES = (7, 12)  # the lengths of strips on which a move is tried
 
-REDUCTIONS = {np.sum, np.mean, np.prod, np.max, np.min}
-BY_METHOD = {method(function.__name__) for function in REDUCTIONS}
-BY_UFUNC = {np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce}
+BY_UFUNC = {
+    np.add.reduce: SUMS[np.sum],
+    np.multiply.reduce: SUMS[np.prod],
+    np.maximum.reduce: SUMS[np.max],
+    np.minimum.reduce: SUMS[np.min],
+}
+REDUCTIONS: dict[Any, tuple[np.ufunc, float | None, bool]] = {**SUMS, **BY_METHOD, **BY_UFUNC}
 WITH_SHAPE = {np.reshape, method("reshape"), np.broadcast_to, repeated}  # their second argument is a shape
 OTHER_MOVES = {*JOINS, operator.getitem, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.copy}
 OTHER_METHODS = {"transpose", "swapaxes", "squeeze", "copy", "T", "mT"}
@@ -154,8 +160,8 @@ def arrays_in(args: Any) -> Iterator[Any]:
 def goes_along(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any], length: int) -> bool:
     """Whether a step makes each strip of its answer of the same strip of its arguments."""
     function = step.function
-    if is_reduction(function):
-        return _reduces_across(step, args, length)
+    if function in REDUCTIONS:
+        return _reduces_across(step, args, answer, length)
     if function in WITH_SHAPE or function in OTHER_MOVES or _is_other_method(function):
         return not (function is operator.getitem and has_arrays(args[1])) and _moves_across(step, args, answer, length)
     if function is scatter:
@@ -177,20 +183,32 @@ def _is_other_method(function: Any) -> bool:
     return isinstance(function, Attribute) and function.__name__ in OTHER_METHODS
 
 
-def is_reduction(function: Any) -> bool:
-    """Whether a function is a sum, or the like, along some axes."""
-    return function in REDUCTIONS or function in BY_METHOD or function in BY_UFUNC
-
-
-def _reduces_across(step: Step, args: tuple[Any, ...], length: int) -> bool:
-    """Whether a reduction goes along other axes."""
-    x, shape = args[0], np.shape(unstaged(args[0]))
+def axes_of_reduction(step: Step, args: tuple[Any, ...]) -> set[int] | None:
+    """The axes along which a reduction goes; None if it has other options."""
     options = dict(zip(("axis",), args[1:], strict=False)) | dict(step.kwargs)
-    if length not in shape or len(args) > 2 or not is_plain([*options.values()]):
+    axis = options.pop("axis", 0 if step.function in BY_UFUNC else None)
+    others = [x for name, x in options.items() if x is not None and not (name == "keepdims" and type(x) is bool)]
+    if others or len(args) > 2 or axis is None or not is_plain(axis):
+        return None
+    return set(axes_of(axis, np.ndim(unstaged(args[0]))))
+
+
+def _reduces_across(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any], length: int) -> bool:
+    """Whether a reduction goes along other axes, and so that the strips of both arrays are at equal distances."""
+    x = unstaged(args[0])
+    if type(x) is not ndarray or x.dtype != np.float64 or length not in x.shape or min(x.strides) < 0:
         return False
-    axis = options.get("axis", 0 if step.function in BY_UFUNC else None)
-    is_whole = layout_of(unstaged(x)).is_dense and min(unstaged(x).strides) >= 0
-    return is_whole and axis is not None and shape.index(length) not in axes_of(axis, len(shape))
+    axes = axes_of_reduction(step, args)
+    if axes is None or x.shape.index(length) in axes:
+        return False
+    parts = [layout_of(part(y, length, min(PROBES))) for y in (x, answer)]
+    return lengths_of(parts[0], axes, parts[1], layout_of(x)) is not None
+
+
+def part(x: ndarray[Any, Any], length: int, short: int) -> ndarray[Any, Any]:
+    """A strip in the memory of the whole array."""
+    found: ndarray[Any, Any] = x[(*[slice(None)] * x.shape.index(length), slice(short))]
+    return found
 
 
 # Moves are tried on labels
