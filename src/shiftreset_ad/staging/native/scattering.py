@@ -49,8 +49,9 @@ def _without_overlap(answer: ndarray[Any, Any], indices: Sequence[Any]) -> list[
     for i, index in enumerate(indices):
         found = np.asarray(offsets[index])
         parts.setdefault((found.shape, found.tobytes()), Part(found, [])).values.append(i)
-    named = np.concatenate([part.offsets.ravel() for part in parts.values()])
-    return list(parts.values()) if np.unique(named).size == named.size else None
+    places = [part.offsets.ravel() // answer.itemsize for part in parts.values()]
+    names = np.bincount(np.concatenate(places), minlength=1)  # how many parts name each element; no time for a search
+    return list(parts.values()) if names.max() <= 1 else None
 
 
 def _set(work: Any, part: Part, values: Sequence[Any]) -> None:
