@@ -6,9 +6,10 @@ from shiftreset_ad.staging.seen import guards
 from shiftreset_ad.staging.seen.guards import Guards
 
 
-def outer():
-    x, empty = 1.5, None
-    del empty
+def outer(is_filled=False):
+    x = 1.5
+    if is_filled:
+        empty = None
 
     def f(y=2.0, *, z=3.0):
         return x, empty, y, z

@@ -25,16 +25,28 @@ def laid_out_as(result: list[Any], expected: Iterable[Any], leaves: Iterable[Any
     """
     owners = Counter(id(owner_of(x)) for x in (*map(unstaged, result), *leaves) if isinstance(x, ndarray))
     return [
-        np.copy(x, order=order) if (order := _other_order(x, y)) and owners[id(owner_of(x.inside))] == 1 else x
+        _in_the_order_of(y, x) if _differ(x, y) and owners[id(owner_of(x.inside))] == 1 else x
         for x, y in zip(result, expected, strict=True)
     ]
 
 
-def _other_order(x: Any, expected: Any) -> Any:
-    """The order of an expected array that is new; None if the answer has it, too, or if this order has no name."""
+def _differ(x: Any, expected: Any) -> bool:
+    """Whether an answer lies in another order than the expected one, whose elements lie without gaps."""
     if type(x) is not Staged or type(x.inside) is not ndarray or type(expected) is not ndarray:
-        return None
-    flags = expected.flags
-    if x.inside.shape != expected.shape or x.inside.strides == expected.strides or not flags.owndata:
-        return None
-    return "C" if flags.c_contiguous else "F" if flags.f_contiguous else None
+        return False
+    differ = x.inside.shape == expected.shape and x.inside.strides != expected.strides
+    return differ and expected.transpose(_axes(expected)).flags.c_contiguous
+
+
+def _axes(x: ndarray[Any, Any]) -> list[int]:
+    """The axes from the outermost one in memory to the innermost."""
+    return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+
+
+def _in_the_order_of(expected: ndarray[Any, Any], x: Any) -> Any:
+    """A copy of an array that lies in memory as another one does, and is a view if that one is a view."""
+    flags, axes = expected.flags, _axes(expected)
+    if flags.owndata and (flags.c_contiguous or flags.f_contiguous):
+        return np.copy(x, order="C" if flags.c_contiguous else "F")
+    view = np.transpose(np.copy(np.transpose(x, axes), order="C"), [axes.index(axis) for axis in range(x.ndim)])
+    return np.copy(view, order="K") if flags.owndata else view
