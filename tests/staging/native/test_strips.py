@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import shiftreset_ad as sr
 from shiftreset_ad import grad, hvp, jvp, staged
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.native import in_strips, storage
+from shiftreset_ad.staging.native import in_strips, storage, strips
 from shiftreset_ad.staging.native.compiled import _are_same
 from shiftreset_ad.staging.native.program import Program
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -88,6 +88,22 @@ IN_STRIPS = {
     "copies": (lambda t: np.exp(t.copy()) + np.copy(t * 2.0), T),
 }
 ENDS = {  # what needs more than one strip of its arguments
+    "rows from the middle of a row": (lambda t: np.exp(np.exp(t).ravel()[3 : 3 + 2 * N].reshape(2, N)) * t[:2], T),
+    "the first elements of all rows": (lambda r: np.exp(np.exp(r).ravel()[:N]) * 2.0, R),
+    "columns from the last one": (lambda r: np.exp(np.exp(r)[:, ::-1]) * r, R),
+    "a number that is repeated": (lambda x, a: np.exp(np.broadcast_to(a * 2.0, (N,))) * np.exp(x), X, 0.5),
+    "integers of 32 bits": (lambda x: np.exp(x) * NUMBERS.astype(np.int32), X),
+    "sums of a square": (lambda s, x: np.exp(np.sum(np.exp(s), axis=1)) * x, 0.1 * np.ones((N, N)), X),
+    "what the group is the last to need": (
+        lambda s, x: (lambda e: np.sum(np.exp(np.stack([e, e * x, e + x, e - x])), axis=0) * e)(np.exp(s @ x)),
+        RNG.normal(size=(N, N)),
+        0.1 * X,
+    ),
+    "rows that the group is the last to need": (
+        lambda s, x: np.exp(np.exp(np.stack([x, x * x, x + 1.0])) * np.exp(s @ x)) * x,
+        RNG.normal(size=(N, N)),
+        0.1 * X,
+    ),
     "integers": (lambda x: np.exp(x) * NUMBERS.astype(int), X),
     "a cross product": (lambda t: np.exp(np.cross(t, np.exp(t), axis=0)), T),
     "a sum along": (lambda x: np.exp(x) / np.sum(np.exp(x)) + x, X),
@@ -117,6 +133,31 @@ ENDS = {  # what needs more than one strip of its arguments
     "repeated elements": (lambda x: np.exp(np.repeat(np.exp(x), 2)) * 0.5, X),
     "tiled": (lambda x: np.exp(np.tile(np.exp(x), 2)) * 0.5, X),
 }
+
+
+MOVES = {  # of labels of three rows: whether a strip of the answer has the elements of the same strip
+    "the same": (lambda labels: labels, True),
+    "other rows": (lambda labels: labels[[2, 0, 1]], True),
+    "from the last to the first": (lambda labels: labels[:, ::-1], False),
+    "rolled": (lambda labels: np.roll(labels, 1, axis=1), False),
+    "rows that become columns": (lambda labels: labels.T.reshape(labels.shape), False),
+    "other rows from some place on": (
+        lambda labels: np.where(np.arange(labels.shape[1]) < 5, labels, labels[::-1]),
+        False,
+    ),
+    "other rows in long strips": (lambda labels: labels[::-1] if labels.shape[1] > 10 else labels, False),
+    "another length": (lambda labels: labels[:, :-1], False),
+    "a length that it was given": (lambda labels: labels.reshape(3, N), False),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_move_keeps_strips_if_it_keeps_labels(name):
+    move, keeps = MOVES[name]
+    found = strips._keeps_strips(
+        lambda short: move(strips._labels(np.ones((3, 20)), 0, 20, short)), np.ones((3, 20)), 20
+    )
+    assert found == keeps
 
 
 def writes(x):
@@ -203,11 +244,16 @@ def test_an_array_that_only_strips_need_has_memory_for_one(monkeypatch):
     def f(x):
         return np.sum(np.tanh(np.exp(x) * x) * np.log(x))
 
-    whole = program_of(f, x)
-    assert whole.memory < 2 * x.nbytes  # the array that is summed, and strips
-    monkeypatch.setattr(in_strips, "MANY", 10**12)
-    assert program_of(f, x).memory > 3 * x.nbytes
-    assert native(f, x).entry()(x) == [f(x)]
+    def of_rows(x):
+        y = np.stack([x, 2.0 * x, x * x])
+        return np.sum(np.sum(np.exp(y) * y, axis=0))
+
+    for g in (f, of_rows):
+        assert program_of(g, x).memory < 2 * x.nbytes  # the array that is summed, and strips
+        with monkeypatch.context() as patch:
+            patch.setattr(in_strips, "MANY", 10**12)
+            assert program_of(g, x).memory > 3 * x.nbytes
+        assert native(g, x).entry()(x) == [g(x)]
 
 
 def test_short_arrays_and_single_loops_do_not_go_in_strips():

@@ -178,18 +178,15 @@ class Strips:
         """The address of a strip, or of an array that has no axis for strips."""
         if type(x) is not Staged:
             strip, whole = self._constants.get(id(x), (x, x))
-            return self._from_first(self._code.address_of_whole(whole), strip)
+            return self.from_first(self._code.address_of_whole(whole), strip)
         root, offset = self._memory.address(self._code.place(x))
         if root in self._inner:
             across = self._group.roots[root] * self._group.length
             return str(self._code.moved("%memory", self._memory.block(root) + self._moved(offset, across)))
-        return self._from_first(self._code.address_of_whole(x), x.inside)
+        return self.from_first(self._code.address_of_whole(x), x.inside)
 
-    def of_new(self, address: str, place: int, strip: ndarray[Any, Any]) -> str:
-        """The address of the strip of a new array."""
-        return address if place < 0 or place in self._inner else self._from_first(address, strip)
-
-    def _from_first(self, address: str, strip: Any) -> str:
+    def from_first(self, address: str, strip: Any) -> str:
+        """The address of a strip in the memory of a whole array that begins at an address."""
         if not (step := self._steps.get(id(strip), 0)):
             return address
         if step not in self._offsets:

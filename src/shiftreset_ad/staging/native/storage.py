@@ -214,7 +214,7 @@ class ArrayCode(Code):
             address = self.given(place)
         else:
             address = self.moved("%memory", self.memory.block(place, bytes_of(array)))
-        return address if self._strips is None else self._strips.of_new(address, place, array)
+        return address if self._strips is None else self._strips.from_first(address, array)
 
     def aside(self, array: ndarray[Any, Any]) -> str:
         """The address of a block that is free again after this step."""

@@ -18,7 +18,7 @@ from numpy import ndarray
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.rules.numpy.shapes import repeated
 from shiftreset_ad.staging.native.arrays import BY_METHOD, SUMS
-from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
+from shiftreset_ad.staging.native.formulas import axes_of
 from shiftreset_ad.staging.native.fusion import elementwise
 from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, is_table
@@ -106,17 +106,15 @@ class Group:
 
     def needed_inside(self) -> set[int]:
         """The arrays that only steps of the group need."""
-        memory, last = self._memory, self.steps[-1].now
-        return {root for root in self.roots if not memory.is_needed_after(root, last) and root not in memory.answers}
+        last = self.steps[-1].now
+        return {root for root in self.roots if not self._memory.is_needed_after(root, last)}
 
     def _is_right(self, x: Any, length: int, place: Place) -> bool:
         """Whether an array has at most one such axis, and is from outside of the group, or a step of it answers it."""
         value = unstaged(x)
         if value.shape.count(length) > 1 or form_of(value) != ARRAY or is_table(value):
             return False
-        if type(x) is not Staged:
-            return length not in value.shape or value.dtype in (np.float64, np.bool)
-        return place(x) in self.made or self._memory.root(place(x)) not in self.roots
+        return type(x) is not Staged or place(x) in self.made or self._memory.root(place(x)) not in self.roots
 
     def _parts(self, root: int, offset: int, view: ndarray[Any, Any], length: int) -> bool:
         """Whether each strip of a view lies in the same strip of its array."""
@@ -166,17 +164,10 @@ def goes_along(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any], len
         return not (function is operator.getitem and has_arrays(args[1])) and _moves_across(step, args, answer, length)
     if function is scatter:
         return _scatters_across(args, answer, length)
-    if elementwise(step, args, answer) is None:
-        is_ufunc = isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
-        if not (is_ufunc or function is operator.pow) or step.kwargs or function in FORMULAS:
-            return False
-    behind = answer.ndim - answer.shape.index(length)
-    return all(_is_aligned(np.shape(unstaged(x)), length, behind) for x in arrays_in(args))
-
-
-def _is_aligned(shape: tuple[int, ...], length: int, behind: int) -> bool:
-    """Whether the axis, if there is one, is as far from the last one as in the answer."""
-    return length not in shape or len(shape) - shape.index(length) == behind
+    # Where arrays have the axis, NumPy's rules let it meet no other axis.
+    is_ufunc = isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
+    is_by_numpy = (is_ufunc or function is operator.pow) and not step.kwargs
+    return is_by_numpy or elementwise(step, args, answer) is not None
 
 
 def _is_other_method(function: Any) -> bool:
@@ -199,7 +190,7 @@ def _reduces_across(step: Step, args: tuple[Any, ...], answer: ndarray[Any, Any]
     if type(x) is not ndarray or x.dtype != np.float64 or length not in x.shape or min(x.strides) < 0:
         return False
     axes = axes_of_reduction(step, args)
-    if axes is None or x.shape.index(length) in axes:
+    if axes is None:
         return False
     parts = [layout_of(part(y, length, min(PROBES))) for y in (x, answer)]
     return lengths_of(parts[0], axes, parts[1], layout_of(x)) is not None
