@@ -178,15 +178,15 @@ class StagedFunction(Generic[P, Y]):
         is_apart = self._is_given_up or (running.thread is not None and running.is_recording)
         if is_apart or watcher.get() is not None or has_open_tags():
             return self.__wrapped__(*args, **kwargs)
-        if self._shortcut is not None:
-            answered: Y = self._shortcut(args, kwargs)
+        if (quick := self._shortcut) is not None:
+            answered: Y = quick(args, kwargs)
             if answered is not MISSED:
                 self._patience.replayed()
                 return answered
         return self._by_a_way(args, kwargs)
 
-    # The usual case is a function of its own, for speed: this one has many variables.
     def _by_a_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Y:
+        """The answer by a way that is known, by a new one, or by none. Its variables would take time in `__call__`."""
         f = self.__wrapped__
         problem = None
         try:
