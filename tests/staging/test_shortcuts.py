@@ -119,3 +119,12 @@ def test_the_leaves_come_in_the_order_of_sorted_keys():
 def test_other_structures_have_no_form(x):
     with pytest.raises(TypeError, match="neither a number nor a structure"):
         form_of(x)
+
+
+def test_a_call_with_another_number_of_arguments_is_that_of_the_function():
+    compiled = settled(lambda x, y=X, *more: np.sum(x * y) + sum(more), ((X, Y), {}))
+    assert compiled(X) == np.sum(X * X)
+    assert compiled(X, Y, 2.0) == np.sum(X * Y) + 2.0
+    for _ in range(2):
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            compiled()

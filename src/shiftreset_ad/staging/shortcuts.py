@@ -38,7 +38,7 @@ Shortcut = Callable[[tuple[Any, ...], dict[str, Any]], Any]  # what a call answe
 def _shortcut(entry: Callable[..., Any], way: Way, signature: Signature, call: StagedCall, form: Any) -> Shortcut:
     """The native code of a way. `form` is that of the arguments; there is none if each argument is a leaf."""
     places = [i for i, leaf in enumerate(call.leaves) if type(leaf) is np.ndarray]
-    arrays_of = itemgetter(*places) if len(places) > 1 else None
+    arrays_of, many = itemgetter(*places) if len(places) > 1 else None, len(call.leaves)
     spec, (_, _, errors) = way.spec, call.key
     is_single = spec.num_nodes == spec.num_leaves == 1
     right_settings: Any = None  # those of NumPy that have been found to be the right ones
@@ -55,7 +55,7 @@ def _shortcut(entry: Callable[..., Any], way: Way, signature: Signature, call: S
             leaves = []
             if not has_form((args, kwargs), form, leaves):
                 return MISSED
-        elif kwargs:
+        elif kwargs or len(args) != many:
             return MISSED
         if signature.changed() is not None:
             return MISSED
