@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.staging.native.layouts import layout_of
 from shiftreset_ad.staging.steps.trace import owner_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -35,18 +36,14 @@ def _differ(x: Any, expected: Any) -> bool:
     if type(x) is not Staged or type(x.inside) is not ndarray or type(expected) is not ndarray:
         return False
     differ = x.inside.shape == expected.shape and x.inside.strides != expected.strides
-    return differ and expected.transpose(_axes(expected)).flags.c_contiguous
-
-
-def _axes(x: ndarray[Any, Any]) -> list[int]:
-    """The axes from the outermost one in memory to the innermost."""
-    return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+    return differ and layout_of(expected).is_dense
 
 
 def _in_the_order_of(expected: ndarray[Any, Any], x: Any) -> Any:
     """A copy of an array that lies in memory as another one does, and is a view if that one is a view."""
-    flags, axes = expected.flags, _axes(expected)
+    flags = expected.flags
     if flags.owndata and (flags.c_contiguous or flags.f_contiguous):
         return np.copy(x, order="C" if flags.c_contiguous else "F")
+    axes = sorted(range(x.ndim), key=lambda axis: -expected.strides[axis])  # from the outermost one in memory
     view = np.transpose(np.copy(np.transpose(x, axes), order="C"), [axes.index(axis) for axis in range(x.ndim)])
     return np.copy(view, order="K") if flags.owndata else view

@@ -119,18 +119,11 @@ class Group:
     def _parts(self, root: int, offset: int, view: ndarray[Any, Any], length: int) -> bool:
         """Whether each strip of a view lies in the same strip of its array."""
         step = self.roots[root]
-        across, inside, ends = step * length, offset % (step * length), 0
-        for axis, (n, stride) in enumerate(zip(view.shape, view.strides, strict=True)):
-            if n == length:
-                if stride != step or axis != view.shape.index(length):
-                    return False
-            elif n > 1 and stride % across:
-                if stride < 0:
-                    return False
-                ends += (n - 1) * stride
-            elif stride < 0:
-                return False
-        return inside + ends + view.itemsize <= step
+        if min(view.strides) < 0 or view.strides[view.shape.index(length)] != step:
+            return False
+        across = step * length
+        others = [(n - 1) * s for n, s in zip(view.shape, view.strides, strict=True) if n != length and s % across]
+        return bool(offset % across + sum(others) + view.itemsize <= step)
 
 
 def is_pure(step: Step, memory: ArrayBlocks) -> bool:
