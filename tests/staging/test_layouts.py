@@ -12,7 +12,16 @@ from shiftreset_ad.staging.steps.values import Staged
 RNG = np.random.default_rng(0)
 LARGE = 12_000  # columns of three floats: more than the 256 KB from which NumPy uses the memory of a temporary again
 C, F = RNG.normal(size=(3, LARGE)), RNG.normal(size=(LARGE, 3)).T
+
+
+def with_a_name(c, f):
+    """The function keeps the array, which the text of its steps needs only once."""
+    twice = f * 2.0
+    return twice + c
+
+
 FUNCTIONS = {
+    "an array with a name": with_a_name,
     "an order of Fortran": lambda c, f: f * 2.0 + c,
     "from the right": lambda c, f: c + f * 2.0,
     "several": lambda c, f: (f * 2.0 + c, c * 2.0 + f, np.sum(f * 2.0 + c, axis=0)),
