@@ -15,7 +15,6 @@ Transparency, IFL 2005.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
@@ -31,14 +30,8 @@ _serials = itertools.count(1)
 watcher: ContextVar[Any] = ContextVar("watcher", default=None)
 
 
-class _OpenTags(threading.local):
-    """The tags without control whose calls are running in a thread."""
-
-    def __init__(self) -> None:
-        self.tags: list[Tag] = []
-
-
-_without_control = _OpenTags()
+# The tags without control whose calls are running, of all threads.
+without_control: list[Tag] = []
 
 
 class EscapedNumberError(ControlError):
@@ -112,7 +105,7 @@ class Tag(Prompt):
         tag = cls()
         if lift is not None:
             tag._lift = lift
-            _without_control.tags.append(tag)
+            without_control.append(tag)
         tag.level = max(tag.level, 1 + max(levels, default=0))
         tag.closed = partial(_refuse_escaped, tag.level)
         watch = watcher.get()
@@ -133,7 +126,7 @@ class Tag(Prompt):
         self.capture = self.closed
         if self._lift is not None:
             self._lift = None
-            _without_control.tags.remove(self)
+            without_control.remove(self)
 
     def require_open(self) -> None:
         """Raise EscapedNumberError if the call is over."""
@@ -180,7 +173,9 @@ def _refuse_escaped(level: int, source: Any, message: Any) -> NoReturn:
 def open_tags() -> list[Tag]:
     """The tags of all derivatives that are being computed around the call, the oldest first."""
     captured = [body.prompt for body in enclosing() if isinstance(body.prompt, Tag)]
-    tags = sorted([*captured, *_without_control.tags], key=lambda tag: tag.serial)
+    thread = get_ident()
+    others = [tag for tag in list(without_control) if tag.thread == thread]
+    tags = sorted([*captured, *others], key=lambda tag: tag.serial)
     for i in reversed(range(len(tags))):
         visible = tags[i].visible
         if visible is not None:
@@ -190,7 +185,7 @@ def open_tags() -> list[Tag]:
 
 def has_open_tags() -> bool:
     """Whether a derivative is being computed around the call."""
-    if here().parent is None and not _without_control.tags:  # the usual case, for speed
+    if here().parent is None and not without_control:  # the usual case, for speed
         return False
     return bool(open_tags())
 
