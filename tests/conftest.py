@@ -7,6 +7,9 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
+settings.register_profile("suite", deadline=None)  # a busy machine is no counterexample
+settings.load_profile("suite")
+
 # Before NumPy is imported: its threads would wait for one another over matrices of three rows.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
