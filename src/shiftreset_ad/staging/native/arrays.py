@@ -17,7 +17,13 @@ from shiftreset_ad.staging.native.extremes import SEARCHES, are_equal, search
 from shiftreset_ad.staging.native.formulas import FORMULAS, axes_of
 from shiftreset_ad.staging.native.fusion import CONVERSIONS, FILLED, Fusion, Member
 from shiftreset_ad.staging.native.indexing import is_at_values, part_at
-from shiftreset_ad.staging.native.layouts import Layout, as_layout, broadcast, is_view, layout_of, merged, offsets_like
+from shiftreset_ad.staging.native.layouts import (
+    Layout,
+    broadcast,
+    in_memory_order,
+    is_view,
+    layout_of,
+)
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
     DOUBLE,
@@ -32,7 +38,7 @@ from shiftreset_ad.staging.native.llvm import (
 )
 from shiftreset_ad.staging.native.loops import Operand, Round, copy, operand
 from shiftreset_ad.staging.native.mathematics import call_on_arrays, require_doubles
-from shiftreset_ad.staging.native.moves import JOINS, MOVES, SOURCE, Part, by_source, is_move, is_plain, part_of
+from shiftreset_ad.staging.native.moves import JOINS, MOST_MOVES, MOVES, Part, copies, is_move, is_plain
 from shiftreset_ad.staging.native.operations import OPERATIONS
 from shiftreset_ad.staging.native.positions import Positions, gather, has_arrays, positions
 from shiftreset_ad.staging.native.products import contract, multiply, outer
@@ -45,7 +51,6 @@ from shiftreset_ad.staging.steps.functions import method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
-MOST_MOVES = 64  # of single elements
 OF_A_STEP = -1  # the place of an array that only one step needs; it is that of no value
 SUMS: dict[Any, tuple[np.ufunc, float | None, bool]] = {  # the ufunc, its identity, and whether it is a mean
     np.sum: (np.add, 0.0, False),
@@ -78,7 +83,7 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any, address: Ca
         array, form = unstaged(args[0]), form_of(answer)
         if (array.dtype, form) not in ((np.int64, INTEGER), (np.float64, DOUBLE), (np.bool, TRUTH)):
             refuse(f"{name_in_program(function)} takes {described(array)}")
-        start, offset = part_at(code, address(args[0]), array, args[1])
+        start, offset, _ = part_at(code, address(args[0]), array, args[1])
         element = code.new(f"getelementptr i8, ptr {start}, i64 {offset}")
         text = code.new(f"load {'i8' if form == TRUTH else form}, ptr {element}, align 1")
         code.known[step.place] = Value(code.new(f"trunc i8 {text} to i1") if form == TRUTH else text, f"{form}")
@@ -230,7 +235,8 @@ class _Step:
         """A ufunc, by its own loop."""
         require_doubles(ufunc, self.args)
         operands = [*map(self.any, self.args), operand(self.out, self.answer)]
-        lengths, strides = merged(self.answer.shape, [broadcast(x.layout, self.answer.shape) for x in operands])
+        strides_of = [broadcast(x.layout, self.answer.shape) for x in operands]
+        lengths, strides = in_memory_order(self.answer.shape, strides_of, strides_of[-1:])
         if not lengths:
             lengths, strides = [1], [[8] for _ in operands]
         if any(stride < 0 for of in strides for stride in of):  # NumPy may copy first, and then round in another way
@@ -319,42 +325,32 @@ class _Step:
         """The same as `copies`, found once for what rearranges elements in one way."""
         options = [*more, *self.kwargs.values()]
         if not is_plain(options):  # another array may have its address later
-            return self.copies(sources, more)
+            return copies(self.function, sources, more, self.kwargs, self.answer)
         layouts = tuple([layout_of(np.asarray(unstaged(x))) for x in sources])
         names = len(more), *self.kwargs
         key = self.function, names, layouts, layout_of(self.answer), key_of(options, self.code.place)
         known = self.code.loops.get(key)
         if known is None:
-            known = self.code.loops[key] = self.copies(sources, more)
+            known = self.code.loops[key] = copies(self.function, sources, more, self.kwargs, self.answer)
         return known
-
-    def copies(self, sources: list[Any], more: list[Any]) -> list[tuple[int, Part, Part]]:
-        """Which elements of which source go to which of the answer."""
-        offsets: list[Any] = [
-            (offsets_like(unstaged(x)) if np.shape(unstaged(x)) else np.int64(0)) + SOURCE * i + SOURCE // 2
-            for i, x in enumerate(sources)
-        ]
-        found = np.asarray(self.function(offsets if self.function in JOINS else offsets[0], *more, **self.kwargs))
-        if found.shape != self.answer.shape:
-            refuse(f"{name_in_program(self.function)} of these values has no native form")
-        to = offsets_like(self.answer)
-        return [(i, part_of(offsets % SOURCE - SOURCE // 2), part_of(at)) for i, offsets, at in by_source(found, to)]
 
     def take_part(self, x: Any, index: Any) -> None:
         """A copy of the elements at an index that is a value."""
         of = self.like_the_answer(x)
-        start, offsets = part_at(self.code, of.address, unstaged(x), index)
+        start, first, layout = part_at(self.code, of.address, unstaged(x), index)
         part = Operand(start, Layout((), (), of.layout.itemsize), of.form)
-        self.copy(part, part_of(offsets), part_of(offsets_like(self.answer)))
+        self.transfer(part, first, layout, 0, layout_of(self.answer))
 
     def copy(self, x: Operand, source: Part, target: Part) -> None:
         """Copy some elements to some others."""
         if source.layout is not None and target.layout is not None:
             self.transfer(x, source.first, source.layout, target.first, target.layout)
-        elif source.offsets.size > MOST_MOVES:
-            self.move_many(x, source.offsets, target.offsets)
+            return
+        of_source, of_target = source.all_offsets, target.all_offsets
+        if of_source.size > MOST_MOVES:
+            self.move_many(x, of_source, of_target)
         else:
-            for one, another in zip(source.offsets.flat, target.offsets.flat, strict=True):
+            for one, another in zip(of_source.flat, of_target.flat, strict=True):
                 self.transfer(x, int(one), Layout((), (), 8), int(another), Layout((), (), 8))
 
     def move_many(self, x: Operand, source: Any, target: Any) -> None:
@@ -380,11 +376,10 @@ class _Step:
     def replace(self) -> None:
         """A copy of an array, of which a part gets other elements."""
         (item, array), index = self.args
-        self.copy(self.array(array), part_of(offsets_like(unstaged(array))), part_of(offsets_like(self.answer)))
-        start, positions = part_at(self.code, self.out, self.answer, index)
-        if not positions.size:
+        self.transfer(self.array(array), 0, layout_of(unstaged(array)), 0, layout_of(self.answer))
+        start, first, layout = part_at(self.code, self.out, self.answer, index)
+        if not layout.size:
             return
-        first, layout = as_layout(positions, 8) or refuse("it writes to single positions")
         x, part = self.any(item), self.to(self.code.new(f"getelementptr i8, ptr {start}, i64 {first}"), layout)
         turn = Round(self.code, layout.shape, {"x": x}, {"y": part})
         turn.store("y", turn.element("x"))

@@ -8,13 +8,13 @@ step, or if NumPy would warn: then the NumPy steps tell. It raises the error of 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native import exchange, frames, lock, stack
+from shiftreset_ad.staging.native import exchange, frames, lock, pages, stack
 from shiftreset_ad.staging.native.answers import VIEWED, copied, dropped, given, new_answers, no_answers
 from shiftreset_ad.staging.native.exchange import DTYPES
 from shiftreset_ad.staging.native.llvm import (
@@ -89,7 +89,7 @@ FUNCTIONS = {
 }
 
 
-class _Definition(ctypes.Structure):
+class Definition(ctypes.Structure):
     """PyMethodDef of CPython."""
 
     _fields_ = (
@@ -100,10 +100,19 @@ class _Definition(ctypes.Structure):
 
 def addresses() -> Mapping[str, int]:
     """The addresses of the objects and the functions of Python that the code may name."""
-    found = {name: id(x) for name, x in OBJECTS.items()}
-    for name in FUNCTIONS:
-        found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    return found | _of_numpy()
+    return {name: id(x) for name, x in OBJECTS.items()} | addresses_of(FUNCTIONS) | _of_numpy() | pages.addresses()
+
+
+def addresses_of(functions: Iterable[str]) -> dict[str, int]:
+    """The addresses of functions of CPython's C API."""
+    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in functions}
+
+
+def declared(functions: Mapping[str, str]) -> Iterator[str]:
+    """The lines that declare functions, each with the form of its answer and those of its arguments."""
+    for name, signature in functions.items():
+        answer, _, arguments = signature.partition(" ")
+        yield f"declare {answer} @{name}{arguments}"
 
 
 def _of_numpy() -> dict[str, int]:
@@ -116,7 +125,7 @@ def _of_numpy() -> dict[str, int]:
 
 def built(linked: Linked, objects: list[Any], *kept: Any) -> Callable[..., Any]:
     """The function of Python's whose code is linked, and finds the `objects`. It keeps all of these alive."""
-    definition = _Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
+    definition = Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     made: Callable[..., Any] = new(ctypes.addressof(definition), (*objects, linked, definition, *kept), None)
@@ -145,13 +154,12 @@ def _constants_of(program: Program) -> list[Any]:
 def text_of(program: Program) -> str:
     """The whole module: the program, and its entry."""
     names = [f"@{name} = external global i8" for name in OBJECTS]
-    for name, signature in FUNCTIONS.items():
-        answer, _, arguments = signature.partition(" ")
-        names.append(f"declare {answer} @{name}{arguments}")
+    names += declared(FUNCTIONS)
     names += [
         "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
         "declare i32 @PyArray_SetBaseObject(ptr, ptr)",
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        pages.DECLARATION,
         "declare void @llvm.x86.sse.stmxcsr(ptr)",
         "declare void @llvm.x86.sse.ldmxcsr(ptr)",
         "@one = private constant i64 1",
@@ -178,7 +186,10 @@ def _entry(program: Program) -> Iterator[str]:
     if is_large:
         yield f"  %frame = call ptr @PyMem_RawMalloc(i64 {8 * words + 64})"
         yield "  %is_there = icmp ne ptr %frame, null"
-        yield "  br i1 %is_there, label %start, label %leave"
+        yield "  br i1 %is_there, label %ask_for_pages, label %leave"
+        yield "ask_for_pages:"
+        yield from pages.in_large_pages("%frame", 8 * words)
+        yield "  br label %start"
     else:
         yield f"  %frame = alloca [{words} x i64], align 64"
         yield "  br label %start"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.layouts import offsets_like
+from shiftreset_ad.staging.native.layouts import Layout, layout_of, place_in, untouched
 from shiftreset_ad.staging.native.llvm import INTEGER, LEAVE, Code, form_of, refuse
 from shiftreset_ad.staging.native.places import counted_from_the_first
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -24,10 +24,11 @@ PARTS = (int, np.int64, slice, type(None), type(Ellipsis))
 
 
 class ArrayPart(NamedTuple):
-    """A part of an array: an address in the array, and the offsets of the elements from there."""
+    """A part of an array: an address in the array, and from there the offset of the first element, and the layout."""
 
     address: str
-    offsets: Any
+    first: int
+    layout: Layout
 
 
 def is_at_values(step: Step) -> bool:
@@ -52,7 +53,10 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Array
                 address, width = _window(code, address, part, x.shape[axis], x.strides[axis])
                 parts[i] = slice(width)
             axis += 1
-    return ArrayPart(address, np.asarray(offsets_like(x)[tuple(parts)]))
+    whole = untouched(layout_of(x))
+    if not any(part is Ellipsis for part in parts):
+        parts.append(Ellipsis)  # so that a single element is a view, too
+    return ArrayPart(address, *place_in(whole, whole[tuple(parts)]))
 
 
 def is_at_integers(index: Any) -> bool:

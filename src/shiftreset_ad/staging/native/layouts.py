@@ -82,6 +82,20 @@ def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list
     return lengths, steps
 
 
+def in_memory_order(
+    shape: tuple[int, ...], strides: list[tuple[int, ...]], of_answers: list[tuple[int, ...]]
+) -> tuple[list[int], list[list[int]]]:
+    """The same, with the axes in the order in which the first answer lies in memory, as NumPy has them.
+
+    They stay as they are if elements of an answer are stored more than once, as the order may matter then.
+    """
+    long = [axis for axis, length in enumerate(shape) if length > 1]
+    if of_answers and all(of[axis] for of in of_answers for axis in long):
+        axes = sorted(range(len(shape)), key=lambda axis: -abs(of_answers[0][axis]))
+        shape, strides = tuple([shape[i] for i in axes]), [tuple([of[i] for i in axes]) for of in strides]
+    return merged(shape, strides)
+
+
 def offsets_of(layout: Layout) -> ndarray[Any, Any]:
     """The offset of each element from the first one, in bytes."""
     found = np.zeros(layout.shape, np.int64)
@@ -97,6 +111,26 @@ def offsets_like(x: ndarray[Any, Any]) -> ndarray[Any, Any]:
     found = np.empty_like(x, dtype=np.int64)
     found[...] = offsets_of(layout_of(x))
     return found
+
+
+def untouched(layout: Layout) -> ndarray[Any, Any]:
+    """An array with this layout, in memory that nobody reads or writes: the system does not even provide it.
+
+    NumPy's views of it tell where the elements of views lie, in no time.
+    """
+    kind = np.dtype((np.void, layout.itemsize))
+    if not layout.size:
+        return np.empty(layout.shape, kind)
+    reaches = [(length - 1) * stride for length, stride in zip(layout.shape, layout.strides, strict=True)]
+    before = -sum(reach for reach in reaches if reach < 0)
+    after = sum(reach for reach in reaches if reach > 0)
+    return ndarray(layout.shape, kind, np.empty(before + after + layout.itemsize, np.uint8), before, layout.strides)
+
+
+def place_in(whole: ndarray[Any, Any], part: ndarray[Any, Any]) -> tuple[int, Layout]:
+    """Where a view of an array begins in it, and its layout."""
+    strides = tuple(stride if length > 1 else 0 for length, stride in zip(part.shape, part.strides, strict=True))
+    return distance(part, whole), Layout(part.shape, strides, part.itemsize)
 
 
 def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] | None:

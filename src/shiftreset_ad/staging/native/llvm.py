@@ -24,7 +24,7 @@ ZEROS = {DOUBLE: "0.0", INTEGER: "0", TRUTH: "false", ARRAY: "null"}
 FLOATS, TABLES = np.dtype(np.float64), np.dtype(np.int64)
 WITH_ADDRESS = {FLOATS, np.dtype(np.bool), TABLES}  # of arrays; a table has one of two names for these integers
 EXACT = 2**53  # up to here, each integer is a double
-LARGEST = 2**20  # elements of an array; for larger ones, where each element lies would take long to find
+LARGEST = 2**26  # elements of an array
 
 
 class NoNativeFormError(Exception):

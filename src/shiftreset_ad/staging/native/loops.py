@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.layouts import Layout, broadcast, layout_of, merged
+from shiftreset_ad.staging.native.layouts import Layout, broadcast, in_memory_order, layout_of
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Code, Value, refuse
 from shiftreset_ad.staging.native.sharing import SHORT, Alone, Param, as_function, call_loop
 from shiftreset_ad.staging.steps.values import Staged
@@ -48,7 +48,7 @@ class Round(Code):
         self._outside = outside
         self._operands = {**operands, **{("stored", key): operand for key, operand in stored.items()}}
         strides = [broadcast(operand.layout, shape) for operand in self._operands.values()]
-        self.lengths, steps = merged(shape, strides)
+        self.lengths, steps = in_memory_order(shape, strides, strides[len(operands) :])
         self._strides = dict(zip(self._operands, steps, strict=True))
         self._indices = [f"%index{next(self.names)}" for _ in self.lengths]
         self._offsets: dict[tuple[str, int], str] = {}  # the bytes from the first element of an axis, by the stride

@@ -21,7 +21,7 @@ from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of
 from shiftreset_ad.staging.steps.values import Staged, staged_in
 
 LINE = 64  # bytes; blocks begin at multiples of it
-MOST = 2**26  # bytes of all blocks
+MOST = 2**31  # bytes of all blocks
 
 
 class Address(NamedTuple):

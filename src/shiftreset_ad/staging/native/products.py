@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.layouts import Layout, as_layout, offsets_of
+from shiftreset_ad.staging.native.layouts import Layout, is_view, place_in, untouched
 from shiftreset_ad.staging.native.llvm import DOUBLE, Code, Value, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round
 from shiftreset_ad.staging.native.mathematics import call_on_arrays
@@ -87,9 +87,12 @@ def _as_matrix(code: Code, x: Operand, order: list[int], summed: int, is_last: b
     layout = Layout(tuple(x.layout.shape[i] for i in order), tuple(x.layout.strides[i] for i in order), 8)
     cut = len(order) - summed if is_last else summed
     shape = math.prod(layout.shape[:cut]), math.prod(layout.shape[cut:])
-    found = as_layout(offsets_of(layout).reshape(shape), 8)
-    if found is not None and found[1].strides in ((8 * shape[1], 8), (8, 8 * shape[0])):
-        return Operand(x.address, found[1], DOUBLE)
+    whole = untouched(layout)
+    view = whole.reshape(shape)
+    if is_view(view, whole):
+        _, found = place_in(whole, view)
+        if found.strides in ((8 * shape[1], 8), (8, 8 * shape[0])):
+            return Operand(x.address, found, DOUBLE)
     copy = np.empty(layout.shape)
     to = Operand(aside(copy), Layout(layout.shape, copy.strides, 8), DOUBLE)
     turn = Round(code, layout.shape, {"x": x._replace(layout=layout)}, {"y": to})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.additions import Addition
@@ -14,7 +13,7 @@ from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise, refused_for
 from shiftreset_ad.staging.native.in_strips import Strips, length_of_strips, loop_over_strips
 from shiftreset_ad.staging.native.indexing import part_at
-from shiftreset_ad.staging.native.layouts import as_layout, bytes_of
+from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, TRUTH, Code, Value, double, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
@@ -100,8 +99,7 @@ class ArrayCode(Code):
             self._add_to_elements(addition, answer)
             return
         (value,), (index,) = addition.values, addition.indices
-        address, offsets = part_at(self, self.address(addition.array), answer, index)
-        first, layout = as_layout(offsets, answer.itemsize) or refuse("it adds at single positions")
+        address, first, layout = part_at(self, self.address(addition.array), answer, index)
         part = Operand(self.new(f"getelementptr i8, ptr {address}, i64 {first}"), layout, DOUBLE)
         is_array = form_of(unstaged(value)) == ARRAY
         source = {"x": operand(self.address(value), unstaged(value))} if is_array else {}
@@ -114,10 +112,8 @@ class ArrayCode(Code):
         """Add to single elements, or to rows. Some may be the same: what is added there is summed first."""
         start = self.address(addition.array)
         parts = [part_at(self, start, answer, index) for index in addition.indices]
-        layouts = [as_layout(np.asarray(offsets), answer.itemsize) for _, offsets in parts]
         to = {}
-        for i, ((address, _), known) in enumerate(zip(parts, layouts, strict=True)):
-            first, layout = known or refuse("it adds at single positions")
+        for i, (address, first, layout) in enumerate(parts):
             to[i] = Operand(self.new(f"getelementptr i8, ptr {address}, i64 {first}"), layout, DOUBLE)
         are_same = {(i, j): self.new(f"icmp eq ptr {to[j].address}, {to[i].address}") for i in to for j in to if i != j}
         of = {}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.indexing import part_at
-from shiftreset_ad.staging.native.layouts import as_layout, distance, is_view, layout_of
+from shiftreset_ad.staging.native.layouts import distance, is_view, layout_of
 from shiftreset_ad.staging.native.llvm import ARRAY, DOUBLE, INTEGER, TRUTH, Code, Value, described, form_of, refuse
 from shiftreset_ad.staging.native.loops import Operand, Round, form_of_elements, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
@@ -81,10 +81,9 @@ def write_to(
 ) -> None:
     """Write the code of a step that writes a value to the part of an array at an index."""
     to, source = _array(step, target), None
-    start, offsets = part_at(code, address(target), to, index)
-    if not offsets.size:
+    start, first, layout = part_at(code, address(target), to, index)
+    if not layout.size:
         return
-    first, layout = as_layout(offsets, to.itemsize) or refuse(f"{_statement(step)} writes to single positions")
     if form_of(unstaged(value)) == ARRAY:
         x = _array(step, value)
         if x.dtype != to.dtype:

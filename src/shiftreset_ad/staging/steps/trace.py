@@ -36,8 +36,8 @@ HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
 # NumPy has its reactions to floating-point errors in an object, a new one whenever they are set. To ask for the object
 # is much quicker than `np.geterr()`. In a NumPy without such an object, `object()` is new each time.
-_extobj: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
-settings_of_numpy: Callable[[], Any] = getattr(_extobj, "get", object)
+REACTIONS: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
+settings_of_numpy: Callable[[], Any] = getattr(REACTIONS, "get", object)
 
 
 class UnstageableError(ControlError):
@@ -274,8 +274,7 @@ class Trace:
         known = self._copies.get(key)
         if known is not None and identical(array, known[1]):
             return known[1]  # type: ignore[no-any-return]
-        copy = array.copy("K")
-        copy.flags.writeable = False
+        copy = frozen_copy(array)
         self._copies[key] = array, copy  # the array is kept, so that no other array gets its id, or its memory
         self.protect(copy, CONSTANT)
         return copy
@@ -358,6 +357,17 @@ def owners_of(x: Any) -> list[Any]:
     if isinstance(x, ndarray):
         return [owner_of(x)]
     return [owner for part in x for owner in owners_of(part)] if issubclass(type(x), tuple | list) else []
+
+
+def frozen_copy(array: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    """A read-only copy of an array. It repeats its elements where the array does, and takes no memory for that."""
+    is_repeated = [stride == 0 and length > 1 for length, stride in zip(array.shape, array.strides, strict=True)]
+    if any(is_repeated):
+        once = array[tuple([slice(1) if repeated else slice(None) for repeated in is_repeated])]
+        return np.broadcast_to(frozen_copy(once), array.shape)
+    copy = array.copy("K")
+    copy.flags.writeable = False
+    return copy
 
 
 def owner_of(x: ndarray[Any, Any]) -> Any:
