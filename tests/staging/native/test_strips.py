@@ -262,11 +262,27 @@ def test_short_arrays_and_single_loops_do_not_go_in_strips():
     assert STRIP.findall(native(several, x).text)
     assert not STRIP.findall(native(several, x[:2000]).text)
     assert not STRIP.findall(native(lambda x: x * x + 2.0 * x, x).text)
-    assert not STRIP.findall(native(lambda s: np.exp(s) * s, np.ones((400, 250))).text)  # rows are long
+    assert not STRIP.findall(native(lambda s: np.exp(s) * s, np.ones((500, 500))).text)  # which axis is not known
+    assert not STRIP.findall(native(lambda s: np.exp(s) * s, np.ones((400, 30_000))).text)  # a row is too long
+
+
+def softmax(m):
+    return np.sum(np.log(np.sum(np.exp(m - np.max(m, axis=1, keepdims=True)), axis=1)))
+
+
+@pytest.mark.parametrize("shape", [(400, 250), (1001, 300), (2000, 90), (300, 1000)])
+def test_long_rows_go_a_few_at_a_time(shape):
+    """Beside rows of many elements, arrays with one element for each row may have short loops."""
+    m = RNG.normal(size=shape)
+    f = grad(softmax)
+    code = check(f, (m,), (-m,), (np.round(m),))
+    assert STRIP.findall(code.text)
+    assert program_of(f, m).memory < m.nbytes
+    assert STRIP.findall(check(lambda s: np.exp(s) * s, (m,), (m * 2.0,)).text)
 
 
 def test_calls_of_numpys_loops_on_short_rows_are_not_worth_it():
-    x = np.ones((64, 10_000))
+    x = np.ones((200, 10_000))
     assert not STRIP.findall(native(lambda t: np.max(t, axis=0) * t, x).text)
     assert STRIP.findall(native(lambda t: np.max(t, axis=0) * t, x[:3].copy()).text)
 

@@ -35,11 +35,12 @@ from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 MANY = 2**18  # bytes of all arrays; a smaller cache of the machine keeps fewer
 BUDGET = 2**16  # bytes of a strip
-MOST = 2**18  # bytes of a strip, a part of which a slower cache keeps
+MOST = 2**19  # bytes of a strip, a part of which a slower cache keeps
 FEWEST = 3  # strips
 AT_ONCE = 8  # elements, which the machine computes at once
 LINE_UP = 64  # elements; the rows of strips of a multiple of it would meet in few lines of the cache
 LEAST = 256  # bytes of a row in a strip
+SMALL_PART = 64  # an array with less than this part of the bytes of a strip takes little time, however short its rows
 CALL = 2**13  # bytes of a strip beside which a call of a loop of NumPy's takes little time
 
 
@@ -54,7 +55,11 @@ def length_of_strips(group: Group, place: Place) -> int:
         if name not in group.made and length in unstaged(x).shape:
             given[name] = unstaged(x).nbytes
     row = (sum(waiting.answer.nbytes for waiting in makers) + sum(given.values())) // length
-    least = LEAST // max(WORD, min(group.roots.values())), CALL * sum(_calls(x, length) for x in makers) // row
+    large = [x for x in makers if x.answer.nbytes * SMALL_PART >= row * length]
+    least = (
+        LEAST // max(WORD, min(group.roots[x.step.place] for x in large)) if large else 0,
+        CALL * sum(_calls(x, length) for x in makers) // row,
+    )
     short = max(2, BUDGET // row, *least)
     strips = -(-length // short)
     short = -(-length // strips)  # so that the last strip overlaps the one before it by as little as can be

@@ -31,7 +31,8 @@ from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, is_staged, unstaged
 
 SHORTEST = 256  # elements along an axis that goes in strips
-FEW_ROWS = 64  # elements at one index of it
+FEW_ROWS = 4096  # elements at one index of it
+MANY_ROWS, LONGEST_ROW = 256, 2**15  # along an axis that is not the longest one; their bytes
 PROBES = (7, 12)  # the lengths of strips on which a move is tried
 
 BY_UFUNC = {
@@ -83,7 +84,7 @@ class Group:
         """Whether a step may join the group, or begin a new one."""
         if form_of(answer) != ARRAY or max(answer.shape) < SHORTEST or not is_pure(step, self._memory):
             return False
-        length = self.length or _longest(answer)
+        length = self.length or _axis_of(answer)
         if not length or answer.shape.count(length) != 1:
             return False
         root, offset = self._memory.address(step.place)
@@ -98,7 +99,7 @@ class Group:
     def add(self, waiting: Waiting) -> None:
         """Let a step wait."""
         place, answer = waiting.step.place, waiting.answer
-        self.length = self.length or _longest(answer)
+        self.length = self.length or _axis_of(answer)
         self.steps.append(waiting)
         self.made.add(place)
         if self._memory.root(place) == place:
@@ -133,9 +134,13 @@ def is_pure(step: Step, memory: ArrayBlocks) -> bool:
     return not is_written and not any(place in x for x in (of.scatters, of.additions, of.replaced, of.moved, of.copied))
 
 
-def _longest(x: ndarray[Any, Any]) -> int:
-    """The length of the axis along which strips go; zero if there is none."""
-    length = max(x.shape)
+def _axis_of(x: ndarray[Any, Any]) -> int:
+    """The length of the axis along which strips go; zero if there is none.
+
+    It is the outermost one in memory, if that is long and has short rows, as then a strip is one piece; or the longest.
+    """
+    outer, longest = x.shape[int(np.argmax(x.strides))], max(x.shape)
+    length = outer if outer >= MANY_ROWS and x.nbytes <= LONGEST_ROW * outer else longest
     return length if x.shape.count(length) == 1 and x.size <= FEW_ROWS * length else 0
 
 
