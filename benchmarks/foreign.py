@@ -89,7 +89,7 @@ def forced(f: Callable[..., Any], *calls: Any) -> Any:
         staged = sr.staged(f)
         for args in calls:
             staged(*args)
-        (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+        (way,) = [way for signature in staged._calls._signatures.values() for way in signature.ways]
     finally:
         program.pays = pays
     return way, gains[-1] if gains else 0.0

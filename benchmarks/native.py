@@ -186,7 +186,7 @@ def trees_against_gcc(folder: Path) -> Table:
         arrays, x, staged = tree(nodes), 1.00001, sr.staged(slope)
         for _ in range(3):
             staged(*arrays, x)
-        (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+        (way,) = [way for signature in staged._calls._signatures.values() for way in signature.ways]
         entry, steps = way.take.entry, way.take.steps
         repeats, pointers = max(1, 100_000 // nodes), [array.ctypes.data for array in arrays]
         assert math.isclose(run(x, *pointers, 1), entry(*arrays, x)[0], rel_tol=1e-9), nodes

@@ -80,7 +80,7 @@ def in_order_of_cpp(kernel: Kernel, gradient: Any) -> Any:
 
 def way_of(staged: Any) -> Any:
     """The record that the calls so far have made."""
-    (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+    (way,) = [way for signature in staged._calls._signatures.values() for way in signature.ways]
     return way
 
 

@@ -184,7 +184,7 @@ def row(name: str) -> list[str]:
     staged = sr.staged(f)
     plain, _ = timed(lambda: f(*args))
     first, _ = timed(lambda: staged(*args))
-    (way,) = [way for signature in staged._signatures.values() for way in signature.ways]
+    (way,) = [way for signature in staged._calls._signatures.values() for way in signature.ways]
     to_text, text = timed(lambda: way.llvm)
     native = way.take._native()  # type: ignore[attr-defined]
     compiled, _ = timed(native.entry)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from shiftreset_ad.debugging.watching import debug
     from shiftreset_ad.modes.forward.number import NumF
     from shiftreset_ad.staging.control.combinators import cond, fori_loop, scan, while_loop
-    from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
+    from shiftreset_ad.staging.records import StagingWarning
+    from shiftreset_ad.staging.staged import StagedFunction, staged
     from shiftreset_ad.transforms.checkpointing import checkpoint, checkpointed_loop, fuse
     from shiftreset_ad.transforms.closures import grad_closure, value_and_grad_closure
     from shiftreset_ad.transforms.custom import custom_derivative, custom_jvp, custom_vjp
@@ -111,7 +112,8 @@ _LATE = {
     "shiftreset_ad.debugging.watching": ("debug",),
     "shiftreset_ad.modes.forward.number": ("NumF",),
     "shiftreset_ad.staging.control.combinators": ("cond", "fori_loop", "scan", "while_loop"),
-    "shiftreset_ad.staging.staged": ("StagedFunction", "StagingWarning", "staged"),
+    "shiftreset_ad.staging.records": ("StagingWarning",),
+    "shiftreset_ad.staging.staged": ("StagedFunction", "staged"),
     "shiftreset_ad.transforms.checkpointing": ("checkpoint", "checkpointed_loop", "fuse"),
     "shiftreset_ad.transforms.closures": ("grad_closure", "value_and_grad_closure"),
     "shiftreset_ad.transforms.custom": ("custom_derivative", "custom_jvp", "custom_vjp"),

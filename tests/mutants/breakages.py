@@ -39,7 +39,7 @@ BREAKAGES = [
     Breakage(
         "numbers/tags.py", "return [tag for tag in tags[:i] if tag in visible] + tags[i:]", "return tags", CHECKPOINTS
     ),
-    Breakage("numbers/tags.py", "_without_control.tags.remove(self)", "pass", f"modes/forward {STAGED}"),
+    Breakage("numbers/tags.py", "without_control.remove(self)", "pass", f"modes/forward {STAGED}"),
     Breakage(
         "numbers/linear_maps.py",
         "return np.asarray(arg).copy() if is_array_to_numpy(arg) else number.frozen(arg, number.tag)",
@@ -354,7 +354,7 @@ BREAKAGES = [
         "and",
         "staging/test_generation.py staging/test_rules.py",
     ),
-    Breakage("staging/staged.py", "name = signature.changed()", "name = None", STAGED),
+    Breakage("staging/records.py", "name = signature.changed()", "name = None", STAGED),
     Breakage("staging/patience.py", "min(2 * self._next, LONGEST)", "2 * self._next", "staging/test_patience.py"),
     Breakage("staging/front/effects.py", "put_state(generator, before)", "pass", "staging/test_patience.py"),
     Breakage(

@@ -1,7 +1,8 @@
 """`grad` and its kin, staged wherever a test calls them: `pytest --staged tests/...`.
 
 Each call is made three times: the first one is recorded, the second one is compared with the function, and the test
-gets the answer of the third one, by the steps alone. What is refused runs as it is, and is counted by its reason.
+gets the answer of the third one, by the steps alone, or of a fourth one, if there is a gate for it. What is refused
+runs as it is, and is counted by its reason.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 import shiftreset_ad
 from shiftreset_ad.numbers.tags import open_tags
 from shiftreset_ad.staging import StagingWarning, staged
-from shiftreset_ad.staging.staged import running
+from shiftreset_ad.staging.threads import is_recording
+from tests.staging.native.natively import has_gate
 
 OPERATORS = ("grad", "value_and_grad", "jacobian", "jacrev", "jacfwd", "hessian", "elementwise_grad")
 # Tests of how often a function or a kernel runs, of the frames and the workers around it, of what is kept for the way
@@ -81,7 +83,7 @@ class Replayed:
         return self if instance is None else self._plain.__get__(instance, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if open_tags() or running.is_recording:  # an outer derivative, which is staged itself, or rows of a vmap
+        if open_tags() or is_recording():  # an outer derivative, which is staged itself, or rows of a vmap
             return self._plain(*args, **kwargs)
         counts["calls"] += 1
         with warnings.catch_warnings():
@@ -90,10 +92,13 @@ class Replayed:
             if self._staged.sources:  # otherwise the call has changed something, and another one may answer otherwise
                 self._staged(*args, **kwargs)
                 answer = self._staged(*args, **kwargs)
-            elif not self._staged._problem:
+                if has_gate(self._staged):
+                    counts["by a gate"] += 1
+                    answer = self._staged(*args, **kwargs)
+            elif not self._staged._calls._problem:
                 counts["changes something"] += 1
-        if self._staged._problem and not self._staged.sources:
-            counts[f"refused: {shortened(self._staged._problem)}"] += 1
+        if self._staged._calls._problem and not self._staged.sources:
+            counts[f"refused: {shortened(self._staged._calls._problem)}"] += 1
         return answer
 
 

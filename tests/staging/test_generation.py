@@ -525,9 +525,9 @@ def test_nothing_is_kept_of_the_run_but_the_constants(monkeypatch):
     monkeypatch.setattr(machine, "unfit", lambda: "llvmlite is not installed")
     g = staged(lambda x: np.sin(x) * np.cos(x) if x[0] > 0.0 else x)
     g(V)
-    take = next(way.take for signature in g._signatures.values() for way in signature.ways)
+    take = next(way.take for signature in g._calls._signatures.values() for way in signature.ways)
     assert not any(isinstance(x, Staged | Trace) for x in take.__globals__.values())
-    sites = next(way.sites for signature in g._signatures.values() for way in signature.ways)
+    sites = next(way.sites for signature in g._calls._signatures.values() for way in signature.ways)
     assert all(isinstance(site, str) for site in sites)
 
 

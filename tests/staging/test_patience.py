@@ -27,10 +27,10 @@ CONFIGURATION = {"reads": True}
 
 def calls_that_are_recorded(f, calls):
     """The numbers of the calls that have left a way."""
-    found, known = [], [signature.ways[0] for signature in f._signatures.values()]
+    found, known = [], [signature.ways[0] for signature in f._calls._signatures.values()]
     for number, args in enumerate(calls):
         f(*args)
-        newest = [signature.ways[0] for signature in f._signatures.values()]
+        newest = [signature.ways[0] for signature in f._calls._signatures.values()]
         if newest != known:
             found.append(number)
         known = newest
@@ -120,7 +120,7 @@ def test_pauses_become_longer_up_to_a_limit():
     assert lengths == [1 + min(FIRST_AFTER_REFUSAL * 2**k, LONGEST) for k in range(12)]
 
 
-@pytest.mark.parametrize("module", ["recording", "staged"])
+@pytest.mark.parametrize("module", ["recording", "records"])
 def test_another_answer_for_the_same_arguments_is_the_end(module, monkeypatch):
     """What staging cannot see may change at any time, so no record of the function can be trusted."""
     f = staged(squares)
@@ -190,7 +190,7 @@ def test_one_path_leaves_the_others_in_steps(f, is_first):
     for _ in range(FIRST_AFTER_REFUSAL + 20 if is_first else 0):
         assert is_run(1.0)
     assert g.sources
-    assert not g._is_given_up
+    assert not g._calls._is_given_up
     LOG.clear()
 
 

@@ -634,7 +634,7 @@ def test_an_attribute_of_a_class_of_many_objects_is_compared_once():
     f = staged(lambda x: last_of(x, PAIRS))
     for _ in range(3):
         f(2.0)
-    (signature,) = f._signatures.values()
+    (signature,) = f._calls._signatures.values()
     names = [name for _, name, _ in signature.guards._entries.values()]
     assert names.count("left") == names.count("right") == 1
     follows(lambda x: last_of(x, PAIRS), lambda: setattr(Pair, "left", property(lambda pair: 7.0)))
@@ -664,7 +664,7 @@ def test_what_a_namedtuple_holds_and_nobody_reads_costs_nothing(f):
     compiled = staged(lambda x: f(x, model))
     for _ in range(3):
         assert compiled(2.0) == f(2.0, model)
-    (signature,) = compiled._signatures.values()
+    (signature,) = compiled._calls._signatures.values()
     assert not signature.guards._arrays
     follows(lambda x: f(x, model), lambda: model.left.__setitem__(0, 5.0))
 
@@ -809,7 +809,7 @@ def test_the_attributes_of_an_operator_are_compared_if_they_are_read():
     slope = grad(lambda x: x * x)
     slope.scale = 2.0
     compiled = replayed(slope, 3.0)
-    (signature,) = compiled._signatures.values()
+    (signature,) = compiled._calls._signatures.values()
     assert not signature.guards._kinds
     assert all(not container for container, _, _ in signature.guards._dicts.values())
     slope.scale = 3.0

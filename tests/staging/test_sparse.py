@@ -8,7 +8,7 @@ import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import colouring, grad, sparse_hessian, sparse_jacobian, sparsity, staged, vmap
-from shiftreset_ad.staging.staged import StagingWarning
+from shiftreset_ad.staging import StagingWarning
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -84,7 +84,7 @@ def test_the_steps_do_not_look_at_the_pattern():
     f = staged(OPERATORS["a band"](True))
     for _ in range(3):
         f(X)
-    ((signature,), (text,)) = f._signatures.values(), f.ir
+    ((signature,), (text,)) = f._calls._signatures.values(), f.ir
     assert not signature.guards._arrays
     assert "zeros_like" not in text
     assert "write" not in text

@@ -779,7 +779,7 @@ def test_objects_that_are_arguments_are_not_kept():
 
 
 def test_signatures_and_ways_are_limited(monkeypatch):
-    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.staged"], "MOST_SIGNATURES", 20)
+    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.records"], "MOST_SIGNATURES", 20)
     f = staged(lambda x: np.sum(x))
     for k in range(40):
         assert [f(np.ones(k)) for _ in range(2)] == [k, k]
@@ -951,7 +951,7 @@ def test_only_the_ways_that_a_call_may_still_go_are_tried():
     points = [np.array([1.0 if i >> k & 1 else -1.0 for k in range(5)]) for i in range(32)]
     for x in points:
         assert_same([g(x), g(x)], [f(x)] * 2)
-    (signature,) = g._signatures.values()
+    (signature,) = g._calls._signatures.values()
     assert len(signature.ways) == 32
     tried = []
     for way in signature.ways:

@@ -22,7 +22,7 @@ V = np.array([1.0, 2.0, 3.0, 4.0])
 
 
 def way_of(f):
-    (signature,) = f._signatures.values()
+    (signature,) = f._calls._signatures.values()
     (way,) = signature.ways
     return way
 

@@ -209,7 +209,7 @@ def test_as_many_ways_as_are_kept_stay():
 
 @pytest.mark.slow
 def test_ways_that_are_forgotten_are_paid_for_by_the_calls_that_take_them(monkeypatch):
-    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.staged"], "MOST_SIGNATURES", MOST_WAYS)
+    monkeypatch.setattr(sys.modules["shiftreset_ad.staging.records"], "MOST_SIGNATURES", MOST_WAYS)
     f_staged = staged(lambda x: np.sum(x * x))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,10 +12,11 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.tags import seeing, watcher
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.recording import also_row_by_row, recorded
+from shiftreset_ad.staging.records import Records
 from shiftreset_ad.staging.reports import counted
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.staged import StagedFunction, one_at_a_time, running
+from shiftreset_ad.staging.threads import is_recording, one_at_a_time
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -29,15 +30,14 @@ class _OfTensors(Program):
         return super().answer([in_numpy(x) for x in answers], nodes)
 
 
-class Recorder(StagedFunction[Any, Any]):
+class Recorder(Records):
     """The programs of a function, by the types and shapes of its arguments, with guards on what it reads."""
 
     __slots__ = ("_in_library", "_raised")
-    _fallback = "it runs row by row"
+    fallback = "it runs row by row"
 
     def __init__(self, name: str, f: Callable[..., Any]) -> None:
-        super().__init__(f)
-        self._name = name
+        super().__init__(name, f)
         self._raised = ""
         self._in_library: Arguments | None = None
 
@@ -63,7 +63,7 @@ class Recorder(StagedFunction[Any, Any]):
         """
         if not self._patience.allows():
             return None, []
-        is_ours = running.is_recording  # a staged function of this thread has it, and runs without a record now
+        is_ours = is_recording()  # a staged function of this thread has it, and runs without a record now
         if not (is_ours or one_at_a_time.acquire(blocking=False)):
             return None, []
         try:
@@ -98,7 +98,7 @@ class Recorder(StagedFunction[Any, Any]):
 
     def report(self) -> str:
         """What is carried out for all rows at once, and what row by row, and why."""
-        programs: list[Any] = [way for signature in list(self._signatures.values()) for way in signature.ways]
+        programs: list[Any] = self.ways
         if self._problem and not programs:
             return f"{self._name} runs row by row{'' if self._is_given_up else ' for now'}, as {self._problem}"
         if not programs:
@@ -119,11 +119,11 @@ class Recorder(StagedFunction[Any, Any]):
         if self._in_library is None:
             return super()._answer(call)
         args, kwargs = self._in_library
-        return trees.map_leaves(in_numpy, self.__wrapped__(*args, **kwargs))
+        return trees.map_leaves(in_numpy, self._f(*args, **kwargs))
 
     def _recorded(self, call: StagedCall, answer: Any, seen: Surroundings) -> Any:
         make = Program if self._in_library is None else _OfTensors
-        return also_row_by_row(partial(recorded, self.__wrapped__, call, answer, seen, make=make))
+        return also_row_by_row(partial(recorded, self._f, call, answer, seen, make=make))
 
     def _call(self, example: Arguments) -> StagedCall:
         args, kwargs = example

@@ -9,7 +9,6 @@ says so, and the program carries out its steps as before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import get_ident
 from typing import Any
 
 from numpy import ndarray
@@ -18,7 +17,7 @@ from shiftreset_ad.numbers.tags import seeing
 from shiftreset_ad.staging.recording import agree, recorded
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.seen.surroundings import Surroundings
-from shiftreset_ad.staging.staged import one_at_a_time, running
+from shiftreset_ad.staging.threads import one_at_a_time, recording
 from shiftreset_ad.staging.ways import Way
 
 RUNS = 8  # by the steps of a program, before they are recorded: a recording takes as long as a few of them
@@ -89,11 +88,10 @@ def _recorded(run: Run, values: list[Any], answers: Answers) -> Way | None:
     """The way of these answers, recorded in another run; None if there is none, or if another thread records."""
     if not all(map(is_input, values)) or not one_at_a_time.acquire(blocking=False):
         return None
-    outer, running.thread = running.thread, get_ident()
     try:
         apart = [x.view() if type(x) is ndarray else x for x in values]  # two arguments may be one array in this call
-        way, _, _ = seeing((), recorded, run, StagedCall((apart,), {}, id), answers, Surroundings(run))
+        with recording:
+            way, _, _ = seeing((), recorded, run, StagedCall((apart,), {}, id), answers, Surroundings(run))
         return way  # type: ignore[no-any-return]
     finally:
-        running.thread = outer
         one_at_a_time.release()

@@ -1,6 +1,7 @@
 """A function is recorded when it is called, and replayed: a derivative becomes steps, without numbers and control.
 
-*   `staged`: the operator; `recording`: one run that is recorded; `ways`: the ways that a function has taken.
+*   `staged`: the operator; `records`: what is known of a function; `recording`: one run that is recorded; `ways`: the
+    ways that a function has taken; `shortcuts`: calls like earlier ones go to native code without Python.
 *   `front/`: plain Python is rewritten, so that branches and loops are written down; `forms` records a function as it
     is, and rewritten.
 *   `steps/`: `trace` has the steps; `values` has the values that record steps, which NumPy's functions and the rules
@@ -18,7 +19,8 @@
 *   `native/`: steps become native code, where `llvmlite` is installed.
 """
 
-from shiftreset_ad.staging.staged import StagedFunction, StagingWarning, staged
+from shiftreset_ad.staging.records import StagingWarning
+from shiftreset_ad.staging.staged import StagedFunction, staged
 from shiftreset_ad.staging.steps import interface  # noqa: F401  (which adds to the values what arrays have)
 
 __all__ = ["StagedFunction", "StagingWarning", "staged"]

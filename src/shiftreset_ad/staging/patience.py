@@ -42,6 +42,11 @@ class Patience:
                 return False
         return True
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether a call that uses a recording changes nothing here, so that nobody need note it."""
+        return not (self._in_vain or self._unpaid)
+
     def recorded(self, has_displaced: bool) -> str | None:
         """Note a recording, and whether an older one had to go. Why a pause begins; None if there is none."""
         self._in_vain += 1

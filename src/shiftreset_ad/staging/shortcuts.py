@@ -1,120 +1,113 @@
-"""The native code of a way, for calls with nothing but numbers and arrays: it checks them itself, without a key."""
+"""A shortcut: native code with a gate before it, which answers calls like one before without a key."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from operator import itemgetter
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import count
+from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.seen.keys import STRINGS, StagedCall, is_input
-from shiftreset_ad.staging.steps.trace import settings_of_numpy
+from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.native.gate import BYTES_OF_A_MARK, Items
+from shiftreset_ad.staging.native.structures import form_of, form_of_answer, forms_of
+from shiftreset_ad.staging.patience import Pause
+from shiftreset_ad.staging.seen.keys import StagedCall, is_input
+from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy
 from shiftreset_ad.staging.ways import Signature, Way
 
-LEAF = None
-MISSED = object()  # the way does not hold for a call, or nothing is known of that
-CONSTANTS = {bool, str, type(None)}  # the types of what decides which way a function takes, by its value
+MOST_LEAVES = 1024  # of which a gate compares each array with the others
+MOST_GATES = 8  # which look at a call one after another
 
 
-class Form(NamedTuple):
-    """The form of a structure of Python's: its class, the forms of its parts, and the keys of a dict in their order.
+class Shortcuts:
+    """The gates of a function, one behind another, the newest first: one for each kind of call and each way."""
 
-    The parts of a dict are in the order of its sorted keys, as the leaves of structures are. A constant has no parts
-    and no keys, but a `value`.
-    """
+    __slots__ = ("_items", "_pause")
 
-    kind: type
-    parts: tuple[Form | None, ...] = ()
-    keys: tuple[str, ...] = ()
-    in_order: tuple[str, ...] = ()
-    value: Any = None
+    def __init__(self) -> None:
+        self._items: dict[Any, Items] = {}
+        self._pause = Pause(1)
 
+    def clear(self) -> None:
+        """Have no gates, as they may not hold any more."""
+        self._items.clear()
+        self._pause = Pause(1)
 
-Shortcut = Callable[[tuple[Any, ...], dict[str, Any]], Any]  # what a call answers, or MISSED
-
-
-def _shortcut(entry: Callable[..., Any], way: Way, signature: Signature, call: StagedCall, form: Any) -> Shortcut:
-    """The native code of a way. `form` is that of the arguments; there is none if each argument is a leaf."""
-    places = [i for i, leaf in enumerate(call.leaves) if type(leaf) is np.ndarray]
-    arrays_of, many = itemgetter(*places) if len(places) > 1 else None, len(call.leaves)
-    spec, (_, _, errors) = way.spec, call.key
-    is_single = spec.num_nodes == spec.num_leaves == 1
-    right_settings: Any = None  # those of NumPy that have been found to be the right ones
-
-    def answer(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        nonlocal right_settings
-        settings = settings_of_numpy()
-        if settings is not right_settings:
-            if tuple(np.geterr().values()) != errors:
-                return MISSED
-            right_settings = settings
-        leaves: Any = args
-        if form is not None:
-            leaves = []
-            if not has_form((args, kwargs), form, leaves):
-                return MISSED
-        elif kwargs or len(args) != many:
-            return MISSED
-        if signature.changed() is not None:
-            return MISSED
-        if arrays_of is not None and len(set(map(id, arrays := arrays_of(leaves)))) < len(arrays):  # x is y
-            return MISSED
-        answers = entry(*leaves)
-        if type(answers) is not list:
-            return MISSED
-        return answers[0] if is_single else trees.unflatten(spec, answers)
-
-    return answer
-
-
-def has_form(x: Any, form: Form | None, leaves: list[Any]) -> bool:
-    """Whether a structure has this form. Its leaves are added to the `leaves`, whatever they are."""
-    if form is LEAF:
-        leaves.append(x)
-        return True
-    kind, parts, keys, in_order, value = form
-    if type(x) is not kind:
-        return False
-    whole: Any = x
-    if kind in CONSTANTS:
-        return bool(whole == value)
-    if kind is dict:
-        if tuple(whole) != keys or not STRINGS.issuperset(map(type, whole)):
+    def add(self, way: Way, signature: Signature, call: StagedCall) -> bool:
+        """Whether there is a new gate, for calls like this one. While gates are of no use, they get rarer."""
+        if self._pause.left:
+            self._pause.left -= 1
             return False
-        whole = [whole[key] for key in in_order]
-    elif len(whole) != len(parts):
-        return False
-    return all(has_form(part, of_part, leaves) for part, of_part in zip(whole, parts, strict=True))
+        items, key = items_for(way, signature, call), (call.key, way)
+        if items is None or key in self._items or len(self._items) == MOST_GATES:
+            self._pause.begin()
+        if items is None:
+            return False
+        self._items.pop(key, None)
+        self._items[key] = items
+        for oldest in list(self._items)[:-MOST_GATES]:
+            self._items.pop(oldest, None)
+        return True
+
+    def before(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that answers the calls for which there are gates, and has the others answered `otherwise`."""
+        for items in list(self._items.values()):
+            otherwise = gate.built(items._replace(otherwise=otherwise))
+        return otherwise
 
 
-def form_of(x: Any) -> Form | None:
-    """The form of a structure of tuples, lists, dicts with strings as keys, and constants. TypeError for others."""
-    kind = type(x)
-    if is_input(x):
-        return LEAF
-    if kind in CONSTANTS:
-        return Form(kind, value=x)
-    if kind is tuple or kind is list:
-        return Form(kind, tuple(map(form_of, x)))
-    if kind is dict and STRINGS.issuperset(map(type, x)):
-        in_order = tuple(sorted(x))
-        return Form(kind, tuple(form_of(x[key]) for key in in_order), tuple(x), in_order)
-    raise TypeError(f"a {kind.__name__} is neither a number nor a structure of Python's")
-
-
-def shortcut(way: Way, signature: Signature, call: StagedCall) -> Shortcut | None:
-    """The shortcut that calls like this one may take; None if there is none."""
+def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
+    """What a gate for calls like this one has; None if there can be none."""
     entry = way.quick
-    if entry is None or way.given:
+    if entry is None or REACTIONS is None or len(call.leaves) > MOST_LEAVES or not gate.is_made():
         return None
-    arrays = [id(x) for x in call.leaves if type(x) is np.ndarray]
-    if len(set(arrays)) < len(arrays):
+    if any(type(part) is int for part in way.given.values()):  # of structures in the arguments
         return None
     try:
-        form = form_of((call.args, call.kwargs))
+        places = count()
+        forms: Any = *[form_of(x, places) for x in call.args], *forms_of(call.kwargs, places)
     except TypeError:
         return None
     is_flat = not call.kwargs and all(map(is_input, call.args))
-    return _shortcut(entry, way, signature, call, None if is_flat else form)
+    errors = call.key[-1]
+    return Items(
+        otherwise=bool,
+        entry=entry,
+        forms=None if is_flat else forms,
+        keywords=tuple(call.kwargs),
+        marks=marks_of(call.inputs()),
+        settings=settings_of_numpy() if other_reactions(errors) is None else None,
+        are_others=partial(other_reactions, errors),
+        finish=finish_of(way),
+        seen=signature.guards.at_once(),
+        changed=signature.changed,
+        key=call.key,
+    )
+
+
+def marks_of(leaves: list[Any]) -> bytes:
+    """The marks of leaves: those of two arrays are equal if `x is y`."""
+    numbers: dict[int, int] = {}
+    marks = [numbers.setdefault(id(x), len(numbers) + 1) if type(x) is np.ndarray else 0 for x in leaves]
+    return b"".join(mark.to_bytes(BYTES_OF_A_MARK, sys.byteorder) for mark in marks)
+
+
+def finish_of(way: Way) -> Any:
+    """The form of the answer, or a function that makes it of the list of its leaves."""
+    if way.given:
+        return partial(way.answer, nodes=list)
+    spec = way.spec
+    try:
+        return form_of_answer(trees.unflatten(spec, list(range(spec.num_leaves))))
+    except TypeError:
+        return partial(trees.unflatten, spec)
+
+
+def other_reactions(errors: tuple[str, ...]) -> tuple[Any, ...] | None:
+    """How NumPy reacts to errors if not in this way; None if it does."""
+    now = tuple(np.geterr().values())
+    return None if now == errors else now

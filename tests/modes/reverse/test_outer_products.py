@@ -234,7 +234,7 @@ def test_a_staged_step_sums_them_by_one_product_too():
     step = staged(grad(squares))
     for scale in (1.0, 2.0, 3.0):
         np.testing.assert_array_equal(step(scale * W), grad(squares)(scale * W))
-    (signature,) = step._signatures.values()
+    (signature,) = step._calls._signatures.values()
     (way,) = signature.ways
     assert way.ir.count("= stack(") == 1  # of the cotangents; the rows are constants
     assert way.ir.count(f"float64[{W.shape[0]}, {W.shape[1]}]\n") == 2  # the argument, and the sum

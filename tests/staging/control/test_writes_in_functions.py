@@ -268,7 +268,7 @@ def test_steps_by_numpy(program, monkeypatch):
 
 
 @pytest.mark.slow_but_every(3)
-@pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.staged.StagingWarning")
+@pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.records.StagingWarning")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", RIGHT)
 def test_a_write_that_others_see_is_right(program, mode):

@@ -185,7 +185,7 @@ def places(f, *calls):
     g = staged(f)
     for args in [*calls, *calls, *calls]:
         assert g(*args) == f(*args)
-    (way,), (signature,) = [way for s in g._signatures.values() for way in s.ways], g._signatures.values()
+    (way,), (signature,) = [way for s in g._calls._signatures.values() for way in s.ways], g._calls._signatures.values()
     assert way.has_control
     guards = signature.guards
     counts = {name: len(known) for name, known in vars(guards).items()}

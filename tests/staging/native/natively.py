@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine.unfit()}")
+
+
+def has_gate(f: Any) -> bool:
+    """Whether some calls of a staged function go to its native code without Python."""
+    return isinstance(f.__call__, BuiltinFunctionType)
 
 
 @contextmanager

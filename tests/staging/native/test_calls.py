@@ -31,7 +31,7 @@ def agree(f, calls):
     g = staged(f)
     for args in [*calls[:3], *calls]:
         np.testing.assert_allclose(g(*args), f(*args), rtol=1e-9, atol=1e-11)
-    (way,) = (way for signature in g._signatures.values() for way in signature.ways)
+    (way,) = (way for signature in g._calls._signatures.values() for way in signature.ways)
     if way.llvm.startswith("; no native code"):
         assert any(reason in way.llvm for reason in OTHER_REASONS), way.llvm
         return
@@ -149,7 +149,7 @@ def with_depth_of_python(limit, f, *args):
 
 
 def entry_of(f):
-    (way,) = (way for signature in f._signatures.values() for way in signature.ways)
+    (way,) = (way for signature in f._calls._signatures.values() for way in signature.ways)
     return way.take.entry
 
 

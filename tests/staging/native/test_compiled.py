@@ -11,13 +11,13 @@ import pytest
 from shiftreset_ad import derivative, grad, hvp, jvp, staged, taylor
 from shiftreset_ad.staging.native import compiled, entry
 from shiftreset_ad.staging.native.compiled import _are_same
-from tests.staging.native.natively import native, needs_native
+from tests.staging.native.natively import has_gate, native, needs_native
 
 pytestmark = needs_native
 
 
 def way_of(f):
-    return next(way for signature in f._signatures.values() for way in signature.ways)
+    return next(way for signature in f._calls._signatures.values() for way in signature.ways)
 
 
 def test_a_way_is_compiled_when_its_steps_have_been_checked():
@@ -92,7 +92,7 @@ def test_the_shortcut_is_taken_and_left():
     for _ in range(4):
         assert f(1.5) == 9.0
     assert f(2.5) == 15.0
-    assert f._shortcut is not None
+    assert has_gate(f)
     assert [f(-1.0), f(np.float64(1.5)), f(1.5, n=4), f(1.5, 4), f(1.5, 4.0)] == [-1.0, 9.0, 12.0, 12.0, 12.0]
     assert type(f(np.float64(1.5))) is np.float64
     factor = 3.0
@@ -121,7 +121,7 @@ def test_structures_and_several_answers_have_a_shortcut_too():
     f = staged(lambda x, y: {"sum": x + y, "both": [x, y]})
     for x in (1.0, 2.0, 3.0, 4.0):
         assert f(x, 2) == {"sum": x + 2, "both": [x, 2]}
-    assert f._shortcut is not None
+    assert has_gate(f)
     g = staged(lambda x: [x * 2])
     assert [g(x) for x in (1.0, 2.0, 3.0, 4.0)] == [[2.0], [4.0], [6.0], [8.0]]
 
@@ -179,7 +179,7 @@ def test_derivatives_have_the_bits_of_the_steps(f, kind):
         found, expected = g(x), f(x)
         np.testing.assert_allclose(found, expected, rtol=1e-14)
         assert type(found) is type(expected)
-    ways = [way.take for way in next(iter(g._signatures.values())).ways if way.take.entry is not None]
+    ways = [way.take for way in next(iter(g._calls._signatures.values())).ways if way.take.entry is not None]
     assert ways
     for way in ways:
         assert all(_are_same(way.entry(x), way.steps([x])) for x in points)

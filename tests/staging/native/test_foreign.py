@@ -20,7 +20,15 @@ from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.errors import FILENAME
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged, call
-from tests.staging.native.natively import calls_pay, check, check_control, native, native_and_steps, needs_native
+from tests.staging.native.natively import (
+    calls_pay,
+    check,
+    check_control,
+    has_gate,
+    native,
+    native_and_steps,
+    needs_native,
+)
 
 pytestmark = needs_native
 
@@ -36,7 +44,7 @@ def _calls_pay():
 
 
 def _ways(f):
-    return [way for signature in f._signatures.values() for way in signature.ways]
+    return [way for signature in f._calls._signatures.values() for way in signature.ways]
 
 
 def _of_a_step(function):
@@ -259,7 +267,7 @@ def test_an_error_is_that_of_the_function_with_the_users_line():
     f = sr.staged(grad(lambda a, b, n: np.sum(_solved(a, b, n)), 1))
     for n in (2, 3, 2, 3):
         f(MATRIX, X, n)
-    assert f._shortcut is not None or _ways(f)[0].by_python == ["numpy.linalg.solve"]
+    assert has_gate(f) or _ways(f)[0].by_python == ["numpy.linalg.solve"]
     singular = np.zeros((3, 3))
     with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as caught:
         f(singular, X, 1)

@@ -82,5 +82,5 @@ def test_the_report_says_what_is_called():
     for n in (2, 3, 2):
         f(X, n)
     assert "as native code, which calls numpy.argsort:" in f.report()
-    assert isinstance(next(iter(f._signatures.values())).ways[0].take, InTurn)
+    assert isinstance(next(iter(f._calls._signatures.values())).ways[0].take, InTurn)
     assert f.llvm[0].count("call i64 @call_python(") == 1

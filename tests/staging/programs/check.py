@@ -156,7 +156,7 @@ def check(
 
 
 def ways_of(f: Any) -> list[Any]:
-    return [way for signature in f._signatures.values() for way in signature.ways]
+    return [way for signature in f._calls._signatures.values() for way in signature.ways]
 
 
 def has_control(sources: list[str]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy as np
 SWITCH = "SHIFTRESET_AD_NATIVE"
 LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
 HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
+LENGTH, OF_A_CELL, OF_BYTES = 16, 16, 32  # of a list, a tuple, a dict or bytes; what a cell and bytes have
+OF_BASES = 344  # where CPython has the classes from which a class inherits
 STICKY = 0x3F  # the flags among the bits of the machine's control word
 DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56  # where NumPy has what it knows of an array
 LARGEST_STACK, STACK_WITHOUT_LIMIT = 2**23, 2**21  # bytes; the latter is what a thread has if there is no limit
@@ -36,13 +39,16 @@ def unfit() -> str | None:
         return f"native code is made for x86-64 only, and this is {platform.machine()}"
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.flags.debug:
         return "native code is made for CPython with its global lock only"
-    if not (_are_objects_as_expected() and _are_arrays_as_expected()):
+    if not (_are_objects_as_expected() and _are_others_as_expected() and _are_arrays_as_expected()):
         return "this Python or this NumPy lays out its objects in another way"
     return None
 
 
 def _are_objects_as_expected() -> bool:
-    if (list.__basicsize__, tuple.__basicsize__) != (OF_A_LIST + 16, OF_A_TUPLE):  # a wrong address must not be read
+    sizes = list.__basicsize__ - 16, tuple.__basicsize__, bytes.__basicsize__ - 1
+    if (
+        sizes != (OF_A_LIST, OF_A_TUPLE, OF_BYTES) or type(type).__sizeof__(type) < OF_BASES + 8
+    ):  # a wrong address must not be read
         return False
     for number in (1.5, np.float64(1.5)):
         kind = ctypes.c_void_p.from_address(id(number) + HEADER).value
@@ -55,6 +61,21 @@ def _are_objects_as_expected() -> bool:
     in_list = [ctypes.c_void_p.from_address((items or 0) + 8 * i).value for i in range(2)]
     in_tuple = [ctypes.c_void_p.from_address(id(both[1]) + OF_A_TUPLE + 8 * i).value for i in range(2)]
     return in_list == in_tuple == [id(number), id(None)]
+
+
+def _are_others_as_expected() -> bool:
+    """Whether what a gate looks at is where it is expected."""
+    text, cell = b"\1\0", CellType(None)
+    if bytes.__basicsize__ != OF_BYTES + 1 or type.__sizeof__(float) < OF_BASES + 8:
+        return False
+    sized: Any = text, (1, 2), [], [1, 2, 3], {}, {1: 2, 3: 4}
+    classes: tuple[type, ...] = float, type("Kind", (int,), {})
+    return (
+        ctypes.string_at(id(text) + OF_BYTES, len(text)) == text
+        and ctypes.c_void_p.from_address(id(cell) + OF_A_CELL).value == id(None)
+        and all(ctypes.c_ssize_t.from_address(id(x) + LENGTH).value == len(x) for x in sized)
+        and all(ctypes.c_void_p.from_address(id(x) + OF_BASES).value == id(x.__mro__) for x in classes)
+    )
 
 
 def _are_arrays_as_expected() -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
+from itertools import chain
 from operator import is_
-from types import CellType, FunctionType, MemberDescriptorType
-from typing import Any
+from types import CellType, FunctionType, MappingProxyType, MemberDescriptorType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -25,6 +27,7 @@ from shiftreset_ad.staging.seen.parts import (
 )
 from shiftreset_ad.staging.steps.trace import identical
 
+Looks = list[tuple[Callable[[list[Any]], str | None], list[Any]]]  # comparisons, each with the places it looks at
 MANY = 100  # places, which are looked at one after another
 
 
@@ -37,6 +40,7 @@ class Guards:
         self._items: dict[Any, tuple[Any, Any, Any, str]] = {}
         self._functions: dict[Any, tuple[FunctionType, tuple[Any, ...], str]] = {}
         self._kinds: dict[Any, tuple[Callable[[], Any], type, Any, str]] = {}
+        self._bases: dict[Any, tuple[type, tuple[type, ...], str]] = {}
         self._dicts: dict[Any, tuple[dict[Any, Any], list[Any], str]] = {}
         self._parts: dict[Any, tuple[Callable[[], list[Any]], list[Any], str]] = {}
         self._arrays: dict[Any, tuple[ndarray[Any, Any], ndarray[Any, Any], str]] = {}
@@ -91,7 +95,7 @@ class Guards:
 
     def bases(self, kind: type) -> None:
         """The classes from which a class inherits."""
-        self.parts((id(kind), "bases"), lambda: [kind.__mro__], kind.__name__)
+        self._bases[id(kind)] = kind, kind.__mro__, kind.__name__
 
     def array(self, array: ndarray[Any, Any], name: str) -> None:
         """All elements of an array."""
@@ -114,18 +118,106 @@ class Guards:
 
     def comparison(self) -> Callable[[], str | None]:
         """A function that answers what `changed` answers, for the places that are guarded by now."""
-        looks = [(look, [*places.values()]) for look, places in zip(LOOKS, vars(self).values(), strict=True) if places]
+        looks, others = self._looks()
         are_there = as_they_were([*self._cells.values()], [*self._entries.values()], [*self._functions.values()])
-        others = [(look, places) for look, places in looks if look not in AT_ONCE]
 
         def changed() -> str | None:
-            for look, places in others if are_there() else looks:
-                name = look(places)
-                if name is not None:
-                    return name
-            return None
+            return _first_change(others if are_there() else looks)
 
         return changed if others else lambda: None if are_there() else changed()
+
+    def _looks(self) -> tuple[Looks, Looks]:
+        """All comparisons, and those among them that cannot be made at once."""
+        looks = [(look, [*places.values()]) for look, places in zip(LOOKS, vars(self).values(), strict=True) if places]
+        return looks, [(look, places) for look, places in looks if look not in AT_ONCE]
+
+    def at_once(self) -> AtOnce:
+        """The places that can be compared in C, and a comparison of the rest."""
+        if any(type(dict_of(places)) is not dict for places, _, _ in self._entries.values()):
+            return AtOnce((), (), (), (), (), (), (), (), self.comparison())
+        simple: dict[Any, Callable[..., bool]] = {
+            _changed_item: lambda holder, key, *_: is_entry(holder, key) or is_element(holder, key),
+            _changed_dict: lambda _, parts, *__: not parts,
+            _changed_array: lambda array, as_it_was, _: have_same_layout(array, as_it_was),
+        }
+        others = []
+        for look, places in self._looks()[1]:
+            is_simple = simple.get(look)
+            left = places if is_simple is None else [place for place in places if not is_simple(*place)]
+            if left and look not in (_changed_kind, _changed_bases):
+                others.append((look, left))
+        items, arrays = [place[:3] for place in self._items.values()], self._arrays.values()
+        entries = [(dict_of(places), key, content) for places, key, content in self._entries.values()]
+        return AtOnce(
+            flat((cell, content) for cell, _, content in self._cells.values()),
+            flat([*entries, *[item for item in items if is_entry(*item[:2])]]),
+            flat((function, *makings) for function, makings, _ in self._functions.values()),
+            tuple(container for container, parts, _ in self._dicts.values() if not parts),
+            flat(place[:3] for place in self._kinds.values()),
+            flat(place[:2] for place in self._bases.values()),
+            flat(item for item in items if is_element(*item[:2])),
+            flat((x, before, x.nbytes) for x, before, _ in arrays if have_same_layout(x, before)),
+            partial(_first_change, others) if others else None,
+        )
+
+
+class AtOnce(NamedTuple):
+    """The places that are compared in C, one after another in a tuple: `Guards.changed` looks at a change again.
+
+    *   `cells`: variables, and their contents;
+    *   `entries`: dictionaries, keys, and contents;
+    *   `functions`: functions, their codes, defaults, and defaults of keywords;
+    *   `empty`: dictionaries without entries;
+    *   `kinds`: references to objects, their classes and dictionaries;
+    *   `bases`: classes, and those from which they inherit;
+    *   `elements`: lists, positions, and contents;
+    *   `arrays`: arrays, arrays with the same elements as before, and how many bytes these have.
+
+    `others` compares the rest, and is None if there is none.
+    """
+
+    cells: tuple[Any, ...]
+    entries: tuple[Any, ...]
+    functions: tuple[Any, ...]
+    empty: tuple[Any, ...]
+    kinds: tuple[Any, ...]
+    bases: tuple[Any, ...]
+    elements: tuple[Any, ...]
+    arrays: tuple[Any, ...]
+    others: Callable[[], str | None] | None
+
+
+def flat(places: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
+    """All parts of the places, one after another."""
+    return tuple(chain.from_iterable(places))
+
+
+def is_entry(holder: Any, key: Any) -> bool:
+    """Whether this is an entry of a dictionary, which is found without any code of the user's."""
+    return isinstance(holder, dict) and type(key) in (str, int)
+
+
+def is_element(holder: Any, key: Any) -> bool:
+    """Whether this is an element of a list, counted from its beginning."""
+    return type(holder) is list and type(key) is int and key >= 0
+
+
+def have_same_layout(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
+    """Whether the elements lie as in a copy, one after another in some order, so that bytes may be compared."""
+    return array.dtype is copy.dtype and (array.shape, array.strides) == (copy.shape, copy.strides)
+
+
+def dict_of(places: Any) -> Any:
+    """The dictionary itself, where Python shows a view of it, as for a class."""
+    return gc.get_referents(places)[0] if type(places) is MappingProxyType else places
+
+
+def _first_change(looks: Looks) -> str | None:
+    for look, places in looks:
+        name = look(places)
+        if name is not None:
+            return name
+    return None
 
 
 def as_they_were(
@@ -215,6 +307,10 @@ def _changed_kind(places: list[tuple[Callable[[], Any], type, Any, str]]) -> str
     return None
 
 
+def _changed_bases(places: list[tuple[type, tuple[type, ...], str]]) -> str | None:
+    return next((name for kind, bases, name in places if not is_same(kind.__mro__, bases)), None)
+
+
 def _changed_dict(places: list[tuple[dict[Any, Any], list[Any], str]]) -> str | None:
     for container, parts, name in places:
         if container or parts:
@@ -241,8 +337,8 @@ def _changed_state(places: list[tuple[Callable[[], Any], Any, str]]) -> str | No
 
 # In the order of the attributes of `Guards`.
 LOOKS: tuple[Callable[[list[Any]], str | None], ...] = (
-    *(_changed_cell, _changed_entry, _changed_item, _changed_function, _changed_kind, _changed_dict, _changed_parts),
-    *(_changed_array, _changed_state),
+    *(_changed_cell, _changed_entry, _changed_item, _changed_function, _changed_kind, _changed_bases, _changed_dict),
+    *(_changed_parts, _changed_array, _changed_state),
 )
 AT_ONCE = {_changed_cell, _changed_entry, _changed_function}
 

@@ -37,6 +37,12 @@ def is_input(leaf: Any) -> bool:
     return kind in NUMBERS or issubclass(kind, np.number) or kind is np.bool_
 
 
+def is_by_identity(x: Any) -> bool:
+    """Whether the key of a call has the identity of this argument."""
+    leaves, _ = trees.flatten(x)
+    return len(leaves) == 1 and leaves[0] is x and isinstance(_key_of_leaf(x), Itself)
+
+
 class Itself:
     """A key that stands for an object. It does not keep the object alive; `died` is called when the object is gone."""
 
