@@ -55,9 +55,10 @@ class Shortcuts:
 
     def before(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """A function that answers the calls for which there are gates, and has the others answered `otherwise`."""
+        found: Callable[..., Any] | Items = otherwise
         for items in list(self._items.values()):
-            otherwise = gate.built(items._replace(otherwise=otherwise))
-        return otherwise
+            found = items._replace(otherwise=found)
+        return gate.built(found) if isinstance(found, Items) else found
 
 
 def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:

@@ -466,6 +466,26 @@ def test_a_call_of_another_kind_that_is_not_recorded_leaves_the_gates(monkeypatc
     assert is_passed(f, X)
 
 
+def test_gates_behind_one_another_count_as_one_call(monkeypatch):
+    """A call that none of them answers goes as deep as a call without gates."""
+
+    def f(x, n):
+        return x * 2.0 if n == 0 else s(x, n - 1)
+
+    s = staged(f)
+    for _ in range(5):
+        for k in range(1, MOST_GATES + 1):
+            s(np.ones(k), 0)
+    assert len(s._calls._shortcuts._items) == MOST_GATES
+    monkeypatch.setattr(type(s._calls._patience), "allows", lambda _: False)
+    before, depth = sys.getrecursionlimit(), len(inspect.stack())
+    try:
+        sys.setrecursionlimit(depth + 5 * 150 + 100)
+        assert s(3.0, 150) == 6.0
+    finally:
+        sys.setrecursionlimit(before)
+
+
 def test_gates_that_are_of_no_use_are_made_ever_more_rarely(monkeypatch):
     made = []
     monkeypatch.setattr(shortcuts, "items_for", lambda *_: made.append(1))

@@ -50,7 +50,7 @@ OBJECTS: dict[str, Any] = {
 
 
 class Items(NamedTuple):
-    """What a gate has.
+    """What a gate has. `otherwise` is called if it does not answer a call, or has the items of another gate.
 
     `forms` are those of the arguments (`structures`), or None if each of them is a leaf; the last ones have the names
     `keywords`. `marks` has two bytes for each leaf: 0 for a number, and a number for each array. `settings` are those
@@ -59,7 +59,7 @@ class Items(NamedTuple):
     says None for others that nobody can tell apart. `key` is kept alive.
     """
 
-    otherwise: Callable[..., Any]
+    otherwise: Callable[..., Any] | Items
     entry: Callable[..., Any]
     forms: tuple[Any, ...] | None
     keywords: tuple[str, ...]
@@ -96,22 +96,28 @@ def _code() -> tuple[machine.Linked, Definition]:
     """The code of all gates, and its description for CPython."""
     text = text_of_gate()
     code = kept(f"{text}\n{machine.described()}", lambda: machine.compiled(text))
-    linked = machine.Linked(code, {**{name: id(x) for name, x in OBJECTS.items()}, **addresses_of(FUNCTIONS)}, NAME)
+    objects = {name: id(x) for name, x in (OBJECTS | {"items_type": Items}).items()}
+    linked = machine.Linked(code, objects | addresses_of(FUNCTIONS), NAME)
     return linked, Definition(b"gate", linked.address(NAME), METH_FASTCALL_AND_KEYWORDS, None)
 
 
 def text_of_gate() -> str:
     """The module of the gate in LLVM's language."""
-    names = [f"@{name} = external global i8" for name in OBJECTS]
+    names = [f"@{name} = external global i8" for name in (*OBJECTS, "items_type")]
     names += [*declared(FUNCTIONS), "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
+    names += ["declare ptr @llvm.stacksave.p0()", "declare void @llvm.stackrestore.p0(ptr)"]
     gate = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count, ptr %keywords)", _gate(), "")
-    answered = function("ptr @answered(ptr %self, ptr %args)", _answered())
+    answered = function("ptr @answered(ptr %items, ptr %args)", _answered())
     return "\n".join([*names, structures.TEXT, comparisons.text_of_comparison(), answered, gate, ""])
 
 
 def _gate() -> Iterator[str]:
     yield "  %found = alloca ptr"
     yield "  %i = alloca i64"
+    yield "  %top = call ptr @llvm.stacksave.p0()"
+    yield "  br label %start"
+    yield "start:"
+    yield "  %items = phi ptr [%self, %0], [%its_otherwise, %next]"
     yield from _items("otherwise", "forms", "keywords", "marks", "settings", "are_others", "finish")
     yield from _if_empty("recording")
     yield from _if_empty("open_tags")
@@ -131,8 +137,13 @@ def _gate() -> Iterator[str]:
     yield from unless("is_missed", "icmp eq ptr %answers, @not_there", "otherwise")
     yield from _finished()
     yield "otherwise:"
+    yield from loaded("sort_of_other", "%its_otherwise", HEADER)
+    yield from unless("is_gate", "icmp eq ptr %sort_of_other, @items_type", "next")
     yield "  %answer = call ptr @PyObject_Vectorcall(ptr %its_otherwise, ptr %args, i64 %count, ptr %keywords)"
     yield "  ret ptr %answer"
+    yield "next:"  # in the same call, so that gates behind one another count as one call
+    yield "  call void @llvm.stackrestore.p0(ptr %top)"
+    yield "  br label %start"
     yield "error:"
     yield "  ret ptr null"
 
@@ -173,7 +184,7 @@ def _answered() -> Iterator[str]:
 
 def _items(*names: str) -> Iterator[str]:
     for name in names:
-        yield from loaded(f"its_{name}", "%self", OF_A_TUPLE + 8 * Items._fields.index(name))
+        yield from loaded(f"its_{name}", "%items", OF_A_TUPLE + 8 * Items._fields.index(name))
 
 
 def _if_empty(name: str) -> Iterator[str]:
@@ -251,7 +262,7 @@ def _taken() -> Iterator[str]:
     yield "flat:"
     yield from unless("has_keywords", "icmp ne ptr %keywords, null", "otherwise")
     yield from unless("has_others", "icmp ne i64 %count, %many", "otherwise")
-    yield "  %for_args = call ptr @answered(ptr %self, ptr %args)"
+    yield "  %for_args = call ptr @answered(ptr %items, ptr %args)"
     yield "  store ptr %for_args, ptr %found"
     yield "  br label %given"
     yield "structured:"
@@ -269,7 +280,7 @@ def _taken() -> Iterator[str]:
     yield "  store ptr @not_there, ptr %found"
     yield "  br i1 %is_taken, label %enter, label %release"
     yield "enter:"
-    yield "  %for_leaves = call ptr @answered(ptr %self, ptr %leaves)"
+    yield "  %for_leaves = call ptr @answered(ptr %items, ptr %leaves)"
     yield "  store ptr %for_leaves, ptr %found"
     yield "  br label %release"
     yield "release:"
