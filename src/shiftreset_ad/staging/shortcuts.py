@@ -24,16 +24,21 @@ MOST_GATES = 8  # which look at a call one after another
 
 
 class Shortcuts:
-    """The gates of a function, one behind another, the newest first: one for each kind of call and each way."""
+    """The gates of a function, one behind another, the newest first: one for each kind of call and each way.
 
-    __slots__ = ("_items", "_pause")
+    `cleared` counts how often they have been cleared.
+    """
+
+    __slots__ = ("_items", "_pause", "cleared")
 
     def __init__(self) -> None:
+        self.cleared = 0
         self._items: dict[Any, Items] = {}
         self._pause = Pause(1)
 
     def clear(self) -> None:
         """Have no gates, as they may not hold any more."""
+        self.cleared += 1
         self._items.clear()
         self._pause = Pause(1)
 

@@ -183,9 +183,10 @@ class _Calls(Records):
 
     def _cut_short(self, way: Way, signature: Signature, call: StagedCall) -> None:
         """From now on, calls like this one are answered without a key. They are not noted, either."""
+        cleared = self._shortcuts.cleared
         if self._patience.is_at_rest and self._shortcuts.add(way, signature, call):
             self._replace(self._shortcuts.before(self.call))
-        if self._is_given_up:  # by another thread
+        if self._is_given_up or self._shortcuts.cleared != cleared:  # meanwhile, by another thread or by the collector
             self._cut_nothing_short()
 
     def _cut_nothing_short(self) -> None:

@@ -18,6 +18,8 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp, staged, vmap
 from shiftreset_ad.staging import shortcuts
+from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.seen.keys import is_dead
 from shiftreset_ad.staging.shortcuts import MOST_GATES, MOST_LEAVES
 from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import has_gate, needs_native
@@ -336,6 +338,31 @@ def test_an_object_is_not_kept_alive_and_another_one_in_its_place_is_another_one
         assert len(seen) < 30
     finally:
         gc.enable()
+
+
+def test_an_object_that_goes_while_a_gate_is_made_has_none(monkeypatch):
+    """The collector may come at any time. Otherwise another object at the same address would be taken for this one."""
+    make, objects = gate.built, [Scale(1.0)]
+
+    def built(items):
+        made = make(items)
+        objects.clear()
+        return made
+
+    f, other = staged(lambda scale, x: scale.by * x), Scale(2.0)
+    for _ in range(2):
+        assert [f(x, 3.0) for x in (*objects, other)] == [3.0, 6.0]
+    f(objects[0], 3.0)
+    assert is_passed(f, objects[0], 3.0)
+    monkeypatch.setattr(gate, "built", built)
+    assert f(other, 3.0) == 6.0
+    monkeypatch.undo()
+    assert not objects
+    items = f.__call__.__self__
+    while isinstance(items, gate.Items):
+        assert not any(map(is_dead, items.key[1]))
+        items = items.otherwise
+    assert f(other, 3.0) == 6.0
 
 
 def test_an_object_without_weak_references_is_told_from_others():
