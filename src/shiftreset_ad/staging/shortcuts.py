@@ -76,7 +76,7 @@ def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
     try:
         places = count()
         forms: Any = *[form_of(x, places) for x in call.args], *forms_of(call.kwargs, places)
-    except TypeError:
+    except Exception:  # as form_of raises it, or structures of the user's own do
         return None
     is_flat = not call.kwargs and all(map(is_input, call.args))
     errors = call.key[-1]
@@ -109,7 +109,7 @@ def finish_of(way: Way) -> Any:
     spec = way.spec
     try:
         return form_of_answer(trees.unflatten(spec, list(range(spec.num_leaves))))
-    except TypeError:
+    except Exception:  # of the user's own structures, or as they are none of Python's
         return partial(trees.unflatten, spec)
 
 

@@ -204,7 +204,7 @@ class _Calls(Records):
         return super()._given_up(problem, answer)
 
     def _forget_signatures_of_the_dead(self, dead: Any) -> None:
-        self._cut_nothing_short()  # a gate knows an object by its address
+        self._cut_nothing_short()
         super()._forget_signatures_of_the_dead(dead)
 
 

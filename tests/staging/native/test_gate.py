@@ -365,6 +365,40 @@ def test_an_object_that_goes_while_a_gate_is_made_has_none(monkeypatch):
     assert f(other, 3.0) == 6.0
 
 
+class Kind:
+    __slots__ = ("__weakref__",)
+
+
+class OtherKind:
+    __slots__ = ("__weakref__",)
+
+
+def test_a_gate_that_somebody_keeps_knows_its_object_only():
+    f = staged(lambda m, x: x * 2.0 if isinstance(m, Kind) else x * 5.0)
+    for _ in range(40):
+        kind = Kind()
+        for _ in range(4):
+            f(kind, 3.0)
+        kept, address = f.__call__, id(kind)
+        del kind
+        others = [OtherKind() for _ in range(30)]
+        assert [kept(x, 3.0) for x in others if id(x) == address] in ([], [15.0])
+
+
+def test_a_position_beyond_all_integers_of_c():
+    items, table = [1.0], {1: [2.0]}
+
+    def f(x):
+        try:
+            v = items[2**64]
+        except IndexError:
+            v = 3.0
+        return v * x * len(items) * table.get(5, 2.0) * sum(table[1])
+
+    compiled = staged(f)
+    assert [compiled(2.0) for _ in range(50)] == [f(2.0)] * 50
+
+
 def test_an_object_without_weak_references_is_told_from_others():
     def f(scaled, x):
         return scaled.of(x)
@@ -589,7 +623,7 @@ def test_calls_keep_nothing(f, args, kwargs):
     for call, given in ((args, kwargs), (args, {**kwargs, "unknown": 1.0}), *[(x, kwargs) for x in unlike]):
 
         def often(call=call, given=given):
-            for _ in range(50):
+            for _ in range(400):
                 with contextlib.suppress(TypeError, AttributeError):
                     compiled.__call__(*call, **given)
 
@@ -597,7 +631,7 @@ def test_calls_keep_nothing(f, args, kwargs):
         before = [sys.getrefcount(x) for x in (*leaves, *items)]
         often()
         after = [sys.getrefcount(x) for x in (*leaves, *items)]
-        assert max(map(abs, np.subtract(after, before))) < 25
+        assert max(map(abs, np.subtract(after, before))) < 200  # other things come and go, too
 
 
 def test_an_interrupt_goes_to_the_caller():

@@ -139,6 +139,7 @@ def _gate() -> Iterator[str]:
     yield "otherwise:"
     yield from loaded("sort_of_other", "%its_otherwise", HEADER)
     yield from unless("is_gate", "icmp eq ptr %sort_of_other, @items_type", "next")
+    yield "  call void @llvm.stackrestore.p0(ptr %top)"  # the function may call itself
     yield "  %answer = call ptr @PyObject_Vectorcall(ptr %its_otherwise, ptr %args, i64 %count, ptr %keywords)"
     yield "  ret ptr %answer"
     yield "next:"  # in the same call, so that gates behind one another count as one call

@@ -4,18 +4,18 @@ A form says what an argument must be, or how an answer is made. It is an object 
 
 *   an integer stands for a leaf: a number or an array, at this place among the leaves;
 *   a tuple of one element stands for this very object, a constant;
-*   bytes are the address of an object that they do not keep alive;
+*   a weak reference stands for its object;
 *   `(kind, keys, *forms)` stands for a tuple, a list or a dict, with the forms of its parts. A dict has the very same
     keys in this order; otherwise there are none, and `keys` is None.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
-from shiftreset_ad.staging.native.machine import HEADER, LENGTH, OF_A_LIST, OF_A_TUPLE, OF_BYTES
+from shiftreset_ad.staging.native.machine import HEADER, LENGTH, OF_A_LIST, OF_A_TUPLE
 from shiftreset_ad.staging.seen.keys import STRINGS, is_by_identity, is_input
 
 CONSTANTS = {bool, str, type(None)}  # the types of what decides which way a function takes, by its value
@@ -25,11 +25,12 @@ FUNCTIONS = {
     "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
     "PyList_New": "ptr (i64)",
     "PyLong_AsLong": "i64 (ptr)",
+    "PyObject_CallNoArgs": "ptr (ptr)",
     "PyTuple_New": "ptr (i64)",
     "Py_DecRef": "void (ptr)",
     "Py_IncRef": "void (ptr)",
 }
-OBJECTS: dict[str, Any] = {"bytes_type": bytes, "int_type": int, "list_type": list, "none": None}
+OBJECTS: dict[str, Any] = {"int_type": int, "list_type": list, "none": None, "reference_type": ref}
 
 # Put the leaves of `x` in their places, and keep them alive; whether `x` has this form.
 TAKE = f"""
@@ -48,11 +49,11 @@ leaf:
   call void @Py_IncRef(ptr %x)
   ret i1 true
 no_leaf:
-  %is_address = icmp eq ptr %sort, @bytes_type
-  br i1 %is_address, label %address, label %parts
-address:
-  %of_object = getelementptr i8, ptr %form, i64 {OF_BYTES}
-  %object = load ptr, ptr %of_object
+  %is_reference = icmp eq ptr %sort, @reference_type
+  br i1 %is_reference, label %reference, label %parts
+reference:
+  %object = call ptr @PyObject_CallNoArgs(ptr %form)
+  call void @Py_DecRef(ptr %object)
   %is_it = icmp eq ptr %x, %object
   ret i1 %is_it
 parts:
@@ -290,8 +291,16 @@ def form_of(x: Any, places: Iterator[int]) -> Any:
         forms = forms_of(x, places)
         return dict, tuple(x), *forms
     if is_by_identity(x):
-        return id(x).to_bytes(8, sys.byteorder)
+        return reference_to(x)
     raise TypeError(f"a {kind.__name__} is not compared by its identity")
+
+
+def reference_to(x: Any) -> Any:
+    """The form of an object that is compared by its identity. If it has no weak references, it is kept alive."""
+    try:
+        return ref(x)
+    except TypeError:
+        return (x,)
 
 
 def forms_of(x: dict[str, Any], places: Iterator[int]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
@@ -199,7 +200,7 @@ def is_entry(holder: Any, key: Any) -> bool:
 
 def is_element(holder: Any, key: Any) -> bool:
     """Whether this is an element of a list, counted from its beginning."""
-    return type(holder) is list and type(key) is int and key >= 0
+    return type(holder) is list and type(key) is int and 0 <= key <= sys.maxsize
 
 
 def have_same_layout(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
