@@ -19,7 +19,7 @@ from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy
 from shiftreset_ad.staging.ways import Signature, Way
 
-MOST_LEAVES = 1024  # of which a gate compares each array with the others
+MOST_LEAVES = 512  # of which a gate compares each array with the others; a key takes less time for more of them
 MOST_GATES = 8  # which look at a call one after another
 
 

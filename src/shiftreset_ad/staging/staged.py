@@ -124,14 +124,10 @@ class _Calls(Records):
         self._staged = ref(staged)  # which has these calls
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the function answers."""
-        if self._is_given_up or is_recording() or watcher.get() is not None or has_open_tags():
-            return self._f(*args, **kwargs)
-        return self._by_a_way(args, kwargs)
-
-    def _by_a_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The answer by a way that is known, by a new one, or by none. Its variables would take time in `call`."""
+        """The answer by a way that is known, by a new one, or by the function itself."""
         f = self._f
+        if self._is_given_up or is_recording() or watcher.get() is not None or has_open_tags():
+            return f(*args, **kwargs)
         problem = None
         try:
             call = StagedCall(args, kwargs, self._forget_signatures_of_the_dead)

@@ -13,10 +13,12 @@ import weakref
 
 import greenlet
 import numpy as np
+import optree
 import pytest
 
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp, staged, vmap
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging import shortcuts
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.seen.keys import is_dead
@@ -381,8 +383,57 @@ def test_a_gate_that_somebody_keeps_knows_its_object_only():
             f(kind, 3.0)
         kept, address = f.__call__, id(kind)
         del kind
+        assert kept(None, 3.0) == 15.0
         others = [OtherKind() for _ in range(30)]
         assert [kept(x, 3.0) for x in others if id(x) == address] in ([], [15.0])
+
+
+class Hidden:
+    """A class whose objects show no dictionary from some time on."""
+
+    is_open, by, shown = True, 2.0, {}
+
+    @property
+    def __dict__(self):
+        if Hidden.is_open:
+            return Hidden.shown
+        raise AttributeError("hidden")
+
+
+def test_a_property_in_place_of_the_dictionary():
+    hidden = Hidden()
+    f = staged(lambda x: hidden.by * x)
+    try:
+        assert [f(3.0) for _ in range(5)] == [6.0] * 5
+        Hidden.is_open = False
+        assert [f(3.0) for _ in range(5)] == [6.0] * 5
+    finally:
+        Hidden.is_open = True
+
+
+def test_dicts_whose_leaves_are_in_their_own_order():
+    f = staged(lambda d, *, c, b: d["b"] * 10.0 + d["a"] + 100.0 * b + 1000.0 * c)
+    with optree.dict_insertion_ordered(True, namespace=trees.NAMESPACE):
+        assert [f({"b": 2.0, "a": 1.0}, c=3.0, b=4.0) for _ in range(6)] == [3421.0] * 6
+        assert is_passed(f, {"b": 5.0, "a": 1.0}, c=3.0, b=4.0)
+    assert [f({"b": 2.0, "a": 1.0}, c=3.0, b=4.0) for _ in range(6)] == [3421.0] * 6
+
+
+def test_a_structure_that_refuses_placeholders_is_answered():
+    class Box:
+        def __init__(self, content):
+            if type(content) is not float:
+                raise ValueError("not a float")
+            self.content = content
+
+    optree.register_pytree_node(
+        Box, lambda x: ((x.content,), None, None), lambda _, x: Box(*x), namespace=trees.NAMESPACE
+    )
+    try:
+        f = staged(lambda x: Box(x * 2.0))
+        assert [f(x).content for x in (1.0, 2.0, 3.0, 4.0, 5.0)] == [2.0, 4.0, 6.0, 8.0, 10.0]
+    finally:
+        optree.unregister_pytree_node(Box, namespace=trees.NAMESPACE)
 
 
 def test_a_position_beyond_all_integers_of_c():

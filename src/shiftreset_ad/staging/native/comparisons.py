@@ -29,6 +29,7 @@ from shiftreset_ad.staging.seen.parts import NOT_THERE
 SAME, CHANGED, ERROR = range(3)  # what `compared` says
 FUNCTIONS = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)",
+    "PyErr_Clear": "void ()",
     "PyErr_Occurred": "ptr ()",
     "PyFunction_GetCode": "ptr (ptr)",
     "PyFunction_GetDefaults": "ptr (ptr)",
@@ -97,6 +98,9 @@ def _lines() -> Iterator[str]:
     yield from _for_each("elements", ("list", "position", "element"), _as_it_was_in_a_list())
     yield from _for_each("arrays", ("array", "before", "size"), _as_the_array_was())
     yield f"  ret i32 {SAME}"
+    yield "forget:"  # the error of a property of this name: Python knows what it means
+    yield "  call void @PyErr_Clear()"
+    yield "  br label %changed"
     yield "changed:"
     yield f"  ret i32 {CHANGED}"
     yield "error:"
@@ -158,7 +162,7 @@ def _of_the_kind_it_was() -> Iterator[str]:
     yield from unless("is_other_kind", "icmp ne ptr %kind_now, %kind", "changed")
     yield from unless("has_no_dictionary", "icmp eq ptr %dictionary, @none", "next_kinds")
     yield "  %dictionary_now = call ptr @PyObject_GenericGetAttr(ptr %x, ptr @attributes)"
-    yield from unless("has_none_now", "icmp eq ptr %dictionary_now, null", "error")
+    yield from unless("has_none_now", "icmp eq ptr %dictionary_now, null", "forget")
     yield "  call void @Py_DecRef(ptr %dictionary_now)"
     yield from unless("is_other_dictionary", "icmp ne ptr %dictionary_now, %dictionary", "changed")
 

@@ -126,9 +126,14 @@ def _of_numpy() -> dict[str, int]:
 def built(linked: Linked, objects: list[Any], *kept: Any) -> Callable[..., Any]:
     """The function of Python's whose code is linked, and finds the `objects`. It keeps all of these alive."""
     definition = Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
+    return function_of(definition, (*objects, linked, definition, *kept))
+
+
+def function_of(definition: Definition, has: tuple[Any, ...]) -> Callable[..., Any]:
+    """The function of Python's with this definition, which has these objects."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = new(ctypes.addressof(definition), (*objects, linked, definition, *kept), None)
+    made: Callable[..., Any] = new(ctypes.addressof(definition), has, None)
     return made
 
 

@@ -8,7 +8,6 @@ arguments are one array, or if the native code leaves.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from shiftreset_ad.control import here
 from shiftreset_ad.numbers.tags import watcher, without_control
 from shiftreset_ad.staging.native import comparisons, machine, structures
 from shiftreset_ad.staging.native.cache import kept
-from shiftreset_ad.staging.native.entry import Definition, addresses_of, declared
+from shiftreset_ad.staging.native.entry import Definition, addresses_of, declared, function_of
 from shiftreset_ad.staging.native.lines import loaded, next_one, unless, while_less
 from shiftreset_ad.staging.native.llvm import function
 from shiftreset_ad.staging.native.machine import HEADER, LENGTH, OF_A_LIST, OF_A_TUPLE, OF_BYTES
@@ -74,11 +73,8 @@ class Items(NamedTuple):
 
 def built(items: Items) -> Callable[..., Any]:
     """The gate with these items."""
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     _, definition = _code()
-    made: Callable[..., Any] = new(ctypes.addressof(definition), items, None)
-    return made
+    return function_of(definition, items)
 
 
 @cache

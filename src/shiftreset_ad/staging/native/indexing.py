@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.layouts import Layout, layout_of, place_in, untouched
+from shiftreset_ad.staging.native.layouts import Layout, layout_of, place_in, untouched, view_at
 from shiftreset_ad.staging.native.llvm import INTEGER, LEAVE, Code, form_of, refuse
 from shiftreset_ad.staging.native.places import counted_from_the_first
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -54,9 +54,7 @@ def part_at(code: Code, address: str, x: ndarray[Any, Any], index: Any) -> Array
                 parts[i] = slice(width)
             axis += 1
     whole = untouched(layout_of(x))
-    if not any(part is Ellipsis for part in parts):
-        parts.append(Ellipsis)  # so that a single element is a view, too
-    return ArrayPart(address, *place_in(whole, whole[tuple(parts)]))
+    return ArrayPart(address, *place_in(whole, view_at(whole, tuple(parts))))
 
 
 def is_at_integers(index: Any) -> bool:

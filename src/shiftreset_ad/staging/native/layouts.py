@@ -133,6 +133,13 @@ def place_in(whole: ndarray[Any, Any], part: ndarray[Any, Any]) -> tuple[int, La
     return distance(part, whole), Layout(part.shape, strides, part.itemsize)
 
 
+def view_at(x: ndarray[Any, Any], index: Any) -> ndarray[Any, Any]:
+    """The view of an array at an index of integers and slices. A single element is a view, too."""
+    parts = index if type(index) is tuple else (index,)
+    view: ndarray[Any, Any] = x[index if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
+    return view
+
+
 def as_layout(offsets: ndarray[Any, Any], itemsize: int) -> tuple[int, Layout] | None:
     """Where the first element lies, and a layout that has these offsets from there; None if there is none."""
     first = int(offsets.flat[0])

@@ -22,6 +22,7 @@ from shiftreset_ad.staging.native.layouts import (
     offsets_of,
     place_in,
     untouched,
+    view_at,
 )
 from shiftreset_ad.staging.native.llvm import refuse
 from shiftreset_ad.staging.steps.functions import Attribute, Method, again, name_in_program, read_only
@@ -71,9 +72,7 @@ def is_move(function: Any) -> bool:
 def view_by(function: Any, x: ndarray[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The view of an array that the answer of a function is, or has the elements of; None if there is none."""
     if function is operator.getitem:
-        (index,) = args
-        parts = index if type(index) is tuple else (index,)
-        return x[index if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)]
+        return view_at(x, *args)
     name = function.__name__ if isinstance(function, Attribute) else None
     if function is np.copy or name in COPYING:
         return x

@@ -1,7 +1,7 @@
 """Large blocks of memory lie in large pages of the system where it has them, as NumPy's arrays do.
 
 The system gives a block of many megabytes anew each time, page by page, as the block is written to. With pages of 4 KB
-this took a third of the time of a program on arrays of 2,000,000 elements.
+this took half of the time of a softmax over 2,000,000 elements.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
@@ -12,10 +11,10 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.indexing import part_at
-from shiftreset_ad.staging.native.layouts import Layout, layout_of, offsets_of, place_in, untouched
+from shiftreset_ad.staging.native.layouts import Layout, layout_of, offsets_of, place_in, untouched, view_at
 from shiftreset_ad.staging.native.llvm import DOUBLE, Value, double, refuse
 from shiftreset_ad.staging.native.loops import Round, operand
-from shiftreset_ad.staging.native.moves import MOST_OFFSETS, view_by
+from shiftreset_ad.staging.native.moves import MOST_OFFSETS
 from shiftreset_ad.staging.native.positions import add, are_in_order, has_arrays
 from shiftreset_ad.staging.steps.values import is_staged
 
@@ -55,7 +54,7 @@ def _without_overlap(answer: ndarray[Any, Any], indices: Sequence[Any]) -> list[
     views: dict[Any, ndarray[Any, Any]] = {}
     parts: dict[Any, Part] = {}
     for i, index in enumerate(indices):
-        view = view_by(operator.getitem, whole, (index,), {})
+        view = view_at(whole, index)
         found = place_in(whole, view)
         views[found] = view
         parts.setdefault(found, Part(*found, [])).values.append(i)
@@ -69,9 +68,8 @@ def do_overlap(whole: ndarray[Any, Any], views: Sequence[ndarray[Any, Any]]) -> 
     if whole.size > MOST_OFFSETS:
         return len(views) > MOST_VIEWS or any(map(_share, *zip(*combinations(views, 2), strict=True)))
     places = [np.ravel(offsets_of(layout) + first) for first, layout in map(partial(place_in, whole), views)]
-    names = np.bincount(
-        np.concatenate(places) // whole.itemsize, minlength=1
-    )  # how many views name each element; no time for a search
+    # How many views name each element: a search would take long.
+    names = np.bincount(np.concatenate(places) // whole.itemsize, minlength=1)
     return bool(names.max() > 1)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import ref
 
+from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native.machine import HEADER, LENGTH, OF_A_LIST, OF_A_TUPLE
 from shiftreset_ad.staging.seen.keys import STRINGS, is_by_identity, is_input
 
@@ -54,7 +55,9 @@ no_leaf:
 reference:
   %object = call ptr @PyObject_CallNoArgs(ptr %form)
   call void @Py_DecRef(ptr %object)
-  %is_it = icmp eq ptr %x, %object
+  %is_same_object = icmp eq ptr %x, %object
+  %is_there = icmp ne ptr %object, @none
+  %is_it = and i1 %is_same_object, %is_there
   ret i1 %is_it
 parts:
   %of_length = getelementptr i8, ptr %form, i64 {LENGTH}
@@ -149,7 +152,7 @@ other:
   ret i1 false
 }
 """
-# Whether two tuples have the very same objects; in place of one there may be none.
+# Whether the names of arguments are the very same objects as these; without such arguments there are none.
 ARE_NAMED = f"""
 define internal i1 @are_named(ptr %names, ptr %expected) {{
   %of_count = getelementptr i8, ptr %expected, i64 {LENGTH}
@@ -163,25 +166,13 @@ some:
   %of_length = getelementptr i8, ptr %names, i64 {LENGTH}
   %length = load i64, ptr %of_length
   %is_as_long = icmp eq i64 %count, %length
-  br i1 %is_as_long, label %next, label %other
-next:
-  %i = phi i64 [0, %some], [%after, %go_on]
-  %is_over = icmp eq i64 %i, %count
-  br i1 %is_over, label %whole, label %element
-element:
+  br i1 %is_as_long, label %compare, label %other
+compare:
   %in_names = getelementptr i8, ptr %names, i64 {OF_A_TUPLE}
-  %of_name = getelementptr ptr, ptr %in_names, i64 %i
-  %name = load ptr, ptr %of_name
   %in_expected = getelementptr i8, ptr %expected, i64 {OF_A_TUPLE}
-  %of_its = getelementptr ptr, ptr %in_expected, i64 %i
-  %its = load ptr, ptr %of_its
-  %is_same = icmp eq ptr %name, %its
-  br i1 %is_same, label %go_on, label %other
-go_on:
-  %after = add i64 %i, 1
-  br label %next
-whole:
-  ret i1 true
+  %bytes = mul i64 %count, 8
+  %are_same = call i1 @are_same_bytes(ptr %in_names, ptr %in_expected, i64 %bytes)
+  ret i1 %are_same
 other:
   ret i1 false
 }}
@@ -304,9 +295,11 @@ def reference_to(x: Any) -> Any:
 
 
 def forms_of(x: dict[str, Any], places: Iterator[int]) -> list[Any]:
-    """The forms of the values. The leaves are in the order of sorted keys, as those of structures are."""
-    forms = {key: form_of(x[key], places) for key in sorted(x)}
-    return [forms[key] for key in x]
+    """The forms of the values. The leaves are in the order in which optree has the keys."""
+    keys = list(x)
+    order, _ = trees.flatten({key: i for i, key in enumerate(keys)})
+    forms = {i: form_of(x[keys[i]], places) for i in order}
+    return [forms[i] for i in range(len(keys))]
 
 
 def form_of_answer(x: Any) -> Any:
