@@ -193,6 +193,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "gmm, 1,000 points, k 5, d 10": lambda: of_gmm(1000, 5, 10),
     "kmeans, 1,000 points, k 10, d 8": lambda: of_kmeans(1000, 10, 8),
     "lse, 10,000": lambda: of_lse(10_000),
+    "tree, 1 node": lambda: of_tree(1),
     **{f"tree, {n:,} nodes": lambda n=n: of_tree(n) for n in NODES},
     **{f"RK4, {steps:,} steps": lambda steps=steps: of_oscillator(steps) for steps in (1000, 100_000, 1_000_000)},
 }

@@ -24,8 +24,7 @@ from shiftreset_ad.staging.native.stack import DEPTH, entered
 from shiftreset_ad.staging.native.steps import StepCode
 from shiftreset_ad.staging.native.tags import ArgumentTag, tag_at
 from shiftreset_ad.staging.native.tape import END_OF_FRAME
-from shiftreset_ad.staging.python.uses import is_same_branch
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps
+from shiftreset_ad.staging.steps.blocks import Call, all_steps
 from shiftreset_ad.staging.steps.trace import Block
 
 MOST_ON_THE_STACK = 1024  # bytes of the arrays of an activation
@@ -44,6 +43,9 @@ class CallingCode(StepCode):
             shared.functions[step.body] = Function(
                 f"f{len(shared.functions)}", step, shared.trace, shared.left, shared.memory, shared.uses, shared.tagged
             )
+            if (leaf := shared.functions[step.body].leaf) is not None:
+                shared.leaves[step.activations] = leaf
+                shared.uses.keep_first(leaf.kept, leaf.truth, step.activations)
         called = shared.functions[step.body]
         params = called.first.params
         like = self.with_tags(params, [shared.trace.values[place] for place in params])
@@ -54,7 +56,7 @@ class CallingCode(StepCode):
             shared.texts.append(code.text())
             self.used.update(code.used)
             self.now = code.now
-        given = [*self._frame(step, called), *args]
+        given = [*self._given_frame(step, called), *args]
         given += [Value(self.new_block(place, x), ARRAY) for place, x in self._arrays(step, called)]
         self._call(step, called, surroundings, given)
 
@@ -66,14 +68,14 @@ class CallingCode(StepCode):
                 refuse("a function that calls itself answers arrays with several layouts")
         return [(place, array) for place, array in arrays if array is not None]
 
-    def _frame(self, step: Call, called: Function) -> list[Value]:
+    def _given_frame(self, step: Call, called: Function) -> list[Value]:
         """The frame of the activation that is called, if there are frames."""
         if not called.are_frames:
             return []
         if not step.is_new:
             return [self.value_at(step.frame)]
         frame = Value(self.new_frame(self.offsets(step)[END_OF_FRAME]), ARRAY)
-        if step.frame in self.uses.count:
+        if step.frame in self.uses.count and not called.answers_frame:
             self.known[step.frame] = frame
             self.keep(step.frame)
         return [frame]
@@ -84,11 +86,15 @@ class CallingCode(StepCode):
         answers = [i for i, x in enumerate(called.answers) if form_carried(x) != ARRAY]
         forms = [form_carried(called.answers[i]) for i in answers] + [TRUTH for _ in called.of_either]
         places = [step.answers[i] for i in answers] + [tag_at(step.answers[i]) for i in called.of_either]
+        if called.answers_frame:
+            forms.append(ARRAY)
+            places.append(step.frame)
         found = [Value(self.fresh(), form) for form in forms]
         self.call_function(called, args, found)
         self.known.update(zip(places, found, strict=True))
         for place in places:
-            self.keep(place)
+            if place in self.uses.count or place != step.frame:
+                self.keep(place)
 
     def call_function(self, called: Function, args: list[Value], answers: list[Value]) -> None:
         """Write the call of a function that gives these answers."""
@@ -143,7 +149,7 @@ class FunctionCode(CallingCode):
     would be looked at after each call, is that of the function: if it is not done, nothing is.
     """
 
-    __slots__ = ("_again", "_answers", "_calling", "_function", "_leaf", "_loads", "_offsets", "_params", "_stored")
+    __slots__ = ("_again", "_answers", "_calling", "_frame", "_function", "_loads", "_offsets", "_params", "_stored")
     leaves_at_once = True
 
     def __init__(self, called: Function, shared: Shared, now: int) -> None:
@@ -158,23 +164,8 @@ class FunctionCode(CallingCode):
         self._offsets = self.offsets(step)
         self._loads = self.uses.loads.get(body.origin, [])
         stored = self.uses.stored(body, step.rounds) if called.are_frames else {}
-        self._leaf = self._leaf_of(body) if called.are_frames and step.is_new else None
+        self._frame = self.variable(ARRAY) if called.answers_frame else ""
         self._stored = {place for place in stored if self.array_at(place) is None}
-
-    def _leaf_of(self, body: Block) -> Block | None:
-        """The branch in which nothing is called, if all that is kept of branches is kept of the other one."""
-        control = next((step for step in body.steps if isinstance(step, Control)), None)
-        if not isinstance(control, Fork):
-            return None
-        kept = [place for place in self._offsets if place >= 0 and self.uses.is_of_branch(place)]
-        if any(self.array_at(place) is not None for place in kept):  # which are copied on all paths
-            return None
-        chains = [list(self.shared.trace.homes[place].outwards()) for place in kept]
-        for leaf, other in (control.blocks, control.blocks[::-1]):
-            is_of_other = all(any(is_same_branch(other.origin, block) for block in chain) for chain in chains)
-            if chains and is_of_other and not any(isinstance(step, Control) for step in leaf.steps):
-                return leaf.origin
-        return None
 
     def text(self) -> str:
         """The text of the function, with its body some times in itself."""
@@ -258,7 +249,9 @@ class FunctionCode(CallingCode):
     def _write(self, step: Call) -> None:
         (body,), values = step.blocks, self.shared.trace.values
         if self._function.are_frames:
-            self._param(ARRAY)
+            frame = self._param(ARRAY).text
+            if self._frame:
+                self.lines.append(f"  store ptr {frame}, ptr {self._frame}")
         for place in self.with_places_of_tags(step.params, step.params):
             self.known[place] = self._param(TRUTH if place < 0 else form_carried(values[place]))
             if self.known[place].form != ARRAY:
@@ -278,6 +271,8 @@ class FunctionCode(CallingCode):
             if form != ARRAY:
                 self._answers.append(Variable(self.variable(form), form))
                 self.lines.append(f"  store {form} {text}, ptr {self._answers[-1].name}")
+        if self._frame:
+            self._answers.append(Variable(self._frame, ARRAY))
         self.leave_now()
         self.lines.append("  br label %end")
 
@@ -307,12 +302,18 @@ class FunctionCode(CallingCode):
         """Give the end of the frame back if it is for another branch. It is still the newest frame."""
         if block.origin is self._calling:
             self.lines.append(END_OF_CALLS)
-        if block.origin is self._leaf:
-            rest = [offset for place, offset in self._offsets.items() if place >= 0 and self.uses.is_of_branch(place)]
+        leaf = self._function.leaf
+        if leaf is not None and block.origin is leaf.block:
+            rest = [offset for place, offset in self._offsets.items() if place >= 0 and place not in leaf.kept]
             top = self.at(self._params[0].text, min(rest))
             self.lines.append(f"  store ptr {top}, ptr {self.of_top()}")
+            if self._frame:
+                self.lines.append(f"  store ptr null, ptr {self._frame}")
 
     def load_from_outside(self, place: int) -> Value:
+        leaf = self.shared.leaves.get(self._function.first.activations)
+        if leaf is not None and place == leaf.truth:
+            return Value(self.new(f"icmp {'eq' if leaf.is_yes else 'ne'} ptr {self._params[0].text}, null"), TRUTH)
         if place in self._loads:  # where it is used, as on other paths there is nothing in the slot
             return self.load_word(self._slot_of(place), self.form_at(place))
         if place not in self._function.surroundings:

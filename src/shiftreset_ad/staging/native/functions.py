@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shiftreset_ad.staging.native.leaves import leaf_of
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.tags import tag_at
 from shiftreset_ad.staging.python.elimination import Eliminated
@@ -20,11 +21,11 @@ class Function:
     """A function that calls itself, which has the block of its first call as its code.
 
     `surroundings` are the places of the values that it needs from outside, and the bodies of the functions around it
-    that it calls. An activation has a frame if there `are_frames`. `of_either` are the numbers of the answers that may
-    be Python's or NumPy's.
+    that it calls. An activation has a frame if there `are_frames`; those in the `leaf` may need none, so the function
+    answers the frame if it `answers_frame`. `of_either` are the numbers of the answers that may be Python's or NumPy's.
     """
 
-    __slots__ = ("answers", "are_frames", "first", "name", "of_either", "surroundings")
+    __slots__ = ("answers", "are_frames", "first", "leaf", "name", "of_either", "surroundings")
 
     def __init__(
         self,
@@ -39,10 +40,15 @@ class Function:
         self.name = name
         self.first = first
         self.are_frames = first.activations.place in uses.count
+        self.leaf = leaf_of(first, trace, left, uses, tagged) if self.are_frames and first.is_new else None
         self.answers = [trace.values[place] for place in first.answers]
         calls = [step for step in all_steps(left.steps) if isinstance(step, Call) and step.body is first.body]
         self.of_either = [i for i in range(len(first.answers)) if any(call.answers[i] in tagged for call in calls)]
         self.surroundings = _needed_from_outside(first, left, memory, uses, tagged)
+
+    @property
+    def answers_frame(self) -> bool:
+        return self.leaf is not None and self.leaf.truth is not None
 
 
 def _needed_from_outside(

@@ -7,6 +7,7 @@ from typing import Any
 
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.functions import Function
+from shiftreset_ad.staging.native.leaves import Leaf
 from shiftreset_ad.staging.native.memory import ArrayBlocks, Roots
 from shiftreset_ad.staging.native.seen_layouts import SeenLayouts
 from shiftreset_ad.staging.native.slots import Slots
@@ -16,6 +17,7 @@ from shiftreset_ad.staging.native.writing import require_one_block
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import in_native_code
 from shiftreset_ad.staging.python.uses import Uses
+from shiftreset_ad.staging.steps.blocks import Rounds
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 
 
@@ -23,9 +25,10 @@ class Shared:
     """What the functions of a program share.
 
     `flags` are those by which NumPy would warn, `questions` those that have been asked, and `constants` the arrays that
-    the text names. `functions` are those that call themselves, by their bodies, and `texts` is their code. `foreign`
-    has the functions of Python's that are called, for the `steps_of_foreign`. The steps at the places `without_form`
-    are known to need such calls; those that are `met` have turned out to. `gain` is the time that native code gains.
+    the text names. `functions` are those that call themselves, by their bodies, and `texts` is their code. `leaves` are
+    the branches in which they call nothing, by their activations. `foreign` has the functions of Python's that are
+    called, for the `steps_of_foreign`. The steps at the places `without_form` are known to need such calls; those that
+    are `met` have turned out to. `gain` is the time that native code gains.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Shared:
         self.questions: list[Step] = []
         self.constants = Constants()
         self.functions: dict[Block, Function] = {}
+        self.leaves: dict[Rounds, Leaf] = {}
         self.texts: list[str] = []
         self.foreign: list[Callable[..., Any]] = []
         self.steps_of_foreign: list[Step] = []

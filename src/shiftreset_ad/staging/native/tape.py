@@ -83,9 +83,9 @@ class TapeCode(ArrayCode):
     def offsets(self, step: Any) -> dict[int, int]:
         """Where the values of a round have their slots in its frame, and where the frame ends.
 
-        The frame of an activation has no links. What is there only on one path comes last.
+        The frame of an activation has no links.
         """
-        places = sorted(self.uses.slots.get(step.rounds, {}), key=self.uses.is_of_branch)
+        places = self.uses.slots.get(step.rounds, {})
         offsets, end = self.laid_out(places, 0 if isinstance(step.rounds, Activations) else FIRST_SLOT)
         return {**offsets, END_OF_FRAME: end}
 

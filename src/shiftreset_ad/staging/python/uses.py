@@ -35,6 +35,7 @@ class Uses:
     *   `elsewhere`: the values that are used in other blocks than their own;
     *   `slots`: the values in the frames of these rounds, each with its index;
     *   `loads`: the values that a visit takes from its frame;
+    *   `branches`: the branches of visits in which all uses of a value in a frame are;
     *   `answers`: the answers of loops and branches, which may be arrays of others.
     """
 
@@ -44,6 +45,7 @@ class Uses:
         self.elsewhere: set[int] = set()
         self.slots: dict[Rounds, dict[int, int]] = {}
         self.loads: dict[Block, list[int]] = {}
+        self.branches: dict[int, list[Block]] = {}
         self.answers: set[int] = set()
         self._homes = trace.homes
         self._left = left
@@ -58,6 +60,12 @@ class Uses:
         """The values of a round, or of a visit, that go into its frame, each with its index."""
         slots = self.slots.get(rounds, {})
         return {place: index for place, index in slots.items() if round_of(self._homes[place]) is block.origin}
+
+    def keep_first(self, first: set[int], nowhere: int | None, rounds: Rounds) -> None:
+        """Let these values have the first slots, and one of them no slot, as a visit finds it in another way."""
+        slots = self.slots[rounds]
+        places = sorted(slots.keys() - {nowhere}, key=lambda place: (place not in first, slots[place]))
+        self.slots[rounds] = {place: index for index, place in enumerate(places)}
 
     def is_of_branch(self, place: int) -> bool:
         """Whether a value is there only if a branch has been taken."""
@@ -125,6 +133,9 @@ class Uses:
                 if not visits:
                     raise UnstageableError("a value of a round of a loop is used outside of the loop")
                 self._keep_in_frame(place, block.rounds)
+                inside = chain[chain.index(visits[-1]) + 1 :]
+                known = self.branches.get(place, inside)
+                self.branches[place] = [one for one in known if any(is_same_branch(one, other) for other in inside)]
                 loads = self.loads.setdefault(visits[-1].origin, [])
                 if place not in loads:
                     loads.append(place)
