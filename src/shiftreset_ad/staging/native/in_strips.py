@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.native.layouts import layout_of
-from shiftreset_ad.staging.native.llvm import refuse
-from shiftreset_ad.staging.native.loops import WORD, operand
-from shiftreset_ad.staging.native.reductions import ARITHMETIC, FEW, divide, lengths_of, reduce
-from shiftreset_ad.staging.native.strips import (
+from shiftreset_ad.staging.native.along import (
     REDUCTIONS,
-    Group,
+    Axis,
     Place,
-    Waiting,
     args_of_strip,
     arrays_in,
     axes_of_reduction,
     part,
     with_length,
 )
+from shiftreset_ad.staging.native.layouts import layout_of
+from shiftreset_ad.staging.native.llvm import refuse
+from shiftreset_ad.staging.native.loops import WORD, operand
+from shiftreset_ad.staging.native.reductions import ARITHMETIC, FEW, divide, lengths_of, reduce
+from shiftreset_ad.staging.native.strips import Group, Waiting
 from shiftreset_ad.staging.steps.functions import name_in_program
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -50,15 +50,15 @@ def length_of_strips(group: Group, place: Place) -> int:
     if not _has_several_loops(makers):
         return 0
     length, given = group.length, {}
-    for x in chain.from_iterable(arrays_in(waiting.args) for waiting in makers):
+    for x, axis in chain.from_iterable(map(arrays_along, makers)):
         name = place(x) if type(x) is Staged else -id(x)
-        if name not in group.made and length in unstaged(x).shape:
+        if name not in group.axes and axis is not None:
             given[name] = unstaged(x).nbytes
     row = (sum(waiting.answer.nbytes for waiting in makers) + sum(given.values())) // length
     large = [x for x in makers if x.answer.nbytes * SMALL_PART >= row * length]
     least = (
         LEAST // max(WORD, min(group.roots[x.step.place] for x in large)) if large else 0,
-        CALL * sum(_calls(x, length) for x in makers) // row,
+        CALL * sum(map(_calls, makers)) // row,
     )
     short = max(2, BUDGET // row, *least)
     strips = -(-length // short)
@@ -77,16 +77,25 @@ def _has_several_loops(makers: list[Waiting]) -> bool:
     return len(shapes) + sum(not waiting.is_element for waiting in makers) > 1
 
 
-def _calls(waiting: Waiting, length: int) -> int:
+def arrays_along(waiting: Waiting) -> Iterator[tuple[Any, Axis]]:
+    """The arrays among the arguments of a step, each with its axis."""
+    axes = () if waiting.axes is None else waiting.axes.args
+    return zip(arrays_in(waiting.args), axes, strict=True)
+
+
+def _calls(waiting: Waiting) -> int:
     """How many calls of loops of NumPy's a step takes in each strip, beyond those that it takes for whole arrays."""
-    step, answer = waiting.step, waiting.answer
-    x = unstaged(waiting.args[0]) if step.function in REDUCTIONS else answer
-    if waiting.is_element or x.strides[x.shape.index(length)] != WORD:
+    step, answer, axes = waiting.step, waiting.answer, waiting.axes
+    if axes is None or waiting.is_element:
         return 0
-    if step.function in REDUCTIONS:
+    is_reduction = step.function in REDUCTIONS
+    x, axis = (unstaged(waiting.args[0]), axes.args[0] or 0) if is_reduction else (answer, axes.answer)
+    if x.strides[axis] != WORD:
+        return 0
+    if is_reduction:
         ufunc, _, _ = REDUCTIONS[step.function]
-        return 0 if ufunc in ARITHMETIC and x.size <= FEW * answer.size else int(x.size // length)
-    return int(x.size // length) if isinstance(step.function, np.ufunc) or step.function is operator.pow else 0
+        return 0 if ufunc in ARITHMETIC and x.size <= FEW * answer.size else int(x.size // x.shape[axis])
+    return int(x.size // x.shape[axis]) if isinstance(step.function, np.ufunc) or step.function is operator.pow else 0
 
 
 class Strips:
@@ -98,8 +107,9 @@ class Strips:
     def __init__(self, code: Any, group: Group, short: int, first: str, inner: set[int]) -> None:
         self._code, self._memory, self._group = code, code.memory, group
         self._short, self._first, self._inner = short, first, inner
-        self._arrays: dict[int, ndarray[Any, Any]] = {}  # the strips, by their places
-        self._constants: dict[int, tuple[ndarray[Any, Any], ndarray[Any, Any]]] = {}  # and their wholes, by their ids
+        self._arrays: dict[tuple[int, int], ndarray[Any, Any]] = {}  # the strips, by their places and axes
+        self._constants: dict[int, ndarray[Any, Any]] = {}  # the wholes, by the ids of the strips of constants
+        self._of_constants: dict[tuple[int, int], ndarray[Any, Any]] = {}  # these strips, by the wholes' ids and axes
         self._steps: dict[int, int] = {}  # the bytes between two elements along the axis, by the ids of strips
         self._offsets: dict[int, str] = {}  # the bytes before the strip, by those between two elements
 
@@ -107,48 +117,49 @@ class Strips:
 
     def args(self, waiting: Waiting) -> tuple[Any, ...]:
         """The arguments of a step on one strip."""
-        args = args_of_strip(waiting.step.function, waiting.args, self._group.length, self._short)
-        return tuple(map(self._argument, args))
+        if waiting.axes is None or not waiting.axes.args:  # a view, for which there is no code
+            return waiting.args
+        args = args_of_strip(waiting.step.function, waiting.args, waiting.axes.answer, self._short)
+        axes = iter(waiting.axes.args)
+        return tuple([self._argument(x, axes) for x in args])
 
     def answer(self, waiting: Waiting) -> ndarray[Any, Any]:
         """The strip of an answer."""
-        return self._strip(waiting.step.place, waiting.answer)
+        if waiting.axes is None:
+            return waiting.answer
+        return self._strip(waiting.step.place, waiting.answer, waiting.axes.answer)
 
-    def _argument(self, x: Any) -> Any:
+    def _argument(self, x: Any, axes: Iterator[Axis]) -> Any:
+        """A strip of an argument, or of the arrays in it, along the next of the axes."""
         if type(x) in (list, tuple):
-            return type(x)(map(self._argument, x))
-        if self._has_axis(x) and type(x) is Staged:
+            return type(x)([self._argument(item, axes) for item in x])
+        if not isinstance(unstaged(x), ndarray) or (axis := next(axes)) is None:
+            return x
+        if type(x) is Staged:
             strip = Staged.__new__(Staged)
             strip._trace, strip._place = x._trace, x._place
-            strip.inside = self._strip(self._code.place(x), x.inside)
+            strip.inside = self._strip(self._code.place(x), x.inside, axis)
             return strip
-        if self._has_axis(x):
-            if id(x) not in self._constants:
-                part = self._part(x)
-                self._constants[id(x)] = self._constants[id(part)] = part, x
-            return self._constants[id(x)][0]
-        return x
+        if (id(x), axis) not in self._of_constants:
+            part = self._of_constants[id(x), axis] = self._part(x, axis)
+            self._constants[id(part)] = x
+        return self._of_constants[id(x), axis]
 
-    def _has_axis(self, x: Any) -> bool:
-        value = unstaged(x)
-        return isinstance(value, ndarray) and self._group.length in value.shape
-
-    def _strip(self, place: int, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
-        if place not in self._arrays:
+    def _strip(self, place: int, x: ndarray[Any, Any], axis: int) -> ndarray[Any, Any]:
+        if (place, axis) not in self._arrays:
             is_inner = self._memory.root(place) in self._inner
-            self._arrays[place] = self._like(x) if is_inner else self._part(x)
-        return self._arrays[place]
+            self._arrays[place, axis] = self._like(x, axis) if is_inner else self._part(x, axis)
+        return self._arrays[place, axis]
 
-    def _part(self, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    def _part(self, x: ndarray[Any, Any], axis: int) -> ndarray[Any, Any]:
         """A strip in the memory of the whole array."""
-        found = part(x, self._group.length, self._short)
-        self._steps[id(found)] = x.strides[self._axis(x)]
+        found = part(x, axis, self._short)
+        self._steps[id(found)] = x.strides[axis]
         return found
 
-    def _like(self, x: ndarray[Any, Any]) -> ndarray[Any, Any]:
+    def _like(self, x: ndarray[Any, Any], axis: int) -> ndarray[Any, Any]:
         """An array like a strip, in memory for one strip."""
-        shape = with_length(x.shape, self._group.length, self._short)
-        across = x.strides[self._axis(x)] * self._group.length
+        shape, across = with_length(x.shape, axis, self._short), x.strides[axis] * self._group.length
         strides = tuple([self._moved(stride, across) for stride in x.strides])
         last = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
         return ndarray(shape, x.dtype, np.zeros(last // x.itemsize + 1, x.dtype), 0, strides)
@@ -158,15 +169,12 @@ class Strips:
         rows, inside = divmod(offset, across)
         return rows * (across // self._group.length * self._short) + inside
 
-    def _axis(self, x: ndarray[Any, Any]) -> int:
-        return int(x.shape.index(self._group.length))
-
     # Reductions
 
     def reduce(self, waiting: Waiting) -> None:
         """Write a reduction of one strip, in the order in which NumPy goes through the whole array."""
         step, (given, *_) = waiting.step, waiting.args
-        x, answer = self._argument(given), self.answer(waiting)
+        (x, *_), answer = self.args(waiting), self.answer(waiting)
         axes, whole = axes_of_reduction(step, waiting.args) or set(), layout_of(unstaged(given))
         lengths = lengths_of(layout_of(unstaged(x)), axes, layout_of(answer), whole)
         if lengths is None:
@@ -182,8 +190,7 @@ class Strips:
     def address(self, x: Any) -> str:
         """The address of a strip, or of an array that has no axis for strips."""
         if type(x) is not Staged:
-            strip, whole = self._constants.get(id(x), (x, x))
-            return self.from_first(self._code.address_of_whole(whole), strip)
+            return self.from_first(self._code.address_of_whole(self._constants.get(id(x), x)), x)
         root, offset = self._memory.address(self._code.place(x))
         if root in self._inner:
             across = self._group.roots[root] * self._group.length

@@ -8,6 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.additions import Addition
+from shiftreset_ad.staging.native.along import REDUCTIONS
 from shiftreset_ad.staging.native.arrays import emit
 from shiftreset_ad.staging.native.constants import Constants
 from shiftreset_ad.staging.native.fusion import Fusion, elementwise, refused_for
@@ -19,7 +20,7 @@ from shiftreset_ad.staging.native.loops import Operand, Round, operand
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.native.moves import is_move
 from shiftreset_ad.staging.native.positions import write_at, writes_at_arrays
-from shiftreset_ad.staging.native.strips import REDUCTIONS, Group, Waiting, is_pure
+from shiftreset_ad.staging.native.strips import Group, Waiting, is_pure
 from shiftreset_ad.staging.native.writing import write, write_to
 from shiftreset_ad.staging.steps.blocks import own_arguments
 from shiftreset_ad.staging.steps.functions import name_in_program
@@ -47,8 +48,7 @@ class ArrayCode(Code):
 
     def add_of_arrays(self, step: Step, args: tuple[Any, ...], answer: Any) -> None:
         """Write a step on arrays, or let it wait for others."""
-        if self._group.takes(step, args, answer, self.place):
-            self._group.add(Waiting(self.now, step, args, answer))
+        if self._group.takes(self.now, step, args, answer, self.place):
             return
         is_view = form_of(answer) == ARRAY and self.memory.root(step.place) != step.place
         if not (is_view and is_pure(step, self.memory)):
