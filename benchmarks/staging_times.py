@@ -146,6 +146,20 @@ def summed(count: int) -> Program:
     return sr.grad(lambda a, b: sum((a * np.exp(-b * x) - y) ** 2 for x, y in points), (0, 1)), (1.0, 0.1)
 
 
+def trajectory(rounds: int) -> Program:
+    """A pendulum, whose positions are in a list, and then in an array."""
+
+    def loss(angle: Any) -> Any:
+        speed, angles = 0.0, []
+        for _ in range(rounds):
+            speed = speed - 0.01 * np.sin(angle)
+            angle = angle + 0.01 * speed
+            angles.append(angle)
+        return np.mean((np.stack(angles) - 0.5) ** 2)
+
+    return sr.grad(loss), (1.0,)
+
+
 PROGRAMS: dict[str, Callable[[], Program]] = {
     **{f"numbers, {n:,} steps": lambda n=n: scalars(n) for n in (1_000, 10_000, 100_000)},
     **{f"recurrent network, {n} rounds": lambda n=n: recurrent(n) for n in (100, 400)},
@@ -160,6 +174,7 @@ LONG_LOOPS: dict[str, Callable[[], Program]] = {
     "perceptron, 500 steps of Adam": lambda: adam(500),
     "linear model, 10 times 50 batches": lambda: in_batches(10),
     "sum over 2,000 points": lambda: summed(2_000),
+    "pendulum, 1,000 positions in a list": lambda: trajectory(1_000),
 }
 
 

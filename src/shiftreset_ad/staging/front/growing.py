@@ -5,6 +5,8 @@ is the same in each replay. Such a list is found by recording. In the next recor
 `GrowingList`. What this does for an item is arithmetic, so a loop that appends is a loop in the record. For whatever
 else the program does with the list, it becomes one of Python's, and its length is asked.
 
+Where NumPy makes an array of all items, the length alone is asked: the array is a part of the one with more room.
+
 If there are more items than there is room, the steps raise NoRoomError. The function itself runs then, and is recorded
 again with more room.
 """
@@ -24,6 +26,8 @@ from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
 from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
+from shiftreset_ad.staging.front.stacking import JOINING, OF_ARRAYS
+from shiftreset_ad.staging.front.stacking import joined as joined_by
 from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
@@ -252,14 +256,19 @@ class GrowingList:
     def __reversed__(self) -> Iterator[Any]:
         yield from reversed(list(self))
 
+    def as_array(self) -> Any:
+        """The array of all items along a new first axis; None if the items are tuples, or if there are none."""
+        n, first = len(self), int(self._first)
+        return np.copy(self.arrays[0][first : first + n]) if n and type(self._form) is Leaf else None
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(list(self), dtype)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        return function(*map(as_pythons, args), **{name: as_pythons(arg) for name, arg in kwargs.items()})
+        return by_numpy(function, *args, **kwargs)
 
     def __array_ufunc__(self, ufunc: np.ufunc, name: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, name)(*map(as_pythons, inputs), **kwargs)
+        return getattr(ufunc, name)(*map(as_array, inputs), **kwargs)
 
     def __iadd__(self, items: Iterable[Any]) -> GrowingList:  # type: ignore[misc]
         self.extend(items)
@@ -302,6 +311,22 @@ def without_growing(x: Any) -> Any:
     return (
         trees.unflatten(spec, list(map(as_pythons, leaves))) if any(type(leaf) is GrowingList for leaf in leaves) else x
     )
+
+
+def by_numpy(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The answer of one of NumPy's functions, with growing lists among its arguments."""
+    if function in JOINING and args and type(args[0]) is GrowingList and (items := args[0].as_array()) is not None:
+        answer = joined_by(function, items, args[1:], kwargs)
+        if answer is not None:
+            return answer
+    plain = as_array if function in OF_ARRAYS else as_pythons
+    return function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
+
+
+def as_array(x: Any) -> Any:
+    """An argument with the array of all items, or with a list of Python's, in place of a growing list."""
+    array = x.as_array() if type(x) is GrowingList else None
+    return as_pythons(x) if array is None else array
 
 
 def as_pythons(x: Any) -> Any:

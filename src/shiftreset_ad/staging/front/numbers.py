@@ -16,7 +16,7 @@ import numpy as np
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.choosing import value_of
-from shiftreset_ad.staging.front.growing import as_pythons
+from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.steps.functions import comparable
 from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
@@ -45,13 +45,17 @@ def has_staged_number(args: Sequence[Any]) -> bool:
 
 def array_of(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of `np.array` or `np.asarray`. Of a list with staged values, the array is stacked."""
-    x = as_pythons(x)
     has_options = len(args) > 1 or not kwargs.keys() <= {"dtype"}
-    if not has_options and type(x) in (list, tuple) and is_staged(x) and not has_number(x):
-        array, dtype = _stacked(x), kwargs.get("dtype", args[0] if args else None)
-        if array is not None:
-            return array if dtype is None else array.astype(dtype)
-    return function(x, *args, **kwargs)
+    array = None
+    if type(x) is GrowingList:
+        array = None if has_options else x.as_array()
+        x = list(x) if array is None else x
+    if array is None and not has_options and type(x) in (list, tuple) and is_staged(x) and not has_number(x):
+        array = _stacked(x)
+    if array is None:
+        return function(x, *args, **kwargs)
+    dtype = kwargs.get("dtype", args[0] if args else None)
+    return array if dtype is None else array.astype(dtype)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.staging.front.buffers import MakingSite, making
 from shiftreset_ad.staging.front.functions import called_form, form_if_users, with_forms
-from shiftreset_ad.staging.front.growing import GrowingList, without_growing
+from shiftreset_ad.staging.front.growing import GrowingList, by_numpy, without_growing
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
 from shiftreset_ad.staging.front.items import writable
@@ -54,6 +54,7 @@ from shiftreset_ad.staging.front.objects import (
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT
 from shiftreset_ad.staging.front.sequences import counting, sequence_of
 from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
+from shiftreset_ad.staging.front.stacking import JOINING
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
 from shiftreset_ad.staging.front.users import is_object, may_act
 from shiftreset_ad.staging.front.versions import (
@@ -108,6 +109,7 @@ CHANGED_BY_METHODS = {list, dict, set, deque}
 READING = {"copy", "count", "get", "index", "items", "keys", "values"}
 OF_IDENTITY = {id, operator.is_, operator.is_not}
 OF_LISTS = {len, sum}
+DISPATCHED = type(np.stack)  # NumPy's functions that ask their arguments
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 OF_THE_FRONT = CALLING | OF_IDENTITY | OF_PYTHONS.keys() | JOINS.keys()
 
@@ -156,6 +158,8 @@ def _called(f: Any, session: Any) -> Any:
         return f if session is None else partial(of_numbers, f)
     if f is np.array or f is np.asarray:
         return f if session is None else partial(array_of, f)
+    if session is not None and session.growing and type(f) is DISPATCHED and f in JOINING:
+        return partial(by_numpy, f)  # NumPy would look at each item of a list for its functions
     return with_forms(f, form_if_users)
 
 
