@@ -56,6 +56,21 @@ def whose_leaf_keeps_something(n, x):
     return whose_leaf_keeps_something(n - 1, x * 0.9) * whose_leaf_keeps_something(n - 2, x)
 
 
+def whose_leaf_needs_the_same(n, x):
+    if n > 0:
+        return whose_leaf_needs_the_same(n - 1, x * 0.9) * x + whose_leaf_needs_the_same(n - 2, x) * 0.1
+    return np.sin(x) * 0.5
+
+
+def whose_leaf_has_a_loop(n, x):
+    if n <= 0:
+        y = x
+        while y < 3.0:
+            y = y * y * 0.2 + y + 0.1
+        return y * 0.2
+    return whose_leaf_has_a_loop(n - 1, x * 0.9) * x + np.sin(whose_leaf_has_a_loop(n - 2, x))
+
+
 def with_two_branches_inside(n, x):
     if n <= 0:
         return x
@@ -98,7 +113,13 @@ def that_keeps_an_array_on_all_paths(n, x):
 WITHOUT_FRAMES = (empty_first, empty_last, asked_again, with_a_loop_inside, with_a_function_inside)
 OTHERS = (
     *(with_a_loop_behind, whose_leaf_keeps_something, with_two_branches_inside, whose_slope_is_taken_inside),
-    *(whose_answer_is_needed_once_more, of_rows, that_keeps_an_array_on_all_paths),
+    *(
+        whose_leaf_needs_the_same,
+        whose_leaf_has_a_loop,
+        whose_answer_is_needed_once_more,
+        of_rows,
+        that_keeps_an_array_on_all_paths,
+    ),
 )
 OPERATORS = {
     "value_and_grad": lambda f: value_and_grad(f, 1),

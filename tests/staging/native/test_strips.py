@@ -102,6 +102,11 @@ IN_STRIPS = {
     "a row that is repeated as columns": (lambda s, x: np.broadcast_to(np.exp(x)[:, None], (N, N)) * np.exp(s), S, X),
     "planes of squares": (lambda u: (np.exp(u) * np.sum(u, axis=2, keepdims=True), np.sum(np.exp(u), axis=(1, 2))), U),
     "planes of squares in another order": (lambda u: np.exp(u.swapaxes(0, 2)) * u + np.exp(u), U),
+    "sums of planes along what is made": (lambda x, u: np.exp(np.sum(np.exp(x) * u * u, axis=1)) * 2.0, X, U),
+    "sums that keep planes along what is made": (
+        lambda x, u: np.exp(np.sum(np.exp(x) * u, axis=1, keepdims=True) * u) * u,
+        *(X, U),
+    ),
     "sums of planes of squares": (lambda u, s: np.exp(np.sum(u, axis=1) * s) * s, U, S),
 }
 ENDS = {  # what needs more than one strip of its arguments

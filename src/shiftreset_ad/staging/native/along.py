@@ -179,7 +179,7 @@ def part(x: ndarray[Any, Any], axis: int, short: int) -> ndarray[Any, Any]:
 
 
 def with_length(shape: tuple[int, ...], axis: int, short: int) -> tuple[int, ...]:
-    """A shape with a strip in place of the axis."""
+    """A shape with a strip in place of the axis, whose length may be -1 in an argument."""
     return (*shape[:axis], short, *shape[axis + 1 :])
 
 
@@ -191,13 +191,8 @@ def args_of_strip(function: Any, args: tuple[Any, ...], axis: int, short: int) -
         return args
     x, *shape = args
     if shape and type(shape[0]) in (tuple, list):
-        return x, _with_strip(tuple(shape[0]), axis, short), *shape[1:]
-    return x, *_with_strip(tuple(shape), axis, short)
-
-
-def _with_strip(shape: tuple[int, ...], axis: int, short: int) -> tuple[int, ...]:
-    """A shape that is an argument: it may have -1 for a length that follows from the others."""
-    return shape if shape[axis] == -1 else with_length(shape, axis, short)
+        return x, with_length(tuple(shape[0]), axis, short), *shape[1:]
+    return x, *with_length(tuple(shape), axis, short)
 
 
 # Labels

@@ -43,7 +43,7 @@ def leaf_of(first: Call, trace: Trace, left: Eliminated, uses: Uses, tagged: set
         of_other = {place for place in slots if _is_for(other, place, trace, uses, before)}
         has_array = any(form_of(trace.values[place]) == ARRAY for place in of_other if place >= 0)
         kept = slots.keys() - of_other
-        if not of_other or has_array or any(map(uses.is_of_branch, kept)):  # arrays are copied on all paths
+        if not of_other or has_array:  # arrays are copied on all paths
             continue
         predicate = [*left.places_in(fork.predicate)]
         is_truth = [*kept] == predicate and not tagged & kept and form_of(trace.values[predicate[0]]) == TRUTH
