@@ -48,13 +48,19 @@ def appended(item, x, n):
 
 
 def agree(f, points=POINTS):
+    """That a staged function answers as the function does, and that its records have the loop that appends."""
     compiled = staged(f)
     for args in points:
         found, expected = compiled(*args), f(*args)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
         assert type(found) is type(expected)
         assert getattr(found, "dtype", None) == getattr(expected, "dtype", None)
-    return compiled
+    require_loops(compiled)
+
+
+def require_loops(compiled):
+    assert compiled.sources
+    assert all("while " in source for source in compiled.sources)
 
 
 @pytest.mark.parametrize("items", ITEMS)
@@ -132,6 +138,33 @@ def test_a_list_goes_on_after_the_array_of_its_items():
 
     agree(f)
     agree(grad(f), POINTS[:5])
+
+
+def test_the_first_items_may_be_gone():
+    def f(x, n):
+        xs = appended(lambda v: v, x, n)
+        first = xs.pop(0)
+        while xs[0] < 1.0:
+            xs.pop(0)
+        return np.array(xs) * first
+
+    agree(f)
+
+
+def test_an_item_that_changes_later_does_not_change_the_array():
+    def f(x, n):
+        xs = appended(lambda v: v, x, n)
+        before = np.array(xs)
+        xs[0] = 2.0 * x
+        xs[1] = x
+        return np.sum(before * np.arange(len(xs))), np.stack(xs)
+
+    compiled = staged(f)
+    for args in POINTS:
+        for one, other in zip(compiled(*args), f(*args), strict=True):
+            np.testing.assert_array_equal(one, other)
+    require_loops(compiled)
+    agree(grad(lambda x, n: f(x, n)[0] * np.sum(f(x, n)[1])), POINTS[:5])
 
 
 def test_other_kinds_of_items():
