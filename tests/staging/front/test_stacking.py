@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, jvp, staged
-from shiftreset_ad.staging.front.stacking import JOINING, joined
+from shiftreset_ad.staging.front.stacking import JOINING, join
 
 ITEMS = {
     "numbers": lambda v: v,
@@ -125,6 +125,16 @@ def test_a_long_list_is_a_loop_and_an_array():
         assert source.count("\n") < 150
 
 
+@pytest.mark.parametrize("name", ["stack", "concatenate", "hstack", *OTHERS, *WITHOUT_NUMBERS])
+def test_there_is_one_step_for_all_items(name):
+    function = (JOINS | OTHERS | WITHOUT_NUMBERS)[name]
+    compiled = staged(lambda x, n: function(appended(lambda v: np.stack([1.0 / v, 0.5]), x, n)) * 1.0)
+    for _ in range(3):
+        compiled(0.1, 1e12)  # 70 items
+    (source,) = compiled.sources
+    assert source.count("\n") < 35
+
+
 def test_a_list_goes_on_after_the_array_of_its_items():
     def f(x, n):
         xs = appended(lambda v: v, x, n)
@@ -227,9 +237,10 @@ def test_joins_of_an_array_are_those_of_its_items(function, shape):
         except (TypeError, ValueError, np.exceptions.AxisError):
             expected = None
         try:
-            found = joined(function, items, args, {})
+            found = join(function, items, args, {})
         except (TypeError, ValueError, np.exceptions.AxisError):
             found = None
         assert (found is None) == (expected is None), args
+        assert join(function, items, args, {"dtype": np.float64}) is None
         if found is not None:
             np.testing.assert_array_equal(found, expected)

@@ -148,6 +148,7 @@ ENDS = {  # what needs more than one strip of its arguments
     "all pairs": (lambda x, y: np.exp(x[:, None] - y) * np.exp(x), X, Y),
     "two lengths": (lambda x, v: (np.exp(x) * x, np.exp(v) * v), X, RNG.normal(size=5)),
     "running sums": (lambda x: np.exp(np.cumsum(np.exp(x))) * 0.01, X * 0.1),
+    "a square and that of the transpose": (lambda s, x: np.exp(s) * x + np.exp(s.T), S, X),
     "a square beside its transpose": (lambda s, x: np.exp(s) * x + np.exp(s).T, S, X),
     "all pairs of what is made": (lambda x: (lambda e: e[:, None] * e + np.exp(e))(np.exp(x)), X),
     "a row that is made beside a square": (lambda s, x: np.exp(s) * np.exp(x) + s, S, X),

@@ -26,8 +26,7 @@ from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
 from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
-from shiftreset_ad.staging.front.stacking import JOINING, OF_ARRAYS
-from shiftreset_ad.staging.front.stacking import joined as joined_by
+from shiftreset_ad.staging.front.stacking import JOINING, TAKING_ARRAYS, join
 from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
@@ -258,8 +257,10 @@ class GrowingList:
 
     def as_array(self) -> Any:
         """The array of all items along a new first axis; None if the items are tuples, or if there are none."""
-        n, first = len(self), int(self._first)
-        return np.copy(self.arrays[0][first : first + n]) if n and type(self._form) is Leaf else None
+        if type(self._form) is not Leaf or (n := len(self)) == 0:
+            return None
+        first = int(self._first)
+        return np.copy(self.arrays[0][first : first + n])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(list(self), dtype)
@@ -316,10 +317,10 @@ def without_growing(x: Any) -> Any:
 def by_numpy(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The answer of one of NumPy's functions, with growing lists among its arguments."""
     if function in JOINING and args and type(args[0]) is GrowingList and (items := args[0].as_array()) is not None:
-        answer = joined_by(function, items, args[1:], kwargs)
+        answer = join(function, items, args[1:], kwargs)
         if answer is not None:
             return answer
-    plain = as_array if function in OF_ARRAYS else as_pythons
+    plain = as_array if function in TAKING_ARRAYS else as_pythons
     return function(*map(plain, args), **{name: plain(arg) for name, arg in kwargs.items()})
 
 

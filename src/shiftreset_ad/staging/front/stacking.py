@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.numpy.joining import normalize_axis
 
 
 def stack(items: Any, axis: int = 0) -> Any:
@@ -24,11 +25,8 @@ def concatenate(items: Any, axis: int | None = 0) -> Any:
     if axis is None:
         return np.reshape(items, (-1,))
     n, *shape = shape_of(items)
-    if not -len(shape) <= axis < len(shape):
-        raise np.exceptions.AxisError(axis, len(shape))
-    axis %= len(shape)
-    moved = items if axis == 0 else np.moveaxis(items, 0, axis)
-    return np.reshape(moved, (*shape[:axis], n * shape[axis], *shape[axis + 1 :]))
+    axis = normalize_axis(axis, len(shape))
+    return np.reshape(stack(items, axis), (*shape[:axis], n * shape[axis], *shape[axis + 1 :]))
 
 
 def vstack(items: Any) -> Any:
@@ -60,7 +58,7 @@ JOINING: dict[Callable[..., Any], tuple[Callable[..., Any], set[str]]] = {
     np.hstack: (hstack, set()),
     np.column_stack: (column_stack, set()),
 }
-OF_ARRAYS = {  # functions to which a list is the array of its items
+TAKING_ARRAYS = {  # functions to which a list is the array of its items
     *(np.sum, np.prod, np.mean, np.average, np.median, np.std, np.var, np.max, np.min, np.ptp, np.linalg.norm),
     *(np.nansum, np.nanmean, np.nanmax, np.nanmin, np.quantile, np.percentile, np.argmax, np.argmin, np.count_nonzero),
     *(np.cumsum, np.cumprod, np.diff, np.gradient, np.sort, np.argsort, np.flip, np.clip, np.round, np.trapezoid),
@@ -69,9 +67,9 @@ OF_ARRAYS = {  # functions to which a list is the array of its items
 }
 
 
-def joined(function: Callable[..., Any], items: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def join(function: Callable[..., Any], items: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function that joins arrays makes of the items; None if it has other options."""
-    join, options = JOINING[function]
+    of_items, options = JOINING[function]
     if len(args) > len(options) or not kwargs.keys() <= options:
         return None
-    return join(items, *args, **kwargs)
+    return of_items(items, *args, **kwargs)

@@ -93,8 +93,7 @@ class CallingCode(StepCode):
         self.call_function(called, args, found)
         self.known.update(zip(places, found, strict=True))
         for place in places:
-            if place in self.uses.count or place != step.frame:
-                self.keep(place)
+            self.keep(place)
 
     def call_function(self, called: Function, args: list[Value], answers: list[Value]) -> None:
         """Write the call of a function that gives these answers."""

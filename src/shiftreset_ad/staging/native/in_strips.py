@@ -46,19 +46,19 @@ CALL = 2**13  # bytes of a strip beside which a call of a loop of NumPy's takes 
 
 def length_of_strips(group: Group, place: Place) -> int:
     """How long the strips of a group are; zero if they would gain nothing."""
-    makers = [waiting for waiting in group.steps if waiting.step.place in group.roots]
-    if not _has_several_loops(makers):
+    steps = group.steps
+    if not _has_several_loops(steps):
         return 0
     length, given = group.length, {}
-    for x, axis in chain.from_iterable(map(arrays_along, makers)):
+    for x, axis in chain.from_iterable(map(arrays_along, steps)):
         name = place(x) if type(x) is Staged else -id(x)
         if name not in group.axes and axis is not None:
             given[name] = unstaged(x).nbytes
-    row = (sum(waiting.answer.nbytes for waiting in makers) + sum(given.values())) // length
-    large = [x for x in makers if x.answer.nbytes * SMALL_PART >= row * length]
+    row = (sum(waiting.answer.nbytes for waiting in steps) + sum(given.values())) // length
+    large = [x for x in steps if x.answer.nbytes * SMALL_PART >= row * length]
     least = (
         LEAST // max(WORD, min(group.roots[x.step.place] for x in large)) if large else 0,
-        CALL * sum(map(_calls, makers)) // row,
+        CALL * sum(map(_calls, steps)) // row,
     )
     short = max(2, BUDGET // row, *least)
     strips = -(-length // short)
@@ -71,22 +71,21 @@ def length_of_strips(group: Group, place: Place) -> int:
     return short if is_worth_it else 0
 
 
-def _has_several_loops(makers: list[Waiting]) -> bool:
+def _has_several_loops(steps: list[Waiting]) -> bool:
     """Whether the steps are several loops: steps that go element by element share one if they have one shape."""
-    shapes = {waiting.answer.shape for waiting in makers if waiting.is_element}
-    return len(shapes) + sum(not waiting.is_element for waiting in makers) > 1
+    shapes = {waiting.answer.shape for waiting in steps if waiting.is_element}
+    return len(shapes) + sum(not waiting.is_element for waiting in steps) > 1
 
 
 def arrays_along(waiting: Waiting) -> Iterator[tuple[Any, Axis]]:
     """The arrays among the arguments of a step, each with its axis."""
-    axes = () if waiting.axes is None else waiting.axes.args
-    return zip(arrays_in(waiting.args), axes, strict=True)
+    return zip(arrays_in(waiting.args), waiting.axes.args, strict=True)
 
 
 def _calls(waiting: Waiting) -> int:
     """How many calls of loops of NumPy's a step takes in each strip, beyond those that it takes for whole arrays."""
     step, answer, axes = waiting.step, waiting.answer, waiting.axes
-    if axes is None or waiting.is_element:
+    if waiting.is_element:
         return 0
     is_reduction = step.function in REDUCTIONS
     x, axis = (unstaged(waiting.args[0]), axes.args[0] or 0) if is_reduction else (answer, axes.answer)
@@ -117,16 +116,12 @@ class Strips:
 
     def args(self, waiting: Waiting) -> tuple[Any, ...]:
         """The arguments of a step on one strip."""
-        if waiting.axes is None or not waiting.axes.args:  # a view, for which there is no code
-            return waiting.args
         args = args_of_strip(waiting.step.function, waiting.args, waiting.axes.answer, self._short)
         axes = iter(waiting.axes.args)
         return tuple([self._argument(x, axes) for x in args])
 
     def answer(self, waiting: Waiting) -> ndarray[Any, Any]:
         """The strip of an answer."""
-        if waiting.axes is None:
-            return waiting.answer
         return self._strip(waiting.step.place, waiting.answer, waiting.axes.answer)
 
     def _argument(self, x: Any, axes: Iterator[Axis]) -> Any:

@@ -27,16 +27,13 @@ FEW_ELEMENTS = 2**16  # of an array of which each strip may need all, though it 
 
 
 class Waiting(NamedTuple):
-    """A step that waits, with its number among all steps, and the axes along which it goes.
-
-    The axes are None if its answer is a view of an array that is not made in the group: there is nothing to do for it.
-    """
+    """A step that waits, with its number among all steps, and the axes along which it goes."""
 
     now: int
     step: Step
     args: tuple[Any, ...]
     answer: ndarray[Any, Any]
-    axes: Axes | None
+    axes: Axes
 
     @property
     def is_element(self) -> bool:
@@ -47,8 +44,8 @@ class Waiting(NamedTuple):
 class Group:
     """Steps that wait to go in strips along axes of `length` elements.
 
-    `axes` are those of the arrays that they answer, by their places. `roots` are the arrays that they make, each with
-    its bytes between two elements along the axis: the memory of such an array is parted by this number.
+    `axes` are those of the arrays that they make, and of views of these, by their places. `roots` are the arrays that
+    they make, each with its bytes between two elements along the axis: its memory is parted by this number.
     """
 
     __slots__ = ("_memory", "axes", "length", "roots", "steps")
@@ -61,16 +58,17 @@ class Group:
         self.roots: dict[int, int] = {}
 
     def takes(self, now: int, step: Step, args: tuple[Any, ...], answer: Any, place: Place) -> bool:
-        """Let a step wait, if it may join the group or begin a new one."""
+        """Let a step wait, if it may join the group or begin a new one. There is nothing to do for a view."""
         if form_of(answer) != ARRAY or max(answer.shape) < SHORTEST or not is_pure(step, self._memory):
+            return False
+        root, offset = self._memory.address(step.place)
+        if root != step.place:
+            self._note_view(step.place, root, offset, answer)
             return False
         begun = None if self.length else _axis_of(answer)
         length = self.length or (0 if begun is None else answer.shape[begun])
         if not length or length not in answer.shape:
             return False
-        root, offset = self._memory.address(step.place)
-        if root != step.place:
-            return self._takes_view(Waiting(now, step, args, answer, None), root, offset, length)
         possible = [self._possible(x, length, place) for x in arrays_in(args)]
         if not layout_of(answer).is_dense or not all(possible):
             return False
@@ -79,8 +77,10 @@ class Group:
         axes = next(filter(None, map(trial.along, wished)), None)
         if axes is None:
             return False
+        self.length = length
+        self.axes[step.place] = axes.answer
         self.roots[step.place] = answer.strides[axes.answer]
-        self._add(Waiting(now, step, args, answer, axes), length)
+        self.steps.append(Waiting(now, step, args, answer, axes))
         return True
 
     def needed_inside(self) -> set[int]:
@@ -88,22 +88,14 @@ class Group:
         last = self.steps[-1].now
         return {root for root in self.roots if not self._memory.is_needed_after(root, last)}
 
-    def _add(self, waiting: Waiting, length: int) -> None:
-        self.length = length
-        self.steps.append(waiting)
-        if waiting.axes is not None:
-            self.axes[waiting.step.place] = waiting.axes.answer
-
-    def _takes_view(self, view: Waiting, root: int, offset: int, length: int) -> bool:
-        """Let a view wait. If its array is made in the group, each strip of the view lies in the same strip of it."""
-        if root in self.roots:
-            step = self.roots[root]
-            found = [axis for axis in _axes_of_length(view.answer, length) if view.answer.strides[axis] == step]
-            if len(found) != 1 or not _parts(step, offset, view.answer, found[0]):
-                return False
-            view = view._replace(axes=Axes(found[0], ()))
-        self._add(view, length)
-        return True
+    def _note_view(self, place: int, root: int, offset: int, view: ndarray[Any, Any]) -> None:
+        """Note the axis of a view of an array of the group, if each strip of it lies in the same strip of the array."""
+        step = self.roots.get(root)
+        if step is None:
+            return
+        found = [axis for axis in _axes_of_length(view, self.length) if view.strides[axis] == step]
+        if len(found) == 1 and _parts(step, offset, view, found[0]):
+            self.axes[place] = found[0]
 
     def _possible(self, x: Any, length: int, place: Place) -> list[Axis]:
         """The axes along which an argument may go in strips; none if it is no array for them."""

@@ -10,7 +10,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop, Rerun, Rounds, Stretches, Visit
+from shiftreset_ad.staging.steps.blocks import (
+    Activations,
+    Call,
+    Control,
+    Fork,
+    Gather,
+    Loop,
+    Rerun,
+    Rounds,
+    Stretches,
+    Visit,
+)
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 
 
@@ -35,7 +46,7 @@ class Uses:
     *   `elsewhere`: the values that are used in other blocks than their own;
     *   `slots`: the values in the frames of these rounds, each with its index;
     *   `loads`: the values that a visit takes from its frame;
-    *   `branches`: the branches of visits in which all uses of a value in a frame are;
+    *   `branches`: the branches of visits in which all uses of a value in the frame of an activation are;
     *   `answers`: the answers of loops and branches, which may be arrays of others.
     """
 
@@ -133,9 +144,10 @@ class Uses:
                 if not visits:
                     raise UnstageableError("a value of a round of a loop is used outside of the loop")
                 self._keep_in_frame(place, block.rounds)
-                inside = chain[chain.index(visits[-1]) + 1 :]
-                known = self.branches.get(place, inside)
-                self.branches[place] = [one for one in known if any(is_same_branch(one, other) for other in inside)]
+                if isinstance(block.rounds, Activations):
+                    inside = chain[chain.index(visits[-1]) + 1 :]
+                    known = self.branches.get(place, inside)
+                    self.branches[place] = [one for one in known if any(is_same_branch(one, other) for other in inside)]
                 loads = self.loads.setdefault(visits[-1].origin, [])
                 if place not in loads:
                     loads.append(place)
