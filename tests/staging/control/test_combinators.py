@@ -259,7 +259,7 @@ def test_bodies_that_are_refused(body, reason):
 
 
 def test_a_body_that_raises_is_refused():
-    f = staged(lambda x, n: fori_loop(0, n, lambda i, y: y + [1.0][n + 1], x))
+    f = staged(lambda x, n: fori_loop(0, n, lambda i, y: y + [1.0, None][n + 2], x))
     with pytest.warns(StagingWarning, match="raises IndexError"):
         assert f(2.0, 0) == 2.0
 

@@ -104,9 +104,11 @@ def with_item(items: list[Any], index: Any, item: Any, trace: Trace) -> list[Any
 
 
 def is_place(index: Any, x: Sequence[Any]) -> bool:
-    """Whether a staged value is the index of an item."""
+    """Whether a staged value is the index of an item. In a block it may be another one than here."""
     plain = index.inside if type(index) is Staged else None
-    return isinstance(plain, int | np.integer) and type(plain) is not bool and bool(-len(x) <= plain < len(x))
+    if not isinstance(plain, int | np.integer) or type(plain) is bool:
+        return False
+    return index.is_in_block or bool(-len(x) <= plain < len(x))
 
 
 def noted(item: Any, items: Any, note: Callable[[list[Any]], None]) -> Any:

@@ -103,6 +103,8 @@ class Jumps:
         if not _sets(flag, loop):
             return [*before, loop], exits
         loop.body.insert(0, assign(flag, ast.Constant(GOES_ON), loop.body[0]))
+        if not _sets(flag, loop, at_least=BREAKS):
+            return [*before, loop], exits  # a flag of the round alone
         if loop.orelse:
             loop.orelse = [place(ast.If(compare(flag, ast.Lt(), BREAKS), loop.orelse, []), loop.orelse[0])]
         facts(loop).flag = flag
@@ -249,9 +251,10 @@ def _jumps_at_last(statement: ast.With | ast.Try) -> bool:
     return any(map(is_left_by_a_jump, getattr(statement, "finalbody", [])))
 
 
-def _sets(flag: str, statement: ast.stmt) -> bool:
-    """Whether a jump in a statement is the flag's."""
-    return any(facts(node).flag == flag for node in all_nodes(statement) if isinstance(node, JUMPS))
+def _sets(flag: str, statement: ast.stmt, at_least: int = CONTINUES) -> bool:
+    """Whether a jump in a statement is the flag's, with such a code."""
+    jumps = [facts(node) for node in all_nodes(statement) if isinstance(node, JUMPS)]
+    return any(jump.flag == flag and jump.code >= at_least for jump in jumps)
 
 
 def _last_assignments(statements: list[ast.stmt]) -> list[ast.stmt]:

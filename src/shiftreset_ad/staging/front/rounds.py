@@ -34,6 +34,9 @@ class LoopIterator:
 
     def __next__(self) -> Any:
         site, frame, control = self._site, self._frame, self._session.control
+        if not self._is_over and self._has_no_item_left():
+            self._is_over = True
+            raise StopIteration
         flag = 0 if site.flag is None else frame[site.flag]
         if not self._is_over and (control.is_staged(flag) or self._is_written or self._is_long()):
             self._is_over = site.are_written(self._session, frame, self._items, self._position)
@@ -45,6 +48,11 @@ class LoopIterator:
             raise StopIteration
         self._position += 1
         return self._items.at(self._position - 1)
+
+    def _has_no_item_left(self) -> bool:
+        """Whether this is known without a test: then no round is written down, as its item would not be there."""
+        count = self._items.count
+        return not self._session.control.is_staged(count) and self._position >= count
 
     def _is_long(self) -> bool:
         left, session = self._items.count - self._position, self._session

@@ -184,17 +184,23 @@ class ChoiceSite(Site):
         blocks = [block for block in self.blocks if block is not None]
         functions = [block.on(frame.cells) for block in blocks]
         rest = iter(functions)
-        then, other = [next(rest) if block is not None else partial(_value, test) for block in self.blocks]
+        is_bool = session is not None and session.control.type_of(test) is bool
+        then, other = [
+            next(rest) if block is not None else partial(_value, is_true if is_bool else test)
+            for block, is_true in zip(self.blocks, (True, False), strict=True)
+        ]
         if session is None or not self.is_open(session, frame):
             return then() if test else other()
 
         places, objects = Places(session, self), Objects(session)
+        known = set[Any]()  # the answers of the branches, where they are plain
 
         def write() -> Any:
             def branch(f: Callable[[], Any]) -> Callable[[], Any]:
                 def carried_out() -> tuple[Any, ...]:
                     places.fill(start)
                     answer = f()
+                    known.add(answer if type(answer) is bool else f)
                     places.require_nothing_else()
                     values = [answer, *places.values()]
                     objects.require_known(keys, met or values, values)
@@ -214,7 +220,7 @@ class ChoiceSite(Site):
                 answer, *of_places = objects.put_together(answers)
                 session.noted(self, places, answers)
                 places.fill(of_places)
-            return answer
+            return known.pop() if known in ({True}, {False}) else answer  # so a loop ends by a test that is plain
 
         return with_carried(session, [places, objects], write)
 

@@ -279,15 +279,6 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
     return not is_closed(function) or any(map(is_count, operands))
 
 
-def has_no_answer(function: Callable[..., Any], error: Exception) -> bool:
-    """Whether a call has raised an error because its function has no answer for such numbers."""
-    return (
-        isinstance(error, ArithmeticError)
-        or (function in OF_NUMBERS - OF_INTEGERS and isinstance(error, ValueError))
-        or (function is place_in and isinstance(error, IndexError))
-    )
-
-
 def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[type[Exception], str] | None:
     """The error that a call raises, and its text: the program may catch it, and look at both."""
     try:

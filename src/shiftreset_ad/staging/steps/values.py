@@ -7,7 +7,6 @@ arithmetic alone, without the numbers, the tables and the control.
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
 from abc import ABCMeta
@@ -25,6 +24,7 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.stand_ins import StagedValue
+from shiftreset_ad.staging.steps.examples import NO_EXAMPLE, example
 from shiftreset_ad.staging.steps.functions import (
     NEVER_OPEN_ENDED,
     OF_PARTS,
@@ -36,12 +36,10 @@ from shiftreset_ad.staging.steps.functions import (
     Into,
     again,
     has_function,
-    has_no_answer,
     is_open_ended,
     is_operator,
     method,
     name_in_program,
-    place_in,
     raised,
     read_only,
     written_by,
@@ -315,10 +313,10 @@ def call(
         else:
             answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
     except Exception as error:
-        if not (has_no_answer(function, error) and may_be_idle(trace, operands)):
+        answer = example(trace, function, args, unstaged(args), error) if not kwargs else NO_EXAMPLE
+        if answer is NO_EXAMPLE:
             trace.ask(raised, (function, *args), kwargs, (type(error), str(error)))  # which the program may catch
             raise
-        answer = 0 if function is place_in else math.nan
     if is_question or isinstance(answer, KNOWN_WHOLE):
         trace.ask(function, args, kwargs or NOTHING, answer)
         return answer
@@ -329,11 +327,6 @@ def call(
     if type(answer) in (float, np.float64):  # the usual case, for speed
         return Staged(trace, step.place)
     return _staged(trace, function, step, answer)
-
-
-def may_be_idle(trace: Trace, operands: list[Staged]) -> bool:
-    """Whether a call with Python's numbers is in a branch or a round, which may not be reached with these values."""
-    return trace.block is not trace.root and all(type(x.inside) in (float, int) for x in operands)
 
 
 @unwatched
@@ -359,8 +352,9 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     try:
         on_plain(function, (x, *args), kwargs)
     except Exception as error:
-        trace.ask(raised, (function, x, *args), kwargs, (type(error), str(error))).writes = True  # perhaps a part
-        raise
+        if not (trace.block is not trace.root and isinstance(error, IndexError) and is_staged(args)):
+            trace.ask(raised, (function, x, *args), kwargs, (type(error), str(error))).writes = True  # perhaps a part
+            raise
     trace.add(function, (x, *args), kwargs, None).writes = True
 
 
