@@ -248,16 +248,15 @@ def looking_for_an_instance(x):
 
 
 def filtering(x):
-    return np.prod([v * x for v in (1.0, -2.0) if v * x > 0])
+    return np.prod(tuple(v * x for v in (1.0, -2.0) if v * x > 0))
 
 
 def filtering_where_it_is_added_up(x):
     return sum([v * x for v in (1.0, -2.0) if v * x > 0])
 
 
-def filtering_by_a_name(x):
-    found = [v * x for v in (1.0, -2.0) if v * x > 0]
-    return found[0] if found else 1.0
+def filtering_in_a_list(x):
+    return np.sum([v * x for v in (1.0, -2.0, 3.0) if v * x > 0])
 
 
 def greatest_integer(x):
@@ -349,7 +348,7 @@ IN_ROUNDS = (
 )
 FILTER = (
     "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
-    "max where it stands, or assign the list to a variable, or let each item be `x if ... else 0.0`"
+    "max where it stands, or make it a list, `[... for ...]`, or let each item be `x if ... else 0.0`"
 )
 
 
@@ -405,7 +404,7 @@ OF_LISTS = [
     (
         binding_another_list,
         "{name!r} is bound to another list under this test or in this loop, and its length depends on the arguments. "
-        "Change the list itself, by append or clear",
+        "Change the list itself, by append, pop or clear",
         growing_from_a_display_in_rounds,
     ),
     (
@@ -413,7 +412,7 @@ OF_LISTS = [
         "it asks for the type of a list whose length depends on the arguments. Use isinstance(...)",
         looking_for_an_instance,
     ),
-    (filtering, FILTER, filtering_by_a_name),
+    (filtering, FILTER, filtering_in_a_list),
 ]
 PROGRAMS = [
     (

@@ -24,6 +24,7 @@ from numpy import ndarray
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.new_arrays import zeros
 from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
+from shiftreset_ad.staging.front.ends import not_negative, within
 from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.stacking import JOINING, TAKING_ARRAYS, join
@@ -179,6 +180,22 @@ class GrowingList:
 
     def clear(self) -> None:
         self._first = self.length = 0
+
+    def fill(self, item: Any, count: Any) -> None:
+        """Become the list of so many times this item."""
+        self._require_form(item)
+        count = not_negative(count)
+        if unstaged(count) > self._room:
+            self._session.needs_room()
+        self._write(slice(None), item)
+        self._first, self.length = 0, _place(place_at_end, count, self._room + 1)
+
+    def keep(self, part: slice) -> None:
+        """Leave out all items but those of a slice without a step."""
+        start = 0 if part.start is None else within(part.start, self.length)
+        stop = self.length if part.stop is None else within(part.stop, self.length)
+        self._first = self._at(start)
+        self.length = not_negative(stop - start)
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index] if type(index) is slice else self.item(self._place(index, NO_ITEM))

@@ -9,12 +9,13 @@ from typing import Any
 from shiftreset_ad.staging.front.assembling import Assembler
 from shiftreset_ad.staging.front.blocks import RewrittenCode
 from shiftreset_ad.staging.front.facts import load, place
-from shiftreset_ad.staging.front.folds import FunctionBlock, is_usual, loop_that_appends
+from shiftreset_ad.staging.front.folds import ITEMS, FunctionBlock, loop_that_appends
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.growing import GrowingList
-from shiftreset_ad.staging.front.nodes import copied
-from shiftreset_ad.staging.front.own_lists import OwnLists, added, bindings
+from shiftreset_ad.staging.front.indices import outside_brackets
+from shiftreset_ad.staging.front.own_lists import OwnLists, added, bindings, part_of, repeated
 from shiftreset_ad.staging.front.refusals import FILTERS
+from shiftreset_ad.staging.front.sequences import sequential
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.sites import ChoiceSite, Site
 
@@ -61,6 +62,30 @@ class ListSite(Site):
             self._grows(session, old)
         return self.made(items)
 
+    def repeated(self, items: list[Any], count: Any) -> Any:
+        """The list `[x] * n`."""
+        session = current()
+        is_staged = session is not None and session.control.is_staged(count)
+        if session is None or not is_staged or session.control.type_of(count) is not int or self in session.refusals:
+            return self.made(items * count)
+        session.grows_by(self)
+        found, (item,) = GrowingList(session, self, []), items
+        found.fill(item, count)
+        return found
+
+    def shortened(self, old: Any, part: slice) -> Any:
+        """A part of the list of a variable, for this variable. The list has no other name."""
+        session = current()
+        if session is None:
+            return old[part]
+        if type(old) is GrowingList and self.own.are_known():
+            old.keep(part)
+            return old
+        items = old[part]
+        if len(items) != len(old):
+            self._grows(session, old)
+        return self.made(items)
+
     def extended(self, old: Any, items: list[Any]) -> Any:
         """The list of a variable with more items, for this variable. The list has no other name."""
         session = current()
@@ -77,6 +102,16 @@ class ListSite(Site):
         """A block binds a variable to a list of another length, so it changes the list that the variable has."""
         if session.active and self.own.are_known():
             session.grows(old)
+
+    def is_a_loop(self, items: Any) -> bool:
+        """Whether a comprehension over these items is a loop that appends to a list."""
+        session = current()
+        if session is None or self in session.refusals:
+            return False
+        found = sequential(items, session.control)
+        if found is not None and found.is_counted and session.control.is_staged(found.count):
+            session.grows_by(self)
+        return self in session.growing
 
     def listed(self, items: Any, seen: Any) -> Any:
         """The list of a comprehension over these items."""
@@ -102,11 +137,11 @@ class Displays(Assembler, ast.NodeTransformer):
 
     def __init__(self, code: RewrittenCode, outer: set[str]) -> None:
         super().__init__(code, outer)
-        self._sites: dict[ast.ListComp, ListSite] = {}  # of comprehensions whose lists may grow
+        self._sites: dict[ast.expr, ListSite | None] = {}  # of comprehensions whose lists may grow
         self._own_lists: OwnLists | None = None
 
     @abstractmethod
-    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
+    def _iterable(self, node: ast.expr, counted: set[str], *around: ast.expr) -> Any:
         """What a loop goes over, by a function that gives it indices."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -135,39 +170,45 @@ class Displays(Assembler, ast.NodeTransformer):
         }
 
     def _change(self, own: OwnLists, name: str, value: ast.expr) -> ast.expr | None:
-        more = added(value, name)
-        if more is None and not isinstance(value, ast.List):
+        more, part = added(value, name), part_of(value, name)
+        if more is None and part is None and not isinstance(value, ast.List):
             return None
-        site, items = ListSite(value.lineno, self._code), self.visit(more or value)
+        site = ListSite(value.lineno, self._code)
         site.own = own
+        if part is not None:
+            ends = outside_brackets(self.visit(part), self._code.constant(self._code.running))
+            return place(self._call(site, "shortened", load(name), ends), value)  # type: ignore[no-any-return]
+        items = self.visit(more or value)
         if more is not None:
             return place(self._call(site, "extended", load(name), items), value)  # type: ignore[no-any-return]
         cells = self._cells(value, [load(name)], set())
         return place(self._call(site, "instead", items, cells), value)  # type: ignore[no-any-return]
 
     def _assigned(self, node: ast.expr) -> ast.expr:
+        site = ListSite(node.lineno, self._code)
+        if (parts := repeated(node)) is not None:
+            return place(self._call(site, "repeated", *map(self.visit, parts)), node)  # type: ignore[no-any-return]
         if isinstance(node, ast.List | ast.Tuple):
             node.elts = [self._assigned(part) for part in node.elts]
         elif isinstance(node, ast.Dict):
             node.keys = [None if key is None else self.visit(key) for key in node.keys]
             node.values = [self._assigned(part) for part in node.values]
-        elif isinstance(node, ast.ListComp) and any(part.ifs for part in node.generators) and is_usual(node):
-            return self._listed(node)
         else:
             found: ast.expr = self.visit(node)
             return found
         if isinstance(node, ast.List):
-            return place(self._call(ListSite(node.lineno, self._code), "made", node), node)  # type: ignore[no-any-return]
+            return place(self._call(site, "made", node), node)  # type: ignore[no-any-return]
         return node
 
     def _listed(self, node: ast.ListComp) -> ast.expr:
-        """A comprehension, which is a loop if its filters are staged."""
+        """A comprehension, which is a loop if its filters, or the number of its items, are staged."""
         site = ListSite(node.lineno, self._code)
         loop = type(self)(self._code, self._visible).function(loop_that_appends(node))  # type: ignore[attr-defined]
         site.loop = FunctionBlock(self._code, loop)
         cells = self._cells(node, [node], set())
-        items = self._iterable(copied(node.generators[0].iter), COUNTED)
+        first = node.generators[0]
+        items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, COUNTED))
+        first.iter = place(load(ITEMS), first.iter)
         self._sites[node] = site
-        is_growing = ast.Attribute(self._code.constant(site), "is_growing", ast.Load())
-        chosen = ast.IfExp(is_growing, self._call(site, "listed", items, cells), self.visit(node))
-        return place(chosen, node)  # type: ignore[no-any-return]
+        is_loop, listed = self._call(site, "is_a_loop", items), self._call(site, "listed", load(ITEMS), cells)
+        return place(ast.IfExp(is_loop, listed, self.visit(node)), node)  # type: ignore[no-any-return]

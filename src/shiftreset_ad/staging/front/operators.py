@@ -81,8 +81,8 @@ class ObjectRewriter(Rewriter):
         is_known = isinstance(node, ast.BoolOp | ast.Compare | ast.Constant)
         return found if is_known else place(self._run("truth_of", found), node)
 
-    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
-        return place(self._run("iterated", super()._iterable(node, counted)), node)
+    def _iterable(self, node: ast.expr, counted: set[str], *around: ast.expr) -> Any:
+        return place(self._run("iterated", super()._iterable(node, counted, *around)), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
         if not isinstance(node.ctx, ast.Load) or _is_private(node) or self._is_of_a_module(node):

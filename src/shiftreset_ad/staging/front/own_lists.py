@@ -135,6 +135,22 @@ def added(node: ast.expr | None, name: str) -> ast.List | None:
     return None
 
 
+def part_of(node: ast.expr | None, name: str) -> ast.Slice | None:
+    """`a:b` in `name[a:b]`; None for another expression."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is None:
+        return node.slice if _is_called(node.value, name) and not _changes(node.slice, name) else None
+    return None
+
+
+def repeated(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The list and the number in `[x] * n`; None for another expression."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    items = node.left
+    is_one = isinstance(items, ast.List) and len(items.elts) == 1 and not isinstance(items.elts[0], ast.Starred)
+    return (items, node.right) if is_one else None
+
+
 class Binding(NamedTuple):
     """A variable that an assignment binds to a new list, and whether the list that the variable has may change instead.
 
@@ -166,9 +182,14 @@ def bindings(node: ast.AST) -> list[Binding]:
             and all(isinstance(later, ast.Constant) for _, later in pairs[i + 1 :]),
         )
         for i, (target, value) in enumerate(pairs)
-        if isinstance(target, ast.Name)
-        and (isinstance(value, ast.List | ast.ListComp) or added(value, target.id) is not None)
+        if isinstance(target, ast.Name) and _is_new(value, target.id)
     ]
+
+
+def _is_new(value: ast.expr, name: str) -> bool:
+    """Whether an expression makes a list, perhaps of the list of this variable."""
+    is_made = isinstance(value, ast.List | ast.ListComp) or repeated(value) is not None
+    return is_made or added(value, name) is not None or part_of(value, name) is not None
 
 
 def _tested(node: ast.expr) -> Iterator[ast.Name]:

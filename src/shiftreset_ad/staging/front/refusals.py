@@ -57,7 +57,7 @@ GROWS_IN_A_BRANCH = (
 )
 BOUND_ANEW = (
     "{name!r} is bound to another list under this test or in this loop, and its length depends on the arguments. "
-    "Change the list itself, by append or clear"
+    "Change the list itself, by append, pop or clear"
 )
 WRITES_TO_ITEMS = (
     "arrays are appended to the list, and a loop or a branch writes to an array, which may be one of them. Make new "
@@ -72,7 +72,7 @@ UNEQUAL_GROWTH = "items of several kinds are appended to the list. Let all of th
 AS_A_LIST = "the length of the list depends on the arguments, and the list cannot be written down: {reason}"
 FILTERS = (
     "this filter decides how many items the comprehension has. Give the comprehension to sum, len, any, all, min or "
-    "max where it stands, or assign the list to a variable, or let each item be `x if ... else 0.0`"
+    "max where it stands, or make it a list, `[... for ...]`, or let each item be `x if ... else 0.0`"
 )
 NO_FLOATS = "the least or greatest of items that a filter leaves is looked for among floats alone. Make floats of them"
 CHANGES_LATER = (

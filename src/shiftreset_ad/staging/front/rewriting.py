@@ -18,7 +18,15 @@ from shiftreset_ad.staging.front.buffers import NAMES as MAKING
 from shiftreset_ad.staging.front.buffers import MakingSite
 from shiftreset_ad.staging.front.comparisons import without_chains
 from shiftreset_ad.staging.front.facts import RESULT, VALUE, assign, facts, load, place
-from shiftreset_ad.staging.front.folds import ITEMS, CallsAlone, fold_site, is_fold, others_of, without_filters
+from shiftreset_ad.staging.front.folds import (
+    ITEMS,
+    CallsAlone,
+    fold_site,
+    is_fold,
+    is_usual,
+    others_of,
+    without_filters,
+)
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
 from shiftreset_ad.staging.front.jumps import JUMPS, Jumps
@@ -169,15 +177,15 @@ class Rewriter(Displays, ast.NodeTransformer):
         node.iter = place(items, iterable)
         return node
 
-    def _iterable(self, node: ast.expr, counted: set[str]) -> Any:
+    def _iterable(self, node: ast.expr, counted: set[str], *around: ast.expr) -> Any:
         """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
         if isinstance(node, ast.Subscript):
             return self._item(node, "items")
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
             return self.visit(node)
-        node.args = [self._iterable(part, counted - {"range"}) for part in node.args]
+        node.args = [self._iterable(part, counted, copied(node.func)) for part in node.args]
         node.keywords = [self.visit(part) for part in node.keywords]
-        node.func = place(self._run("counted", node.func), node.func)
+        node.func = place(self._run("counted", node.func, *around), node.func)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -240,6 +248,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         cells = self._cells(node, [comprehension], set())
         others = [self.visit(copied(part)) for part in others_of(node) or []]
         first = comprehension.generators[0]
+        self._sites[comprehension] = None  # its list is not needed where the loop can be written down
         items = ast.NamedExpr(ast.Name(ITEMS, ast.Store()), self._iterable(first.iter, COUNTED))
         first.iter = place(load(ITEMS), first.iter)
         is_loop = self._call(site, "is_a_loop", load(function.id), items)
@@ -285,6 +294,8 @@ class Rewriter(Displays, ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
+        if node not in self._sites and is_usual(node):
+            return self._listed(node)
         return self._comprehension(node, ["elt"], self._sites.pop(node, None))
 
     def visit_SetComp(self, node: ast.SetComp) -> Any:

@@ -266,9 +266,12 @@ def _rewritten_argument(x: Any) -> Any:
     return with_forms(x, form_if_users) if callable(x) else x
 
 
-def counted(f: Any) -> Any:
-    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop, or of a comprehension."""
+def counted(f: Any, around: Any = zip) -> Any:
+    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop, or of a comprehension.
+
+    It may be an argument of the function `around` it, which must be one of these, too.
+    """
     session = current()
-    if session is None or not any(f is kind for kind in (range, zip, enumerate, reversed)):
+    if session is None or not all(any(x is kind for kind in (range, zip, enumerate, reversed)) for x in (f, around)):
         return called(f)
     return partial(counting, session.control) if f is range else partial(sequence_of, session.control, f)

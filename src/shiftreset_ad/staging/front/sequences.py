@@ -12,9 +12,9 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.control.choosing import python_number
 from shiftreset_ad.staging.front.control_writer import ControlWriter, Note
+from shiftreset_ad.staging.front.ends import least, within
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
-from shiftreset_ad.staging.steps.values import Staged
 
 Choice: TypeAlias = Callable[[Any], Any]
 INTEGERS = (int, np.integer)
@@ -45,8 +45,7 @@ class StagedRange:
     is_counted = True
 
     def __init__(self, start: Any, stop: Any, step: int) -> None:
-        self._start = start
-        self._step = step
+        self._start, self._stop, self._step = start, stop, step
         self.count = (stop - start + step - (1 if step > 0 else -1)) // step
 
     def at(self, position: Any) -> Any:
@@ -54,6 +53,13 @@ class StagedRange:
 
     def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any]:
         return self.at
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+    def pythons(self) -> range:
+        """The range as one of Python's; its ends are asked."""
+        return range(int(self._start), int(self._stop), self._step)
 
 
 class Items:
@@ -119,7 +125,7 @@ class Zipped:
 
     @property
     def count(self) -> Any:
-        return reduce(_least, [part.count for part in self._parts])
+        return reduce(least, [part.count for part in self._parts])
 
     def at(self, position: int) -> Any:
         return tuple([part.at(position) for part in self._parts])
@@ -133,14 +139,6 @@ class Zipped:
         return items_of(self)
 
 
-def _least(m: Any, n: Any) -> Any:
-    """The lesser of two integers, which may be staged."""
-    if type(m) is not Staged and type(n) is not Staged:
-        return min(m, n)
-    is_less = m < n
-    return m * is_less + n * (1 - is_less)
-
-
 class Sliced:
     """The items of `x[start:stop]` where an end is staged. Nobody else sees the slice, so it need not be made."""
 
@@ -149,8 +147,8 @@ class Sliced:
     def __init__(self, items: Sequential, part: slice) -> None:
         self._items = items
         length = items.count
-        self._start = 0 if part.start is None else _within(part.start, length)
-        self.count = (length if part.stop is None else _within(part.stop, length)) - self._start  # or less than none
+        self._start = 0 if part.start is None else within(part.start, length)
+        self.count = (length if part.stop is None else within(part.stop, length)) - self._start  # or less than none
 
     def at(self, position: int) -> Any:
         return self._items.at(self._start + position)
@@ -164,13 +162,6 @@ class Sliced:
 
     def __reversed__(self) -> Iterator[Any]:
         return items_of(Reversed(self))
-
-
-def _within(end: Any, length: int) -> Any:
-    """The end of a slice as a number from zero to the length. A negative one counts from the end."""
-    end = python_number(end)
-    end = end + length * (end < 0)
-    return _least(end * (end > 0), length)
 
 
 def sliced(x: Any, part: slice, control: ControlWriter) -> Sliced | None:
@@ -214,19 +205,26 @@ def items_of(x: Sequential) -> Iterator[Any]:
 
 def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> Any:
     """`zip`, `enumerate` or `reversed` of what has indices, with indices; otherwise Python's own."""
-    pythons = f(*args, **kwargs)  # it takes no item yet, and raises the errors
     parts = [sequential(arg, control) for arg in (args[:1] if f is enumerate else args)]
-    known = [part for part in parts if part is not None and type(part) is not StagedRange]
-    if not known or len(known) < len(parts):
-        return pythons
+    known = [part for part in parts if part is not None]
+    is_counted = any(part.is_counted for part in known)
+    is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
+    if not known or len(known) < len(parts) or not is_known_to_end:
+        return f(*map(with_plain_ends, args), **kwargs)
+    f(*[() if type(arg) is StagedRange else arg for arg in args], **kwargs)  # it raises the errors
     if f is reversed:
         return Reversed(known[0])
     if f is enumerate:
         start = kwargs.get("start", args[1] if len(args) == 2 else 0)
-        return Zipped([Items(range(start, start + MOST)), *known]) if type(start) is int else pythons
-    is_counted = any(part.is_counted for part in known)
-    is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
-    return Zipped(known) if is_known_to_end else pythons
+        if type(start) is not int:
+            return f(*map(with_plain_ends, args), **kwargs)
+        return Zipped([Items(range(start, start + MOST)), *known])
+    return Zipped(known)
+
+
+def with_plain_ends(x: Any) -> Any:
+    """A range of Python's in place of one with staged ends, which are asked; anything else as it is."""
+    return x.pythons() if type(x) is StagedRange else x
 
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:

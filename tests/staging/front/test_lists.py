@@ -1,0 +1,250 @@
+"""Lists of staged lengths: by a comprehension, by `[x] * n`, and by a slice of the list that a variable has."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shiftreset_ad import grad, staged
+from shiftreset_ad.staging.native.compiled import NONE
+from tests.staging.front.agreement import POINTS, agree, ids, require_bits_of_the_steps, require_one_record
+from tests.staging.native.natively import needs_native
+
+MORE_POINTS = (*POINTS, (0.4, 7), (2.0, 4), (1.1, 0))
+
+
+def of_a_range(x, n):
+    xs = [x * k for k in range(n)]
+    return sum(v * v for v in xs) + len(xs) * x
+
+
+def of_a_list_that_grows(x, n):
+    xs = [x]
+    for _ in range(n):
+        xs.append(xs[-1] * 0.5)
+    ys = [v * v for v in xs]
+    return sum([a * b for a, b in zip(xs, ys, strict=False)]) + ys[-1]
+
+
+def of_two_loops(x, n):
+    xs = [x + j * k for k in range(n) for j in range(k)]
+    return sum(xs) + len(xs) * x
+
+
+def of_ranges_together(x, n):
+    ys = [x / (k + j + 1) for j, k in enumerate(reversed(range(n)))]
+    total = x
+    for a, k in zip(ys, range(1, n), strict=False):
+        total = total * k + a
+    return total
+
+
+def of_arrays(x, n):
+    total = x
+    for u in [np.stack([x, x * k]) for k in range(n)]:
+        total = total + u @ u
+    return total
+
+
+def as_an_argument(x, n):
+    return max([np.sin(x * k) for k in range(n + 1)]) + len([v for v in (1.0, 2.0, -1.0) if v * x > n - 3]) * x
+
+
+def answered(x, n):
+    def items(y):
+        return [y * k for k in range(n)]
+
+    return sum(items(x)) * len(items(2.0)) + x
+
+
+def repeated(x, n):
+    al = [0.0] * n
+    for i in range(n):
+        al[i] = x * i
+    return sum(a * a for a in al) + x
+
+
+def repeated_numbers(x, n):
+    h = [x] * (n - 1)
+    h.append(2.0 * x)
+    return sum(h) * len(h) + h[0]
+
+
+def repeated_pairs(x, n):
+    h, total = [(x, 2.0)] * n, x
+    for a, b in h:
+        total = total * a + b
+    return total
+
+
+def repeated_for_each_round(x, n):
+    pairs, total = [], x
+    for k in range(n):
+        pairs.append((x * k, x))
+        if len(pairs) > 3:
+            pairs.pop(0)
+        al = [0.0] * len(pairs)
+        for i in range(len(pairs) - 1, -1, -1):
+            al[i] = pairs[i][0] * pairs[i][1]
+            total = total + al[i]
+        for i in range(len(pairs)):
+            total = total + al[i] * pairs[i][1]
+    return total
+
+
+def without_the_first(x, n):
+    h = []
+    for i in range(n):
+        h.append(x / (i + 1))
+        if len(h) > 3:
+            h = h[1:]
+    return sum(a * a for a in h) + x
+
+
+def the_last_ones(x, n):
+    h = []
+    for i in range(n):
+        h.append(np.stack([x / (i + 1), x]))
+        h = h[-3:]
+    total = x
+    for a in h:
+        total = total + a @ a
+    return total
+
+
+def without_ends(x, n):
+    h = [x]
+    while x > 0.3:
+        h.append(x)
+        x = x * 0.7
+        if n > 3:
+            h = h[:-1]
+        elif n > 1:
+            h = h[1:-1]
+        h = h + [x * x]  # noqa: RUF005
+    return sum(h) * len(h) + x
+
+
+def between_staged_ends(x, n):
+    h = [x] * (n + 1)
+    h.append(2.0 * x)
+    while len(h) > 2:
+        h = h[n - 1 : 4]
+        h = h[1:]
+    return sum(h) * len(h) + x
+
+
+PROGRAMS = [
+    *(of_a_range, of_a_list_that_grows, of_two_loops, of_ranges_together, of_arrays, as_an_argument, answered),
+    *(repeated, repeated_numbers, repeated_pairs, repeated_for_each_round),
+    *(without_the_first, the_last_ones, without_ends, between_staged_ends),
+]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, **ids)
+def test_it_is_written_down_once(f, monkeypatch):
+    require_one_record(f, monkeypatch)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, **ids)
+def test_it_holds_for_other_lengths(f):
+    assert len(agree(grad(f), MORE_POINTS).sources) == 1
+
+
+@needs_native
+@pytest.mark.slow_but_every(3)
+@pytest.mark.parametrize("f", PROGRAMS, **ids)
+def test_native_code_has_the_bits_of_the_steps(f, monkeypatch):
+    require_bits_of_the_steps(f, monkeypatch)
+
+
+@needs_native
+def test_a_repeated_list_gets_as_much_room_as_it_needs():
+    compiled = agree(grad(repeated), ((0.5, 3), (0.5, 200), (0.6, 100), (0.7, 513), (0.8, 512), (0.1, 0)))
+    assert not [text for text in compiled.llvm if text.startswith(NONE)]
+
+
+# What nobody can write down is asked
+
+
+def kept_under_another_name(x, n):
+    h = [x, 2.0 * x]
+    for i in range(n):
+        other = h
+        h = h[1:]
+        h.append(x * i)
+        other.append(x)
+    return sum(h) + sum(other) if n else x
+
+
+def kept_by_a_function(x, n):
+    h, kept = [x, 2.0 * x], []
+    for i in range(n):
+        keep(kept, h)
+        h = h[-1:]
+        h.append(x * i)
+    return sum(h) + sum(map(len, kept)) * x
+
+
+def keep(kept, h):
+    kept.append(h)
+
+
+def of_nothing(x, n):
+    h = [None] * n
+    return len(h) * x + (x if h == [None, None, None] else 0.0)
+
+
+def one_array_many_times(x, n):
+    row = np.zeros_like(np.stack([x, x]))
+    rows = [row] * n
+    for i in range(n):
+        rows[i][0] += x * (i + 1)
+    return sum(r @ r for r in rows) + row @ row
+
+
+def of_tuples_repeated(x, n):
+    rows = [[x] * 2 for _ in range(n)]
+    for i in range(n):
+        rows[i][0] = x * i
+    return sum(sum(row) for row in rows)
+
+
+def by_a_step(x, n):
+    h = [x, 2.0, 3.0 * x]
+    for _ in range(n):
+        h = h[::-1]
+        h.append(x)
+    return sum(v * k for k, v in enumerate(h))
+
+
+def by_a_number_of_numpy(x, n):
+    return sum([x] * np.int64(n)) + x
+
+
+def of_objects(x, n):
+    names = [f"{k}" for k in range(n)]
+    return x * len("".join(names))
+
+
+ASKED = [
+    *(kept_under_another_name, kept_by_a_function, of_nothing, one_array_many_times, of_tuples_repeated, by_a_step),
+    *(by_a_number_of_numpy, of_objects),
+]
+
+
+@pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.StagingWarning")
+@pytest.mark.parametrize("points", [POINTS, POINTS[::-1], ((0.5, 2), (0.6, 2), (0.7, 2), (3.1, 5), (2.5, 4), (0.6, 2))])
+@pytest.mark.parametrize("mode", [lambda f: f, grad], ids=["plain", "grad"])
+@pytest.mark.parametrize("f", ASKED, **ids)
+def test_what_cannot_be_written_down_has_pythons_answer(f, mode, points):
+    agree(mode(f), points)
+
+
+def test_an_error_is_pythons():
+    compiled = staged(lambda x, n: [x] * n)
+    for n in (2, 3, -1, 0):
+        assert compiled(2.0, n) == [2.0] * n
+    with pytest.raises(TypeError, match="can't multiply sequence by non-int of type 'float'"):
+        compiled(2.0, 1.5)
+    assert math.isnan(compiled(math.nan, 1)[0])
