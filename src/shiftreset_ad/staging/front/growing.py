@@ -138,14 +138,14 @@ def _changing_all(name: str) -> Callable[..., Any]:
 class GrowingList:
     """A list of the program's, in a recording."""
 
-    __slots__ = ("_first", "_form", "_room", "_session", "_site", "arrays", "length")
+    __slots__ = ("_first", "_form", "_room", "_session", "arrays", "length", "site")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, session: Session, site: Any, items: Iterable[Any]) -> None:
-        self._session, self._site, self._form, self._room = session, site, session.growing[site], site.room
+        self._session, self.site, self._form, self._room = session, site, session.growing[site], site.room
         leaves = [] if self._form is None else leaves_of(self._form)
         self.arrays = [leaf.room(session, site.room) for leaf in leaves]
-        session.made_growing(self, holds_arrays=any(leaf.kind is ndarray for leaf in leaves))
+        session.held_items.made(self, site, holds_arrays=any(leaf.kind is ndarray for leaf in leaves))
         self._first: Any = 0  # where the first item is, if there is one; it may be staged
         self.length: Any = 0  # the number of items, which may be staged
         self.extend(items)
@@ -209,17 +209,17 @@ class GrowingList:
 
     def refuse(self, reason: str) -> NoReturn:
         """Give the recording up. In the next one, the list is one of Python's."""
-        self._session.refuse(self._site, reason)
+        self._session.refuse(self.site, reason)
 
     def _require_form(self, item: Any) -> None:
         """Give the recording up if there is no array for the leaves of an item."""
         form = joined(self._form, form_of(item))
         self._require_exact(form == form_of(item))
         if form is None or form != self._form:
-            self._session.takes(self._site, form)
+            self._session.takes(self.site, form)
         for leaf, of in zip(leaves_of(item), leaves_of(form), strict=True):
             if of.kind is float and type_of(leaf) is int and not (type(leaf) is int and abs(leaf) <= LONGEST_EXACT):
-                self._session.takes(self._site, None)  # it may have more digits than a float
+                self._session.takes(self.site, None)  # it may have more digits than a float
 
     def _require_exact(self, is_exact: bool) -> None:
         """Give long loops up where the items would have other types than in the program, or each would be moved."""
@@ -231,7 +231,7 @@ class GrowingList:
         forms, place = leaves_of(self._form), self._at(place)
         leaves = [leaf.read(array, place) for leaf, array in zip(forms, self.arrays, strict=True)]
         for leaf in leaves:
-            self._session.control.keep_as_it_is(leaf)
+            self._session.held_items.held(leaf)
         return filled(self._form, iter(leaves))
 
     def _place(self, index: Any, message: str) -> Any:
@@ -244,9 +244,9 @@ class GrowingList:
     def _write(self, place: Any, item: Any) -> None:
         for i, leaf in enumerate(leaves_of(item)):
             array = self.arrays[i]
-            self._session.control.keep_as_it_is(leaf)
+            self._session.held_items.held(leaf)
             if type(leaf) is ndarray:
-                self._session.handed_on.note_read(self._site, [leaf])
+                self._session.handed_on.note_read(self.site, [leaf])
             if is_in_block() and is_array(array):
                 self.arrays[i] = version_with(leaf, array, place)
             else:

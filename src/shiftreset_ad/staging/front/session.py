@@ -16,6 +16,7 @@ from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.control_writer import ControlWriter
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
+from shiftreset_ad.staging.front.held_items import HeldItems
 from shiftreset_ad.staging.front.long_loops import LongLoops
 from shiftreset_ad.staging.front.refusals import (
     CHANGES_LATER,
@@ -23,7 +24,6 @@ from shiftreset_ad.staging.front.refusals import (
     MAY_BE_ONE,
     TOO_LONG,
     UNEQUAL_GROWTH,
-    WRITES_TO_ITEMS,
     Refusal,
 )
 from shiftreset_ad.staging.steps.functions import NoRoomError
@@ -67,9 +67,7 @@ class Session:
         self.forms: dict[Any, Any] = {} if forms is None else forms
         self.made: dict[int, tuple[Any, Any]] = {}  # plain arrays by their ids, and the calls that have made them
         self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
-        self._growing_lists: list[Any] = []
-        self._holding: list[Any] = []  # those that hold copies of arrays
-        self._has_writes = False  # whether the program writes to arrays in blocks
+        self.held_items = HeldItems(control)
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
@@ -97,6 +95,9 @@ class Session:
         """These values of a state, which a site takes or hands on: lists in them must not change from here on."""
         found = tuple(values)
         self.handed_on.note(site, state, found)
+        if (items := self.held_items.handed_on(found)) is not None:
+            items.site.hands_items_on = True
+            self._give_up("blocks hand on an item of a list")
         return found
 
     def require_own_names(self, answer: Any) -> None:
@@ -216,30 +217,6 @@ class Session:
             self.refuse(site, UNEQUAL_GROWTH)
         self.growing[site] = form
         self._give_up("a list grows by items of another form")
-
-    def made_growing(self, items: Any, holds_arrays: bool) -> None:
-        """This list may grow. If it holds copies of arrays, the program must not write to arrays in blocks."""
-        self._growing_lists.append(items)
-        if holds_arrays:
-            self._holding.append(items)
-            self._require_no_writes()
-
-    def writes_to_an_array(self) -> None:
-        """The program writes to an array, in a block. In another round it may be an array that a list holds."""
-        self._has_writes = True
-        self._require_no_writes()
-
-    def _require_no_writes(self) -> None:
-        if self._has_writes and self._holding:
-            self._holding[0].refuse(WRITES_TO_ITEMS)
-
-    def keep_for_lists(self, values: Iterable[Any]) -> None:
-        """Blocks hand these values on. An array among them may be one that a list holds a copy of."""
-        if self._holding:
-            own = {id(array) for items in self._growing_lists for array in items.arrays}
-            for value in values:
-                if id(value) not in own:
-                    self.control.keep_as_it_is(value)
 
     def needs_room(self) -> NoReturn:
         """Give this recording up, as a growing list has no room. All have more from then on."""

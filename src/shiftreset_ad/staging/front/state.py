@@ -99,7 +99,7 @@ class State:
         found = self.arrays.write_back(self._holders, answers, self._variables)
         self._frame.fill(dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND))
         self._fill(found)
-        self._session.keep_for_lists(found)
+        self._session.held_items.after_blocks(found)
 
     def _keys(self) -> list[Hashable]:
         return [holder.identity() for holder in self._holders]

@@ -173,7 +173,7 @@ def has_array(x: Any, index: Any) -> bool:
 
 def item_written(item: Any, x: Any, index: Any) -> Any:
     """The array after `x[index] = item` of the program."""
-    _session().writes_to_an_array()
+    _session().held_items.written(x)
     return version_with(item, x, index)
 
 
@@ -184,7 +184,7 @@ def version_with(item: Any, x: Any, index: Any) -> Any:
 
 def augmented(x: Any, name: str, other: Any) -> Any:
     """The array after `x += other`, or its kin."""
-    _session().writes_to_an_array()
+    _session().held_items.written(x)
     return _renamed(x, _versions().augment(x, name, other))
 
 
@@ -209,7 +209,7 @@ class Item:
     def augmented(self, name: str, other: Any) -> Any:
         """The array after `x[index] += other`, or its kin. None if `x` is not the array, but holds it."""
         if _session().control.is_staged_array(self._x):
-            _session().writes_to_an_array()
+            _session().held_items.written(self._x)
             return _renamed(self._x, _versions().augment_item(self._x, self._index, self._part, name, other))
         changing(self._x)[self._index] = augmented(self._part, name, other)
         return None
