@@ -72,6 +72,20 @@ def with_a_value_in_both_branches(x):
     return y if x > 1 else x
 
 
+def none_in_one_branch(x):
+    v = None
+    if x > 1.0:
+        v = x * x
+    return x if v is None else v
+
+
+def with_a_value_before_the_branch(x):
+    v = 0.0
+    if x > 1.0:
+        v = x * x
+    return x if v == 0.0 else v
+
+
 def scaled(k):
     def f(x):
         return x if x < 1 else scaled(k + 1.0)(x / 2) * k
@@ -448,6 +462,11 @@ PROGRAMS = [
         with_a_value_in_one_branch,
         "the variable {name!r} has a value in one branch only. Give it one in both branches",
         with_a_value_in_both_branches,
+    ),
+    (
+        none_in_one_branch,
+        "{name!r} is None in one branch only. Give it a value of one kind in both branches, or before",
+        with_a_value_before_the_branch,
     ),
     (
         first_of([1.0, np.float32(2.0), 3]),

@@ -6,13 +6,12 @@ site takes over, too: the rest of the rounds is written down as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftreset_ad.staging.front.arrays import with_carried
 from shiftreset_ad.staging.front.blocks import CodeBlock
 from shiftreset_ad.staging.front.facts import BREAKS
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
@@ -20,18 +19,10 @@ from shiftreset_ad.staging.front.refusals import NEVER_ENDS, SAME_TEST, UNBOUND_
 from shiftreset_ad.staging.front.rounds import LoopIterator
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import Session, current
-from shiftreset_ad.staging.front.sites import Site
+from shiftreset_ad.staging.front.sites import NotYet, Site
 from shiftreset_ad.staging.front.state import State
 
 TRUTHS = (bool, np.bool)
-
-
-class NotYet(BaseException):
-    """A loop cannot be written down before its next round has been carried out."""
-
-    def __init__(self, site: Any, reason: str) -> None:
-        super().__init__()
-        self.site, self.reason = site, reason
 
 
 class LoopSite(Site):
@@ -47,19 +38,6 @@ class LoopSite(Site):
 
     def not_yet(self, session: Session, name: str) -> NoReturn:
         raise NotYet(self, UNSET_BEFORE.format(name=name))
-
-    def is_written_now(self, session: Session, state: State, write: Callable[[], None]) -> bool:
-        """Write the loop down. If something gets its first value in it, the next round is asked, and tried after it."""
-        mark = session.control.mark()
-        try:
-            with_carried(session, state.carriers, write)
-        except NotYet as found:
-            if found.site is not self:
-                raise
-            session.control.rewind(mark)
-            session.asked[self] = self.refusal(found.reason)
-            return False
-        return True
 
     def problem_in(self, frame: FrameVariables) -> str | None:
         for name in self.carried:
@@ -134,7 +112,7 @@ class LoopSite(Site):
                         final = control.while_loop(cond_fun, body_fun, start)
                 state.end(final)
 
-        if not self.is_written_now(session, state, write):
+        if not self.is_written_now(session, state.carriers, write):
             return value
         if not control.is_staged(value):
             session.is_long(self)
@@ -180,4 +158,4 @@ class LoopSite(Site):
                     final = session.control.while_loop(cond_fun, body_fun, start)
                 state.end(final[1:])
 
-        return self.is_written_now(session, state, write)
+        return self.is_written_now(session, state.carriers, write)

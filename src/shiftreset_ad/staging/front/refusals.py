@@ -42,6 +42,7 @@ NEVER_ENDS = "a block under this test has a loop that does not end when it is re
 SAME_TEST = "the test of the loop depends on what the loop does not carry. Let it look at variables of the loop"
 UNSET_BEFORE = "{name!r} has no value before this test, and gets one under it. Give it a value before"
 UNBOUND_IN_BRANCH = "the variable {name!r} has a value in one branch only. Give it one in both branches"
+NONE_IN_BRANCH = "{name!r} is None in one branch only. Give it a value of one kind in both branches, or before"
 FOREIGN_ITERATOR = "the loop goes over a {kind}. Let it go over a range, a list, a tuple or an array"
 UNEQUAL_ITEMS = "the items of the loop are of different types or shapes. Make an array of them"
 HAS_EFFECT = "a block under this test changes {name!r}, which is seen outside of the block. Return the value instead"

@@ -6,6 +6,7 @@ What the control refuses is kept by site: such a site asks its test from then on
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import local
@@ -69,6 +70,7 @@ class Session:
         self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
         self.held_items = HeldItems(control)
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
+        self.none_in_one = Counter[Any]()  # how often each branch has left a variable None in one block alone
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
         self._uses: list[Any] = []  # for each active site, the functions that it works with

@@ -21,6 +21,7 @@ from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
     FOREIGN_ITERATOR,
+    NONE_IN_BRANCH,
     UNBOUND_IN_BRANCH,
     UNSET_BEFORE,
     Refusal,
@@ -30,6 +31,16 @@ from shiftreset_ad.staging.front.rounds import LoopIterator
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.stand_ins import form_of, zeros_of
 from shiftreset_ad.staging.front.state import State
+
+MOST_NOT_YET = 2  # times that a branch is not written down yet, in one recording
+
+
+class NotYet(BaseException):
+    """A site cannot be written down this time. It may be later, as a variable has another kind of value then."""
+
+    def __init__(self, site: Any, reason: str) -> None:
+        super().__init__()
+        self.site, self.reason = site, reason
 
 
 class Site:
@@ -66,6 +77,19 @@ class Site:
     def not_yet(self, session: Session, name: str) -> NoReturn:
         """A variable, an attribute or an item gets its first value in the blocks."""
         session.refuse(self, UNSET_BEFORE.format(name=name))
+
+    def is_written_now(self, session: Session, carriers: Sequence[Any], write: Callable[[], None]) -> bool:
+        """Write the site down. If it cannot be yet, its test is asked this time."""
+        mark = session.control.mark()
+        try:
+            with_carried(session, carriers, write)
+        except NotYet as found:
+            if found.site is not self:
+                raise
+            session.control.rewind(mark)
+            session.asked[self] = self.refusal(found.reason)
+            return False
+        return True
 
     def functions(self, session: Session, frame: FrameVariables, *blocks: CodeBlock) -> list[Callable[..., Any]]:
         """The blocks as functions."""
@@ -132,15 +156,24 @@ class Branch(Site):
         missing = {name: session.forms.get((self, name)) for name in unset}
         joined = [name for name in self.joined if missing.get(name, name) is not None]
         state = State(session, self, frame, joined, frame.copy(self.bound | self.written))
+        first: list[Any] = []  # what the first block hands on
+        may_wait = not session.active and any(frame[name] is None for name in joined)
 
         def write() -> None:
+            first.clear()
+
             def branch(block: Callable[..., Any]) -> Callable[[], Any]:
                 def carried_out() -> tuple[Any, ...]:
                     origins = state.begin(start)
                     block()
                     for name, form in missing.items():
                         self._stand_in(session, frame, name, form, is_first=block is functions[0])
-                    return state.handed_on(origins)
+                    values = state.handed_on(origins)
+                    first[:] = first or values
+                    for i, (x, y) in enumerate(zip(first, values, strict=True)):
+                        if (x is None) != (y is None):
+                            self._is_none_in_one(session, state.name(i), may_wait)
+                    return values
 
                 return carried_out
 
@@ -150,8 +183,18 @@ class Branch(Site):
                     answers = session.control.cond(test, *map(branch, functions))
                 state.end(answers)
 
+        if may_wait:
+            return self.is_written_now(session, state.carriers, write)
         with_carried(session, state.carriers, write)
         return True
+
+    def _is_none_in_one(self, session: Session, name: str, may_wait: bool) -> NoReturn:
+        """A variable is None after one block alone. In a later round of a loop, it may be bound before."""
+        reason = NONE_IN_BRANCH.format(name=name)
+        session.none_in_one[self] += 1
+        if not may_wait or session.none_in_one[self] > MOST_NOT_YET:
+            session.refuse(self, reason)
+        raise NotYet(self, reason)
 
     def _stand_in(self, session: Session, frame: FrameVariables, name: str, form: Any, is_first: bool) -> None:
         """The first block binds a variable, if the `form` of its value is known, and the other one gets zeros."""

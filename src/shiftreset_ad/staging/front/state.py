@@ -65,6 +65,10 @@ class State:
         """The place of a variable in the state, if no other holder has its value."""
         return next(i for i, holder in enumerate(self._holders) if holder.identity() == name)
 
+    def name(self, position: int) -> str:
+        """The name of what has the value at this place of the state."""
+        return self._holders[position].name
+
     def require_unchanged(self) -> None:
         """A test has changed nothing, and the state is still there. Otherwise each test is carried out once."""
         self.places.require_nothing_else()
