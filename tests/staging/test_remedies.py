@@ -177,8 +177,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
     ),
     "a value that a loop asks for": (
         lambda x: fori_loop(0, 3, lambda i, y: y * 0.5 if bool(y[0] > 0.1) else y, x),
-        "Branch by cond, compute with the value by functions that NumPy dispatches, and give a plain array that it "
-        "indexes as an argument",
+        "Let a test of its own decide, by `if` or by cond, compute with the value by functions that NumPy dispatches, "
+        "and give a plain array that it indexes as an argument",
         [
             (
                 lambda x: fori_loop(0, 3, lambda i, y: cond(y[0] > 0.1, lambda: y * 0.5, lambda: y), x),

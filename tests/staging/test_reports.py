@@ -86,3 +86,13 @@ def test_what_carries_out_the_steps():
     of_others(1.0)
     assert "\nway 1, 5 steps, as native code:\n" in of_floats.report()
     assert "\nway 1, 1 step, by NumPy, with no native code (it keeps a complex):\n" in of_others.report()
+
+
+def test_a_shape_that_depends_on_values():
+    g = staged(lambda x: np.sum(x[x > 0]))
+    for _ in range(3):
+        g(np.arange(4.0) - 1.5)
+    *_, first, second = g.report().splitlines()
+    assert first == "  It holds as long as shapes and types are the same"
+    assert second == "  where the shape or the type of a value depends on other values"
+    assert "(x[i] by these values has no native form)" in g.report()

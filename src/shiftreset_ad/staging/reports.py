@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.staging.front.long_loops import MOST_STEPS
 from shiftreset_ad.staging.native.compiled import NONE
+from shiftreset_ad.staging.steps.trace import SHAPES
 from shiftreset_ad.staging.ways import Way
 
 
@@ -33,7 +34,8 @@ def _of_way(way: Way, number: int) -> str:
         place, newline, code = text.partition("\n")
         lines.append(f"{place}: {counted(count, 'step')}{newline}{code}")
     for site in dict.fromkeys(way.sites):
-        lines += ["  It holds as long as the answer is the same at", site]
+        same = "shapes and types are the same" if site == SHAPES else "the answer is the same at"
+        lines += [f"  It holds as long as {same}", site]
     for (is_within, reason), count in Counter(way.unlimited).items():
         of = "a single round of " if is_within else ""
         lines.append(f"  The memory limit does not hold for {of}{counted(count, 'loop')}: {reason}")

@@ -228,7 +228,7 @@ def test_a_branch_by_if_in_a_round_is_refused():
     def body(i, y):
         return y * 0.5 if bool(y > 1.0) else y + 1.0
 
-    assert "Branch by cond" in refused(lambda x, n: fori_loop(0, n, body, x), (3.0, 5), (4.0, 5))
+    assert "Let a test of its own decide" in refused(lambda x, n: fori_loop(0, n, body, x), (3.0, 5), (4.0, 5))
 
 
 @pytest.mark.slow

@@ -1124,7 +1124,7 @@ WRITTEN = [
 ]
 ASKED = {
     kept_property: "runs 'sq', which is not looked into",
-    attr_order: "while_loop has the structure",
+    attr_order: "what the loop carries has the structure",
     is_after: "may be the same object as another one",
     eq_after: "may be the same object as another one",
     in_after: "may be the same object as another one",
@@ -1147,8 +1147,8 @@ ASKED = {
     mutated_by_dict: "changes afterwards, and may have another name",
     mutated_by_vars_update: "changes afterwards, and may have another name",
     mutate_then_new: "changes afterwards, and may have another name",
-    kind_changes: "while_loop has the structure",
-    linked_new: "while_loop has the structure",
+    kind_changes: "what the loop carries has the structure",
+    linked_new: "what the loop carries has the structure",
     global_effect_op: "seen outside of the block",
     print_in_op: "'log', or a list in it, has another length after each round",
 }

@@ -35,6 +35,7 @@ CASES = {
     "a column of a small array": lambda x: (x[:3, :3] * 2.0)[:, 1],
     "reshaped": lambda x: (x * 2.0).reshape(-1),
     "read-only": lambda x: np.broadcast_to((x * 2.0)[0], (5, 30)),
+    "read-only, and like a new array": lambda x: np.ravel(np.broadcast_to((x * 2.0)[0], (2, 30))[-1:]),
     "of three axes": lambda x: np.exp(np.transpose((x * 2.0).reshape(4, 10, 30), (1, 2, 0)))[1:, ::2],
     "of truth values": lambda x: (x > 0.0).T,
     "of a product": lambda x: (x @ x.T)[:, ::3],

@@ -6,9 +6,9 @@ carries one, the control is recorded as a step with blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
@@ -27,6 +27,26 @@ from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 RAISES = "when it is recorded in a block"
+
+
+class Names(NamedTuple):
+    """What control and its functions are called in the reasons why they are refused."""
+
+    branches: str
+    of_branches: tuple[str, str]
+    loop: str
+    test: str
+    round: str
+
+
+OF_COMBINATORS = Names(
+    "cond", ("true_fun of cond", "false_fun of cond"), "while_loop", "cond_fun of while_loop", "body_fun of while_loop"
+)
+OF_STATEMENTS = Names(
+    "what the branches hand on",
+    ("the branch under this test", "the other branch of this test"),
+    *("what the loop carries", "the test of the loop", "a round of the loop"),
+)
 CARRIED = (Staged, Number, bool, int, float, complex, np.generic, ndarray)
 
 
@@ -41,23 +61,28 @@ def cond(pred: Any, true_fun: Callable[[*Xs], Y], false_fun: Callable[[*Xs], Y],
     >>> staged(grad(lambda x: cond(x > 0.0, lambda x: x * x, lambda x: -x, x)))(3.0)
     6.0
     """
+    return one_of(pred, (true_fun, false_fun), operands, OF_COMBINATORS)
+
+
+def one_of(pred: Any, functions: Sequence[Callable[[*Xs], Y]], operands: tuple[*Xs], names: Names) -> Y:
+    """The answer of one of two functions."""
     pred = without_levels(pred)
     if type(pred) is not Staged:
-        return true_fun(*operands) if pred else false_fun(*operands)
-    functions = {"true_fun": true_fun, "false_fun": false_fun}
+        return functions[0 if pred else 1](*operands)
     found: list[CarriedStructure] = []
 
-    def branch(name: str) -> Callable[[list[Any]], list[Any]]:
+    def branch(name: str, function: Callable[[*Xs], Y]) -> Callable[[list[Any]], list[Any]]:
         def body(_: list[Any]) -> list[Any]:
-            answer = called(trace, f"{name} of cond", functions[name], *operands)
+            answer = called(trace, name, function, *operands)
             if not found:
-                found.append(CarriedStructure(trace, "cond", answer))
+                found.append(CarriedStructure(trace, names.branches, answer))
             return found[0].leaves_of(answer)
 
         return body
 
     trace = pred._trace
-    answers = carried_out(ForkWay(trace, pred, WeakSet()), [branch("true_fun"), branch("false_fun")], [])
+    branches = list(map(branch, names.of_branches, functions))
+    answers = carried_out(ForkWay(trace, pred, WeakSet()), branches, [])
     answer: Y = found[0].with_leaves(answers)
     return answer
 
@@ -138,10 +163,15 @@ def scan(f: Callable[[X, Any], tuple[X, Y]], init: X, xs: Any, length: int | Non
 
 
 def written_loop(
-    trace: Trace, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], state: Any, keeps: bool = False
+    trace: Trace,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    state: Any,
+    keeps: bool = False,
+    names: Names = OF_COMBINATORS,
 ) -> tuple[Any, LoopWay]:
     """The loop as a step: its last state, and the way in which it is written."""
-    shape = CarriedStructure(trace, "while_loop", state)
+    shape = CarriedStructure(trace, names.loop, state)
     leaves = shape.leaves_of(state)
 
     def test(values: list[Any]) -> Any:
@@ -150,11 +180,11 @@ def written_loop(
         for width in widths:
             firsts.append(values[place])
             place += width
-        return without_levels(called(trace, "cond_fun of while_loop", cond_fun, shape.with_leaves(firsts)))
+        return without_levels(called(trace, names.test, cond_fun, shape.with_leaves(firsts)))
 
     def body(values: list[Any]) -> list[Any]:
         widths[:] = [kind_of(x).width for x in values]
-        return shape.leaves_of(called(trace, "body_fun of while_loop", body_fun, shape.with_leaves(values)))
+        return shape.leaves_of(called(trace, names.round, body_fun, shape.with_leaves(values)))
 
     widths = [1] * len(leaves)
     way = LoopWay(trace, test, keeps)
@@ -199,13 +229,17 @@ class CarriedStructure:
         """The values in a tree, which must have the same structure."""
         whole, spec = trees.flatten(tree)
         if spec != self._spec:
-            self._trace.refuse(f"{self._name} has the structure {self._spec}, and then {spec}")
+            self._trace.refuse(f"{self._name} has the structure {_in_words(self._spec)}, and then {_in_words(spec)}")
         if self._keys and self._keys != (now := keys_in(tree)):
             self._trace.refuse(f"{self._name} has dicts with the keys {self._keys}, and then {now}")
         for i, (leaf, known) in enumerate(zip(whole, self._all, strict=True)):
             if (i in self._places) != isinstance(leaf, CARRIED) or (i not in self._places and leaf is not known):
                 self._trace.refuse(f"{self._name} has {known!r:.40}, and then {leaf!r:.40}")
         return [0.0 if whole[i] is ZERO else whole[i] for i in self._places]
+
+
+def _in_words(spec: Any) -> str:
+    return f"{spec}".removeprefix("PyTreeSpec(").removesuffix(")")
 
 
 def called(trace: Trace, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -18,11 +18,12 @@ from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
-from shiftreset_ad.staging.steps.functions import NoRoomError, name_in_program
+from shiftreset_ad.staging.steps.functions import NoRoomError, comparable, name_in_program, place_in, place_of_key
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 from shiftreset_ad.staging.steps.unwatched import IS_CHEAP, Pause
 from shiftreset_ad.staging.steps.values import Staged
 
+IN_WORDS: dict[Any, str] = {comparable: "sorted", place_of_key: "an item of a dict", place_in: "an item of a list"}
 FRAMES_OF_A_CALL = 8  # of Python's, at most, that carry out a call inside, in a branch of a branch
 LONGEST_RUN = 10_000_000  # steps that a loop may take while it is recorded
 
@@ -174,7 +175,8 @@ class Execution:
             except (UnstageableError, NoRoomError):
                 raise
             except Exception as error:
-                self._trace.refuse(f"{name_in_program(step.function)} raises {error!r} in a round of a loop")
+                name = IN_WORDS.get(step.function) or name_in_program(step.function)
+                self._trace.refuse(f"{name} raises {error!r} in a round of a loop")
             self._require_as_recorded(step, answer)
             frame[step.place] = answer
 
@@ -211,8 +213,9 @@ class Execution:
                 self._is_astray = True
                 return
             self._trace.refuse(
-                "a loop asks for a value that differs from round to round. Branch by cond, compute with the value by "
-                f"functions that NumPy dispatches, and give a plain array that it indexes as an argument:\n{step.site}"
+                "a loop asks for a value that differs from round to round. Let a test of its own decide, by `if` or by "
+                "cond, compute with the value by functions that NumPy dispatches, and give a plain array that it "
+                f"indexes as an argument:\n{step.site}"
             )
         if step.open_ended and like(answer)[:3] != like(self._trace.values[step.place])[:3]:
             self._trace.refuse(f"{name_in_program(step.function)} gives another shape in each round of a loop")

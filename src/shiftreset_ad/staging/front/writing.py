@@ -20,7 +20,7 @@ from shiftreset_ad.staging.control.choosing import (
     value_of,
     with_item,
 )
-from shiftreset_ad.staging.control.combinators import cond, trace_of, written_loop
+from shiftreset_ad.staging.control.combinators import OF_STATEMENTS, one_of, trace_of, written_loop
 from shiftreset_ad.staging.control.functions import SelfCalling
 from shiftreset_ad.staging.control.versions import Versions
 from shiftreset_ad.staging.front.control_writer import Note
@@ -134,12 +134,12 @@ class Writing:
             items[:] = written
 
     def cond(self, pred: Any, true_fun: Callable[[], Any], false_fun: Callable[[], Any]) -> Any:
-        return cond(self.truth(pred), self._block(true_fun), self._block(false_fun))
+        return one_of(self.truth(pred), [self._block(true_fun), self._block(false_fun)], (), OF_STATEMENTS)
 
     def while_loop(self, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
         self._read(init)
         test = self._block(lambda state: self.truth(cond_fun(state)))
-        return written_loop(self._trace, test, self._block(body_fun), init)[0]
+        return written_loop(self._trace, test, self._block(body_fun), init, names=OF_STATEMENTS)[0]
 
     def _block(self, function: Callable[..., Any]) -> Unwatched:
         """A function whose answer becomes part of the record."""

@@ -68,7 +68,7 @@ def made_as_answers(
 
 def needs_owner(root: int, value: ndarray[Any, Any], together: set[int]) -> bool:
     """Whether an answer is a view of another array in Python, too, and not a new array with a copy of the elements."""
-    return root in together or not is_like_a_new_array(value)
+    return root in together or not value.flags.writeable or not is_like_a_new_array(value)
 
 
 def is_like_a_new_array(x: ndarray[Any, Any]) -> bool:

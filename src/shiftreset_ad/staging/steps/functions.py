@@ -168,6 +168,7 @@ OF_SCALARS: dict[np.ufunc, Callable[..., Any]] = {
     np.power: operator.pow,
 }
 STATEMENTS: dict[Callable[..., Any], str] = {
+    operator.getitem: "x[i]",
     operator.setitem: "x[i] = v",
     **{
         getattr(operator, f"i{function.__name__.strip('_')}"): f"x {symbol}= v"

@@ -31,6 +31,7 @@ LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SMALL = 16_384  # bytes; up to this size it is quickest to compare arrays as a whole
 WITHOUT_PADDING = {np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128, np.complex64}
+SHAPES = "  where the shape or the type of a value depends on other values"  # in place of a line of the user's
 CONSTANT = "is a constant"  # why an array must not be written to
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
@@ -71,7 +72,7 @@ class Step:
         self.open_ended = False
         self.is_question = self.writes = self.is_back = False
         self.expected: Any = None
-        self.site = "the shape or the type of a value depends on other values"
+        self.site = SHAPES
 
 
 class Block:
