@@ -53,6 +53,7 @@ class Arrays:
         self.carried: list[Hashable] = []  # the holders of arrays to which the blocks write, as far as it is known
         self._last: dict[Hashable, bool] = {}  # whether they have the last version of their array after the blocks
         self._written: set[Hashable] = set()
+        self._idle: set[Hashable] = set()  # those that were likely to be written to, and were not
         self._bring_back: Callable[[], None]
 
     def start(self, holders: Sequence[Variable | Place]) -> list[Holder]:
@@ -61,6 +62,8 @@ class Arrays:
         Those that hold an array to which the blocks write become one.
         """
         arrays = [holder for holder in holders if self._session.control.is_staged_array(holder.get())]
+        likely = self._places.likely_arrays() - self._idle - {*self.carried}
+        self.carried += [holder.identity() for holder in arrays if holder.identity() in likely]
         written = {id(holder.get()) for holder in arrays if holder.identity() in self.carried}
         found: dict[Any, Holder] = {}
         for holder in holders:
@@ -74,11 +77,23 @@ class Arrays:
         }
         self._handles = {key: holder.get() for key, holder in self._holders.items()}
         self.carried = [key for key in self.carried if key in self._handles]
+        for key in self.carried:
+            if key in likely and self._versions.announce(self._handles[key]):
+                self._session.carry_array(self._handles[key], around=1)
         self._versions.require_no_common_memory([self._handles[key] for key in self.carried])
         return list(found.values())
 
     def carry(self, key: Any) -> None:
-        """The blocks write to the array of this holder. Raises Written if the blocks around have to carry it, too."""
+        """The blocks write to the array of this holder. Raises Written if the blocks around have to carry it, too.
+
+        If the array is carried already, it was likely to be written to, and is not.
+        """
+        is_idle = key in self.carried
+        self._places.note_array(key, not is_idle)
+        if is_idle:
+            self.carried.remove(key)
+            self._idle.add(key)
+            return
         self.carried.append(key)
         self._places.add(self._handles[key])
         if self._versions.announce(self._handles[key]):
@@ -139,6 +154,8 @@ class Arrays:
                 self._session.renamed(handle, found[key])
             elif isinstance(self._holders[key], Variable):
                 found[key] = found[key] if key in bound else handle
+            elif key in self._places.likely_arrays():
+                raise Written(self, key)
             else:
                 self._versions.refuse(f"{self._holders[key].name!r} is written to, or bound to another array")
         return [found[key] for key in keys]

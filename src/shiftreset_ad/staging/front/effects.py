@@ -68,6 +68,7 @@ class Effects:
     def __init__(self, roots: Iterable[Any], own: Iterable[CellType]) -> None:
         """The roots are functions, and what they are given. `own` are the variables that the functions may bind."""
         self.problem: str | None = None
+        self.growing_lists: list[Any] = []
         self._contents: list[tuple[str, Restorable, list[Any]]] = []
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._states: list[tuple[str, Any, Callable[[], Any], Any]] = []
@@ -149,6 +150,8 @@ class Effects:
 
     def _look_at(self, name: str, x: Any) -> None:
         if type(x).__module__ == GROWING:
+            if type(x).__hash__ is None:  # a list, and no form of its items
+                self.growing_lists.append(x)
             self._has(name, OfSlots(x, slots_of(x)))
         if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
             return  # a logger changes, and that does not matter; a number, or a staged value, has nothing else in it

@@ -14,17 +14,16 @@ again with more room.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
-from dataclasses import dataclass
 from operator import index as as_index
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.numbers.new_arrays import zeros
-from shiftreset_ad.staging.control.choosing import PYTHONS_NUMBERS, UNLIKE, likeness, python_number, type_of
+from shiftreset_ad.staging.control.choosing import type_of
 from shiftreset_ad.staging.front.ends import not_negative, within
+from shiftreset_ad.staging.front.item_forms import Leaf, filled, form_of, joined, leaves_of
 from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.stacking import JOINING, TAKING_ARRAYS, join
@@ -32,70 +31,9 @@ from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
 
-Form: TypeAlias = Any  # of an item: what its leaves have in common with those of other items, or a tuple of forms
 NO_ITEM, NOT_ASSIGNED = "list index out of range", "list assignment index out of range"  # Python's messages
 POPPED_FROM_NONE = "pop from empty list"
-HELD = PYTHONS_NUMBERS | {ndarray, np.float64}
 LONGEST_EXACT = 2**53  # of the integers, so that all up to it are floats, too
-IN_FLOATS = {int, np.float64}  # they are read as Python's floats where other items are floats
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """What the leaves at one place of all items have in common."""
-
-    likeness: Any
-
-    @property
-    def kind(self) -> Any:
-        """The type of the leaves; None if there can be no array of them."""
-        if self.likeness is UNLIKE:
-            return None
-        kind, _, dtype = self.likeness
-        return kind if kind in HELD and not dtype.hasobject else None
-
-    def room(self, session: Session, room: int) -> Any:
-        """An array for so many leaves, to which numbers of all derivatives can be written."""
-        _, shape, dtype = self.likeness
-        array = zeros((room, *shape), dtype)
-        return session.control.adopted(array) if type(array) is ndarray else array
-
-    def read(self, x: Any, place: Any) -> Any:
-        """The leaf at this place of an array, as the program has it."""
-        _, shape, _ = self.likeness
-        if shape and not is_in_block():  # a view would have a mask of its own on the way back, which asks for the place
-            return np.reshape(x[np.stack([place])], shape)
-        if shape:
-            return np.copy(x[place])
-        return python_number(x[place]) if self.kind in PYTHONS_NUMBERS else x[place]
-
-
-def form_of(item: Any) -> Form:
-    """The form of an item: it may be a number, an array, or a tuple of items."""
-    return tuple(map(form_of, item)) if type(item) is tuple else Leaf(likeness(item))
-
-
-def joined(a: Form | None, b: Form) -> Form | None:
-    """The form of items of both forms; None if there is none. The first one may be unknown."""
-    if a is None or a == b:
-        return b if all(leaf.kind is not None for leaf in leaves_of(b)) else None
-    if type(a) is tuple and type(b) is tuple and len(a) == len(b):
-        parts = tuple(map(joined, a, b))
-        return None if None in parts else parts
-    if type(a) is not Leaf or type(b) is not Leaf:
-        return None
-    kinds = {a.kind, b.kind}
-    return form_of(0.0) if kinds & {float, np.float64} and kinds <= {float, *IN_FLOATS} else None
-
-
-def leaves_of(x: Any) -> list[Any]:
-    """The leaves of an item, or of a form."""
-    return [leaf for part in x for leaf in leaves_of(part)] if type(x) is tuple else [x]
-
-
-def filled(form: Form, leaves: Iterator[Any]) -> Any:
-    """The item of this form that has these leaves."""
-    return tuple([filled(part, leaves) for part in form]) if type(form) is tuple else next(leaves)
 
 
 def _place(function: Callable[..., int], *args: Any) -> Any:
@@ -144,7 +82,7 @@ class GrowingList:
     def __init__(self, session: Session, site: Any, items: Iterable[Any]) -> None:
         self._session, self.site, self._form, self._room = session, site, session.growing[site], site.room
         leaves = [] if self._form is None else leaves_of(self._form)
-        self.arrays = [leaf.room(session, site.room) for leaf in leaves]
+        self.arrays = [leaf.room(session.control, site.room) for leaf in leaves]
         session.held_items.made(self, site, holds_arrays=any(leaf.kind is ndarray for leaf in leaves))
         self._first: Any = 0  # where the first item is, if there is one; it may be staged
         self.length: Any = 0  # the number of items, which may be staged
@@ -229,7 +167,7 @@ class GrowingList:
     def item(self, place: Any) -> Any:
         """The item at a place that the list has, counted from its beginning."""
         forms, place = leaves_of(self._form), self._at(place)
-        leaves = [leaf.read(array, place) for leaf, array in zip(forms, self.arrays, strict=True)]
+        leaves = [leaf.read(array, place, is_in_block()) for leaf, array in zip(forms, self.arrays, strict=True)]
         for leaf in leaves:
             self._session.held_items.held(leaf)
         return filled(self._form, iter(leaves))

@@ -7,7 +7,7 @@ comes to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from shiftreset_ad.staging.control.versions import Written
@@ -28,16 +28,19 @@ class Places:
         self.carried: list[Place] = []
         self._effects: Effects
         self._tails: list[Tail] = []
-        self._lengths: dict[Any, int] = {}  # of the tails, after the first block
+        self._first: dict[Any, Sequence[Any]] = {}  # the items of lists after the first block
 
     def begin(self, effects: Effects) -> None:
         """The blocks are going to be written down, and `effects` has what they can reach."""
         self._effects = effects
+        if self._may_carry:
+            lists, changes = effects.growing_lists, self._site.list_changes
+            self._known.extend([*changes.slots(lists), *changes.arrays(lists)])
         known = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
         tails = sorted((place.now() for place in known if isinstance(place, Tail)), key=lambda tail: tail.back)
         self._tails = list({tail.identity(): tail for tail in tails}.values())  # the longest one of each list
-        self._lengths = {}
-        places = [place for place in known if not isinstance(place, Tail)]
+        self._first = {}
+        places = {place.identity(): place for place in known if not isinstance(place, Tail)}.values()
         self.carried = [*self._tails, *[p for p in places if not any(tail.has(p) for tail in self._tails)]]
         effects.expects(self.carried)
 
@@ -59,25 +62,41 @@ class Places:
             if change.place is None or not self._may_carry or self._session.control.is_outside(change.place.owner):
                 self._session.refuse(self._site, HAS_EFFECT.format(name=change.name))
         if changes:
-            self._known.extend({place.identity(): place for _, place, _ in changes if place is not None}.values())
+            places = [place for _, place, _ in changes if place is not None]
+            self._known.extend({place.identity(): place for place in places}.values())
+            self._site.list_changes.note_slots(places, self._effects.growing_lists)
             raise Written(self, changes[0].name)
         self._require_lengths()
 
     def _require_lengths(self) -> None:
         """Lists have the same length after each block, and before a round: their structure is a part of the record."""
         for tail in self._tails:
-            self.require_length(tail, tail.container, tail.back, len(tail.get()))
+            self.require_length(tail, tail.container, tail.back, tail.get())
+        self._session.require_no_growth()
 
-    def require_length(self, of: Any, items: Any, before: int, length: int) -> None:
-        """The `items` that are `of` this name and identity have a length after a block that the record may have."""
-        in_rounds = self._site.has_rounds and length != before
-        in_a_branch = self._lengths.setdefault(of.identity(), length) != length
-        if in_rounds or in_a_branch:
-            self._session.grows(items)
+    def require_length(self, of: Any, items: Any, before: int, now: Sequence[Any]) -> None:
+        """The `items` that are `of` this name and identity have a length after a block that the record may have.
+
+        If not, the list may be one that grows. That is found of all lists, before there is another recording.
+        """
+        first = self._first.setdefault(of.identity(), now)
+        in_rounds, in_a_branch = self._site.has_rounds and len(now) != before, len(now) != len(first)
+        if (in_rounds or in_a_branch) and self._session.may_grow(items, [*first, *now]):
+            return
         if in_rounds:
             self._session.refuse(self._site, GROWS_IN_ROUNDS.format(name=of.name))
         if in_a_branch:
             self._session.refuse(self._site, GROWS_IN_A_BRANCH.format(name=of.name))
+
+    def likely_arrays(self) -> set[Hashable]:
+        """The identities of the places of arrays to which the blocks are likely to write."""
+        places = self._site.list_changes.arrays(self._effects.growing_lists)
+        return self._session.arrays[self._site] | {place.identity() for place in places}
+
+    def note_array(self, key: Hashable, is_written: bool) -> None:
+        """The blocks write to the array at this place, or they do not."""
+        (self._session.arrays[self._site].add if is_written else self._session.arrays[self._site].discard)(key)
+        self._site.list_changes.note_array(key, self._effects.growing_lists, is_written)
 
     def add(self, x: Any) -> bool:
         """Add the places that hold an array to which the blocks write. False if there are none, or some are outside."""

@@ -6,9 +6,10 @@ What the control refuses is kept by site: such a site asks its test from then on
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import reduce
 from threading import local
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
@@ -18,6 +19,7 @@ from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.control_writer import ControlWriter
 from shiftreset_ad.staging.front.handed_on import HandedOn, structures_in
 from shiftreset_ad.staging.front.held_items import HeldItems
+from shiftreset_ad.staging.front.item_forms import form_of, joined
 from shiftreset_ad.staging.front.long_loops import LongLoops
 from shiftreset_ad.staging.front.refusals import (
     CHANGES_LATER,
@@ -63,6 +65,7 @@ class Session:
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
+        self.arrays = defaultdict[Any, set[Any]](set)  # what holds the arrays to which blocks write, by their sites
         self.buffers: set[Any] = set() if buffers is None else buffers
         self.growing: dict[Any, Any] = {} if growing is None else growing
         self.forms: dict[Any, Any] = {} if forms is None else forms
@@ -70,6 +73,7 @@ class Session:
         self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
         self.held_items = HeldItems(control)
         self.acting = set[Any]()  # sites of loops whose tests change attributes or items
+        self._has_growth = False
         self.none_in_one = Counter[Any]()  # how often each branch has left a variable None in one block alone
         self.active: list[Any] = []
         self.followed: list[tuple[Any, Any]] = []  # for each active site, what it can reach, and what it may change
@@ -108,12 +112,13 @@ class Session:
         if (site := self.handed_on.aliases.site_of_two_names(structures, self.control.is_outside)) is not None:
             self.refuse(site, MAY_BE_ONE)
 
-    def carry_array(self, x: Any) -> None:
+    def carry_array(self, x: Any, around: int = 0) -> None:
         """The innermost site writes to an array from outside of its blocks. It carries the places that hold the array.
 
-        If no place holds the array, the write is refused when it is carried out.
+        Or so does the site so many sites `around` it. If no place holds the array, the write is refused when it is
+        carried out.
         """
-        places = self.followed[-1][1] if self.followed else None
+        places = self.followed[-1 - around][1] if len(self.followed) > around else None
         if places is not None and places.add(x):
             raise Written(places, "an array")
 
@@ -186,9 +191,22 @@ class Session:
 
         Such a display makes a list that may grow, from then on.
         """
+        if self.may_grow(items, ()):
+            self.require_no_growth()
+
+    def may_grow(self, items: Any, now: Iterable[Any]) -> bool:
+        """Whether a list, whose items are these now, is to be one that grows in the next recording."""
         _, site = self.lists.get(id(items), (None, None))
-        if site is not None:
-            self.grows_by(site)
+        if site is None or site in self.refusals or site in self.growing:
+            return False
+        self.growing[site] = reduce(lambda form, item: joined(form, form_of(item)), now, None)
+        self._has_growth = True
+        return True
+
+    def require_no_growth(self) -> None:
+        """Give this recording up if a list has been found that is to grow."""
+        if self._has_growth:
+            self._give_up("a list grows")
 
     def stand_for(self, lists: Iterable[Any], others: Iterable[Any]) -> None:
         """In a block, or after it, other lists stand for these, which displays may have made."""

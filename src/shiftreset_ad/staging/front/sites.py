@@ -17,6 +17,7 @@ from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.entries import only_rewritten
 from shiftreset_ad.staging.front.frames import UNBOUND, FrameVariables
 from shiftreset_ad.staging.front.instances import Objects
+from shiftreset_ad.staging.front.list_changes import ListChanges
 from shiftreset_ad.staging.front.places import Places
 from shiftreset_ad.staging.front.refusals import (
     CALLS_ITSELF,
@@ -55,6 +56,7 @@ class Site:
         self.problem = problem
         self.bound: set[str] = set()
         self.written: set[str] = set()  # variables whose arrays the blocks may write to
+        self.list_changes = ListChanges()
 
     def refusal(self, reason: str) -> Refusal:
         return Refusal(self.code.place.filename, self.line, reason)

@@ -85,7 +85,8 @@ class State:
                 self._site.not_yet(self._session, holder.name)
         for holder, given, length, now in zip(self._holders, self._given, self._lengths, values, strict=True):
             if length is not None and type(now) is list:
-                self.places.require_length(holder, given, length, len(now))
+                self.places.require_length(holder, given, length, now)
+        self._session.require_no_growth()
         for holder, before, now in zip(self._holders, self._before, values, strict=True):
             for x in (before, now):
                 if type(x) is GrowingList and before is not now:

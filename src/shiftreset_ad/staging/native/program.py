@@ -19,7 +19,9 @@ from shiftreset_ad.staging.native.arrays import has_no_form
 from shiftreset_ad.staging.native.calls import CallingCode
 from shiftreset_ad.staging.native.computed_again import with_less_kept
 from shiftreset_ad.staging.native.effort import ONCE
+from shiftreset_ad.staging.native.extremes import are_equal
 from shiftreset_ad.staging.native.frames import FUNCTIONS as FUNCTIONS_OF_FRAMES
+from shiftreset_ad.staging.native.given import answers_and_what_they_may_be
 from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import (
     ARRAY,
@@ -33,6 +35,7 @@ from shiftreset_ad.staging.native.llvm import (
     has_address,
     refuse,
 )
+from shiftreset_ad.staging.native.loops import operand
 from shiftreset_ad.staging.native.order import in_order
 from shiftreset_ad.staging.native.owners import (
     Owner,
@@ -50,8 +53,7 @@ from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
 from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
-from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 
@@ -145,17 +147,14 @@ class Program:
         last = _Part(len(parts), shared, now)
         if trace.has_control:
             last.leave_if_nan(outputs)
+            for sides in answers_and_what_they_may_be(trace, left, memory, outputs):
+                answer, given = [operand(last.address(side), unstaged(side)) for side in sides]
+                last.leave_if(are_equal(last, answer, given, False))
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
         self.outputs = [last.output(x, together) for x in outputs]
         last.finish()
         if trace.has_control:
             parts.append(last)
-        if trace.has_control:
-            given = {id(owner) for place in range(trace.inputs) for owner in owners_of(trace.values[place])}
-            given.update(trace.handed_on)
-            sources = Sources(trace, left.steps, loops_have_rounds=True)
-            if any(not given.isdisjoint(sources.of(x)) for x in outputs):
-                refuse("a branch answers an array that it was given")
         self.flags, self.questions, self.constants = shared.flags, shared.questions, shared.constants.arrays
         self.foreign = shared.foreign
         self.by_python = [*dict.fromkeys(_name_of(step) for step in shared.steps_of_foreign)]

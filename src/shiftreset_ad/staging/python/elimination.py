@@ -28,6 +28,7 @@ from shiftreset_ad.staging.steps.blocks import (
     own_arguments,
 )
 from shiftreset_ad.staging.steps.functions import again, may_raise
+from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
 
@@ -60,7 +61,8 @@ class Eliminated:
         self._control: SameControl | None = None
         self._written = written_in(trace.steps)
         self.steps = self._without_what_is_fixed(self.steps)
-        self._owners = {id(owner) for place in self.places_in(outputs) for owner in owners_of(trace.values[place])}
+        sources = Sources(trace, self.steps)
+        self._owners = {owner for place in self.places_in(outputs) for owner in sources.of(trace.values[place])}
         if not self._written:
             self.stand_ins = copied_for_nothing(trace, outputs)
         self._owners |= {id(trace.values[original]) for original in self.stand_ins.values()}

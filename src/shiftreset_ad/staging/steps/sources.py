@@ -19,6 +19,7 @@ class Sources:
         self._values = trace.values
         self._loops_have_rounds = loops_have_rounds
         self._handed_on: dict[int, dict[int, Any]] = {}  # from the owner of an answer: the owners of what it may be
+        self._arrays: dict[int, dict[int, Any]] = {}  # from an answer itself: what it may be
         if trace.has_control:
             controls = [step for step in all_steps(steps) if isinstance(step, Control)]
             functions = {step.body: step for step in controls if isinstance(step, Call) and step.blocks}
@@ -27,13 +28,11 @@ class Sources:
 
     def of(self, x: Any) -> dict[int, Any]:
         """The owners of the memory in which a value may lie, by their ids."""
-        found: dict[int, Any] = {}
-        waiting = {id(owner): owner for owner in owners_of(unstaged(x))}
-        while waiting:
-            key, owner = waiting.popitem()
-            found[key] = owner
-            waiting.update((k, v) for k, v in self._handed_on.get(key, {}).items() if k not in found)
-        return found
+        return _reached({id(owner): owner for owner in owners_of(unstaged(x))}, self._handed_on)
+
+    def arrays(self, x: Any) -> list[Any]:
+        """The arrays that an array may be, with itself. Views of it do not count."""
+        return [*_reached({id(unstaged(x)): unstaged(x)}, self._arrays).values()]
 
     def _look_at(self, step: Control, whole: Control) -> None:
         """Look at a step whose blocks and parameters are those of `whole`."""
@@ -53,5 +52,16 @@ class Sources:
                 self._may_be(self._values[answer], arg)
 
     def _may_be(self, x: Any, source: Any) -> None:
+        self._arrays.setdefault(id(x), {})[id(unstaged(source))] = unstaged(source)
         for owner in owners_of(x):
             self._handed_on.setdefault(id(owner), {}).update((id(o), o) for o in owners_of(unstaged(source)))
+
+
+def _reached(waiting: dict[int, Any], links: dict[int, dict[int, Any]]) -> dict[int, Any]:
+    """What can be reached from these objects, by their ids."""
+    found: dict[int, Any] = {}
+    while waiting:
+        key, x = waiting.popitem()
+        found[key] = x
+        waiting.update((k, v) for k, v in links.get(key, {}).items() if k not in found)
+    return found
