@@ -160,6 +160,73 @@ def trajectory(rounds: int) -> Program:
     return sr.grad(loss), (1.0,)
 
 
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def step_length(at: Any, x: Any, direction: Any, value: Any, slope: Any) -> Any:
+    """A step that makes the value small enough, and after which the slope is less steep: by doubling and bisection."""
+    low, high, length = 0.0, 1e9, 1.0
+    for _ in range(20):
+        there, gradient = at(x + length * direction)
+        if there > value + 1e-4 * length * slope:
+            high = length
+        elif gradient @ direction < 0.9 * slope:
+            low = length
+        else:
+            return length
+        length = 0.5 * (low + high) if high < 1e9 else 2.0 * length
+    return length
+
+
+class Pairs:
+    """The last steps of a quasi-Newton method, with the changes of the gradient."""
+
+    def __init__(self) -> None:
+        self.steps: list[Any] = []
+        self.changes: list[Any] = []
+        self.weights: list[Any] = []
+
+    def add(self, step: Any, change: Any) -> None:
+        if step @ change > 1e-10:
+            self.steps.append(step)
+            self.changes.append(change)
+            self.weights.append(1.0 / (step @ change))
+            if len(self.steps) > 5:
+                for items in (self.steps, self.changes, self.weights):
+                    items.pop(0)
+
+    def direction(self, gradient: Any) -> Any:
+        q, factors = gradient.copy(), []
+        for s, y, w in zip(self.steps[::-1], self.changes[::-1], self.weights[::-1], strict=False):
+            factors.append(w * (s @ q))
+            q = q - factors[-1] * y
+        if self.steps:
+            q = q * (self.steps[-1] @ self.changes[-1]) / (self.changes[-1] @ self.changes[-1])
+        for s, y, w, a in zip(self.steps, self.changes, self.weights, factors[::-1], strict=False):
+            q = q + s * (a - w * (y @ q))
+        return -q
+
+
+def quasi_newton() -> Program:
+    """L-BFGS with a line search: loops in a loop, and lists that grow and shrink."""
+
+    def solved(x: Any) -> Any:
+        at, pairs = sr.value_and_grad(rosenbrock), Pairs()
+        value, gradient = at(x)
+        for _ in range(60):
+            if np.max(np.abs(gradient)) < 1e-8:
+                break
+            direction = pairs.direction(gradient)
+            new = x + step_length(at, x, direction, value, gradient @ direction) * direction
+            value, new_gradient = at(new)
+            pairs.add(new - x, new_gradient - gradient)
+            x, gradient = new, new_gradient
+        return x
+
+    return solved, (np.array([-1.2, 1.0, 0.5, 2.0]),)
+
+
 PROGRAMS: dict[str, Callable[[], Program]] = {
     **{f"numbers, {n:,} steps": lambda n=n: scalars(n) for n in (1_000, 10_000, 100_000)},
     **{f"recurrent network, {n} rounds": lambda n=n: recurrent(n) for n in (100, 400)},
@@ -175,6 +242,7 @@ LONG_LOOPS: dict[str, Callable[[], Program]] = {
     "linear model, 10 times 50 batches": lambda: in_batches(10),
     "sum over 2,000 points": lambda: summed(2_000),
     "pendulum, 1,000 positions in a list": lambda: trajectory(1_000),
+    "quasi-Newton, pairs in lists": quasi_newton,
 }
 
 

@@ -134,7 +134,72 @@ def between_staged_ends(x, n):
     return sum(h) * len(h) + x
 
 
+def from_the_end(x, n):
+    h = []
+    for i in range(n):
+        h.append(x / (i + 1))  # noqa: PERF401
+    total = x
+    for i, (a, b) in enumerate(zip(h[::-1], h, strict=False)):
+        total = total * 0.5 + a * b * i
+    return total
+
+
+def from_the_end_after_some_are_left_out(x, n):
+    h = [x, 2.0 * x]
+    for i in range(n):
+        h.append(np.stack([x, x / (i + 1)])[1])
+        h.pop(0)
+    other = h[::-1]
+    other.append(x * n)
+    return sum(v * k for k, v in enumerate(other)) + len(h) * x
+
+
+def the_first_ones(x, n):
+    h = [x]
+    for i in range(n):
+        h.append(h[-1] * 0.7 + i)
+    first = h[:3]
+    first.append(x)
+    for a in h[1 : n - 1]:
+        x = x + a
+    return sum(first) * len(h[-2:]) + x + h[0]
+
+
+def copied_in_rounds(x, n):
+    h, total = [x], 0.0
+    for i in range(n):
+        before = list(h)
+        h.append(h[-1] * x + i)
+        before[0] = total
+        total = total + sum(before) + len(h[:]) + sum(h.copy())
+    return total + h[0]
+
+
+def put_together(x, n):
+    h = [x]
+    for i in range(n):
+        h.append(h[-1] * x + i)
+    longer = h + [x, 2.0]  # noqa: RUF005
+    longer[0] = 5.0
+    return sum(longer) * len(longer) + sum(h)
+
+
+def arrays_from_the_end(x, n):
+    h = [np.stack([x, 1.0])]
+    for i in range(n):
+        q = np.stack([x, x])
+        for a in h[::-1]:
+            q = q * 0.5 + a
+        if q[0] > 1.0:
+            h.append(q * (i + 1))
+        if len(h) > 3:
+            h.pop(0)
+    return sum(a @ a for a in h)
+
+
 PROGRAMS = [
+    *(from_the_end, from_the_end_after_some_are_left_out, the_first_ones, copied_in_rounds, put_together),
+    arrays_from_the_end,
     *(of_a_range, of_a_list_that_grows, of_two_loops, of_ranges_together, of_arrays, as_an_argument, answered),
     *(repeated, repeated_numbers, repeated_pairs, repeated_for_each_round),
     *(without_the_first, the_last_ones, without_ends, between_staged_ends),
@@ -218,6 +283,28 @@ def by_a_step(x, n):
     return sum(v * k for k, v in enumerate(h))
 
 
+def by_steps_of_two(x, n):
+    h = [x]
+    for i in range(n):
+        h.append(h[-1] * 0.7 + i)
+    return sum(h[::2]) + sum(h[3:0:-1])
+
+
+def with_tuples(x, n):
+    h = [x]
+    for i in range(n):
+        h.append(h[-1] * 0.7 + i)
+    return sum(tuple(h)) + sum([1.0, *h]) + sum([x] + h + h) + sum(2 * h)  # noqa: RUF005
+
+
+def bound_to_a_copy(x, n):
+    h = [x]
+    for i in range(n):
+        h.append(h[-1] * 0.7 + i)
+        h = h[::-1]
+    return sum(v * k for k, v in enumerate(h))
+
+
 def by_a_number_of_numpy(x, n):
     return sum([x] * np.int64(n)) + x
 
@@ -229,7 +316,7 @@ def of_objects(x, n):
 
 ASKED = [
     *(kept_under_another_name, kept_by_a_function, of_nothing, one_array_many_times, of_tuples_repeated, by_a_step),
-    *(by_a_number_of_numpy, of_objects),
+    *(by_a_number_of_numpy, of_objects, by_steps_of_two, with_tuples, bound_to_a_copy),
 ]
 
 

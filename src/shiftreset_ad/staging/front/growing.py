@@ -83,10 +83,14 @@ class GrowingList:
         self._session, self.site, self._form, self._room = session, site, session.growing[site], site.room
         leaves = [] if self._form is None else leaves_of(self._form)
         self.arrays = [leaf.room(session.control, site.room) for leaf in leaves]
-        session.held_items.made(self, site, holds_arrays=any(leaf.kind is ndarray for leaf in leaves))
+        session.held_items.made(self, site, self._holds_arrays)
         self._first: Any = 0  # where the first item is, if there is one; it may be staged
         self.length: Any = 0  # the number of items, which may be staged
         self.extend(items)
+
+    @property
+    def _holds_arrays(self) -> bool:
+        return self._form is not None and any(leaf.kind is ndarray for leaf in leaves_of(self._form))
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -128,6 +132,28 @@ class GrowingList:
         self._write(slice(None), item)
         self._first, self.length = 0, _place(place_at_end, count, self._room + 1)
 
+    def copy(self) -> GrowingList:
+        """A new list with the same items."""
+        found = object.__new__(GrowingList)
+        found._session, found.site, found._form, found._room = self._session, self.site, self._form, self._room
+        found.arrays = list(map(np.copy, self.arrays))
+        found._first, found.length = self._first, self.length
+        self._session.held_items.made(found, self.site, self._holds_arrays)
+        return found
+
+    def _part(self, part: slice) -> Any:
+        """A new list for a slice."""
+        if part == slice(None, None, -1):
+            found = self.copy()
+            found.arrays = [np.copy(array[::-1]) for array in self.arrays]
+            found._first = self._room - self._first - self.length
+        elif part.step is None:
+            found = self.copy()
+            found.keep(part)
+        else:
+            return list(self)[part]
+        return found
+
     def keep(self, part: slice) -> None:
         """Leave out all items but those of a slice without a step."""
         start = 0 if part.start is None else within(part.start, self.length)
@@ -136,7 +162,7 @@ class GrowingList:
         self.length = not_negative(stop - start)
 
     def __getitem__(self, index: Any) -> Any:
-        return list(self)[index] if type(index) is slice else self.item(self._place(index, NO_ITEM))
+        return self._part(index) if type(index) is slice else self.item(self._place(index, NO_ITEM))
 
     def __setitem__(self, index: Any, item: Any) -> None:
         if type(index) is slice:
@@ -239,9 +265,6 @@ class GrowingList:
     def __reduce__(self) -> Any:
         return list, (list(self),)
 
-    def copy(self) -> list[Any]:
-        return list(self)
-
     def __imul__(self, times: int) -> GrowingList:  # type: ignore[misc]
         items = list(self) * times
         self.clear()
@@ -250,9 +273,16 @@ class GrowingList:
 
     insert, sort, reverse = map(_changing_all, ("insert", "sort", "reverse"))
     _popped, _deleted, _set_slice = map(_changing_all, ("pop", "__delitem__", "__setitem__"))
-    __add__, __mul__, __rmul__, __repr__ = map(_as_one_of_pythons, ("__add__", "__mul__", "__rmul__", "__repr__"))
+    __mul__, __rmul__, __repr__ = map(_as_one_of_pythons, ("__mul__", "__rmul__", "__repr__"))
     index, count, remove, __contains__ = map(_comparing, ("index", "count", "remove", "in"))
     __eq__, __ne__, __lt__, __le__, __gt__, __ge__ = map(_comparing, ("==", "!=", "<", "<=", ">", ">="))
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not list:
+            return list(self) + (list(other) if type(other) is GrowingList else other)
+        found = self.copy()
+        found.extend(other)
+        return found
 
     def __radd__(self, other: Any) -> Any:
         return other + list(self)

@@ -108,7 +108,7 @@ __all__ = [
 CHANGED_BY_METHODS = {list, dict, set, deque}
 READING = {"copy", "count", "get", "index", "items", "keys", "values"}
 OF_IDENTITY = {id, operator.is_, operator.is_not}
-OF_LISTS = {len, sum}
+OF_LISTS = {len, list, sum}
 DISPATCHED = type(np.stack)  # NumPy's functions that ask their arguments
 CALLING = {map, filter, sorted, min, max}  # functions of Python's that call functions
 OF_THE_FRONT = CALLING | OF_IDENTITY | OF_PYTHONS.keys() | JOINS.keys()
@@ -167,6 +167,8 @@ def of_list(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The answer of a function that Python has for lists, among others; it does not know of growing ones."""
     if not args or type(args[0]) is not GrowingList:
         return f(*args, **kwargs)
+    if f is list:
+        return args[0].copy()
     return args[0].length if f is len else called_form(TOTAL)(*args, **kwargs)
 
 
