@@ -13,6 +13,7 @@ from shiftreset_ad.staging import StagingWarning
 from shiftreset_ad.staging.patience import (
     FIRST,
     FIRST_AFTER_REFUSAL,
+    LONG,
     LONGEST,
     MOST_IN_VAIN,
     MOST_UNPAID,
@@ -98,7 +99,7 @@ def test_a_call_that_uses_a_way_ends_the_pause():
 
 def test_ways_that_have_to_go_are_paid_for_by_the_calls_that_use_others():
     patience, count = Patience(), 0
-    while patience.recorded(True) is None:
+    while patience.recorded(True, 0.0) is None:
         patience.replayed()
         count += 1
     assert count == MOST_UNPAID // (PAYS - 1)
@@ -107,7 +108,9 @@ def test_ways_that_have_to_go_are_paid_for_by_the_calls_that_use_others():
         patience.replayed()
         waited += 1
     assert waited == FIRST_AFTER_REFUSAL
-    assert not any(patience.recorded(True) for _ in range(MOST_IN_VAIN - 1)), "the calls have paid for those before"
+    assert not any(patience.recorded(True, 0.0) for _ in range(MOST_IN_VAIN - 1)), (
+        "the calls have paid for those before"
+    )
 
 
 def test_pauses_become_longer_up_to_a_limit():
@@ -226,3 +229,13 @@ def test_what_is_refused_is_tried_again_as_it_may_have_changed():
         assert "for now" not in g.report()
     finally:
         CONFIGURATION["reads"] = True
+
+
+def test_recordings_that_take_long_count_as_several():
+    patience = Patience()
+    assert [patience.recorded(False, 4 * LONG) for _ in range(3)] == [None] * 3
+    assert patience.recorded(False, 4 * LONG) == "it has taken another way 4 times"
+    assert not patience.allows()
+    patience.replayed()
+    assert patience.recorded(False, 15.5 * LONG) is None, "a call has used one of them"
+    assert patience.recorded(False, 0.0) == "it has taken another way 2 times"

@@ -7,6 +7,7 @@ recordings that no call uses, or that are refused, are made ever more rarely, un
 from __future__ import annotations
 
 MOST_IN_VAIN = 16  # recordings one after another that no call uses
+LONG = 1.25  # seconds; a recording that takes twice as long counts as two
 PAYS = 16  # calls that use a way pay for one that has displaced an older one
 MOST_UNPAID = 64 * PAYS
 FIRST, FIRST_AFTER_REFUSAL, LONGEST = 16, 256, 16384  # calls that are not recorded
@@ -28,10 +29,11 @@ class Pause:
 class Patience:
     """Whether a call may be recorded, by the use that the recordings before have been of."""
 
-    __slots__ = ("_after_refusals", "_in_vain", "_unpaid", "_unused")
+    __slots__ = ("_after_refusals", "_in_vain", "_times", "_unpaid", "_unused")
 
     def __init__(self) -> None:
-        self._in_vain = self._unpaid = 0
+        self._in_vain = 0.0
+        self._times = self._unpaid = 0
         self._unused, self._after_refusals = Pause(FIRST), Pause(FIRST_AFTER_REFUSAL)
 
     def allows(self) -> bool:
@@ -47,9 +49,10 @@ class Patience:
         """Whether a call that uses a recording changes nothing here, so that nobody need note it."""
         return not (self._in_vain or self._unpaid)
 
-    def recorded(self, has_displaced: bool) -> str | None:
-        """Note a recording, and whether an older one had to go. Why a pause begins; None if there is none."""
-        self._in_vain += 1
+    def recorded(self, has_displaced: bool, seconds: float) -> str | None:
+        """Note a recording, whether an older one had to go, and its time. Why a pause begins; None if there is none."""
+        self._times += 1
+        self._in_vain += max(1.0, seconds / LONG)
         if has_displaced:
             self._unpaid += PAYS
         if self._unpaid > MOST_UNPAID:
@@ -57,7 +60,7 @@ class Patience:
             return "it takes more ways than are kept"
         if self._in_vain >= MOST_IN_VAIN:
             self._unused.begin()
-            return f"it has taken another way {MOST_IN_VAIN} times"
+            return f"it has taken another way {min(self._times, MOST_IN_VAIN)} times"
         return None
 
     def refused(self) -> None:
@@ -67,6 +70,6 @@ class Patience:
     def replayed(self) -> None:
         """Note a call that has used a recording."""
         if self._in_vain:
-            self._in_vain, self._unused = 0, Pause(FIRST)
+            self._in_vain, self._times, self._unused = 0.0, 0, Pause(FIRST)
         if self._unpaid:
             self._unpaid -= 1

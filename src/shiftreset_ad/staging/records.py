@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -98,15 +99,17 @@ class Records:
 
     def _written_down(self, call: StagedCall) -> Any:
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
-        f, seen = self._f, Surroundings(self._f, *call.others())
+        f, seen, seconds = self._f, Surroundings(self._f, *call.others()), 0.0
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
         with recording:
             answer = self._answer(call)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
                 return answer
             if problem is None:
+                start = time.perf_counter()
                 with seen.without_caching():
                     way, guards, problem = self._recorded(call, answer, seen)
+                seconds = time.perf_counter() - start
                 if (effect := before.effect()) is not None:
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
@@ -114,7 +117,7 @@ class Records:
             return self._given_up(DIFFERS, answer)
         if problem is not None or way is None or guards is None:
             return self._refused(f"{problem}", answer)
-        pause = self._patience.recorded(self._keep(way, call.key, guards))
+        pause = self._patience.recorded(self._keep(way, call.key, guards), seconds)
         if pause is not None:
             return self._paused(f"{pause}: {self._reason}", answer)
         self._problem = ""
