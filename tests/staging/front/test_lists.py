@@ -335,3 +335,22 @@ def test_an_error_is_pythons():
     with pytest.raises(TypeError, match="can't multiply sequence by non-int of type 'float'"):
         compiled(2.0, 1.5)
     assert math.isnan(compiled(math.nan, 1)[0])
+
+
+def made_in_each_round(x, n):
+    total = 0.0
+    for k in range(n):
+        out, al = [x + k], [0.0] * k
+        while out[-1] > 1.0:
+            out.append(out[-1] * 0.5)
+        for i in range(k):
+            al[i] = x * i
+        total = total + sum(out) * sum(al) + out[0]
+    return total
+
+
+@needs_native
+def test_a_list_that_is_made_in_a_block_is_native_code():
+    compiled = agree(made_in_each_round)
+    assert len(compiled.sources) == 1
+    assert not [text for text in compiled.llvm if text.startswith(NONE)]

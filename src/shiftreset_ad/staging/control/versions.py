@@ -140,9 +140,9 @@ class Versions:
                 return version.block is not self._trace.block
         return not any(id(owner) in self._trace.outdated for owner in owners) and self._trace.is_from_outside(owners)
 
-    def write(self, x: Any, index: Any, item: Any) -> Any:
-        """`x[index] = item`; the array that the variable has afterwards."""
-        if not self._makes_version(x, item):
+    def write(self, x: Any, index: Any, item: Any, always: bool = False) -> Any:
+        """`x[index] = item`; the array that the variable has afterwards: `always` a new version, or where need be."""
+        if not self._makes_version(x, item, always):
             operator.setitem(x, index, item)
             return x
         part = shape_of(in_memory(x)[within(unstaged(index), shape_of(x))])

@@ -53,7 +53,8 @@ class Arrays:
         self.carried: list[Hashable] = []  # the holders of arrays to which the blocks write, as far as it is known
         self._last: dict[Hashable, bool] = {}  # whether they have the last version of their array after the blocks
         self._written: set[Hashable] = set()
-        self._idle: set[Hashable] = set()  # those that were likely to be written to, and were not
+        self._likely: set[Hashable] = set()  # those that are carried as they are likely to be written to
+        self._idle: set[Hashable] = set()  # and were not
         self._bring_back: Callable[[], None]
 
     def start(self, holders: Sequence[Variable | Place]) -> list[Holder]:
@@ -62,8 +63,10 @@ class Arrays:
         Those that hold an array to which the blocks write become one.
         """
         arrays = [holder for holder in holders if self._session.control.is_staged_array(holder.get())]
-        likely = self._places.likely_arrays() - self._idle - {*self.carried}
-        self.carried += [holder.identity() for holder in arrays if holder.identity() in likely]
+        new = self._places.likely_arrays() - self._idle - {*self.carried}
+        likely = [holder.identity() for holder in arrays if holder.identity() in new]
+        self._likely.update(likely)
+        self.carried += likely
         written = {id(holder.get()) for holder in arrays if holder.identity() in self.carried}
         found: dict[Any, Holder] = {}
         for holder in holders:
@@ -92,6 +95,7 @@ class Arrays:
         self._places.note_array(key, not is_idle)
         if is_idle:
             self.carried.remove(key)
+            self._likely.remove(key)
             self._idle.add(key)
             return
         self.carried.append(key)
@@ -154,7 +158,7 @@ class Arrays:
                 self._session.renamed(handle, found[key])
             elif isinstance(self._holders[key], Variable):
                 found[key] = found[key] if key in bound else handle
-            elif key in self._places.likely_arrays():
+            elif key in self._likely:
                 raise Written(self, key)
             else:
                 self._versions.refuse(f"{self._holders[key].name!r} is written to, or bound to another array")

@@ -27,7 +27,7 @@ from shiftreset_ad.staging.front.item_forms import Leaf, filled, form_of, joined
 from shiftreset_ad.staging.front.refusals import COMPARED, OTHER_TYPES
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.stacking import JOINING, TAKING_ARRAYS, join
-from shiftreset_ad.staging.front.versions import is_array, is_in_block, version_with
+from shiftreset_ad.staging.front.versions import is_in_block, version_with
 from shiftreset_ad.staging.steps.functions import place_at_end, place_in
 from shiftreset_ad.staging.steps.values import Staged, call, unstaged
 
@@ -211,7 +211,7 @@ class GrowingList:
             self._session.held_items.held(leaf)
             if type(leaf) is ndarray:
                 self._session.handed_on.note_read(self.site, [leaf])
-            if is_in_block() and is_array(array):
+            if is_in_block():
                 self.arrays[i] = version_with(leaf, array, place)
             else:
                 array[place] = leaf

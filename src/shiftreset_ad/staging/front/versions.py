@@ -174,12 +174,13 @@ def has_array(x: Any, index: Any) -> bool:
 def item_written(item: Any, x: Any, index: Any) -> Any:
     """The array after `x[index] = item` of the program."""
     _session().held_items.written(x)
-    return version_with(item, x, index)
+    return _renamed(x, _versions().write(x, index, item))
 
 
 def version_with(item: Any, x: Any, index: Any) -> Any:
-    """The array after `x[index] = item`, where nobody but the front end has the array."""
-    return _renamed(x, _versions().write(x, index, item))
+    """The array after `x[index] = item`, in a block, where nobody but the front end has the array."""
+    is_array(x)
+    return _renamed(x, _versions().write(x, index, item, always=True))
 
 
 def augmented(x: Any, name: str, other: Any) -> Any:
