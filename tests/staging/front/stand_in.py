@@ -147,6 +147,9 @@ class StandIn:
     def is_outside(self, x):
         return self._surroundings.has_variable(x) if type(x) is CellType else id(x) in self._surroundings.seen
 
+    def is_kept(self, x):
+        return False
+
     def is_staged(self, x):
         return type(x) is Symbol and np.size(x.value) == 1
 
@@ -287,6 +290,9 @@ class SessionOfPlainLists(Session):
 
     def grows_by(self, site):
         pass
+
+    def may_grow(self, items, now):
+        return False
 
 
 def written(f, *args, which=None, given_up=None):

@@ -1,5 +1,8 @@
 """Loops over `zip`, `enumerate` and `reversed` that end with a `break` are written down once."""
 
+import itertools
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 
@@ -218,3 +221,142 @@ def test_names_that_mean_something_else():
     compiled = staged(f)
     for x in (1.0, 5.0, 2.0):
         assert compiled(x, lambda x: [x, 2.0 * x, x]) == f(x, lambda x: [x, 2.0 * x, x])
+
+
+def pairwise_of_an_argument(x, most):
+    total = 0.0
+    for i, (a, b) in enumerate(itertools.pairwise(x)):
+        if total > most:
+            break
+        total = total + a * b + i
+    return total
+
+
+def pairwise_of_a_tuple(x, most):
+    total = 0.0
+    for a, b in pairwise((1.0, -2.0, 3.0, 0.5)):
+        if total > most:
+            continue
+        total = total + a * x[0] - b
+    return total
+
+
+def product_of_ranges(x, most):
+    total = 0.0
+    for i, j in itertools.product(range(3), range(2, 5)):
+        if total > most:
+            break
+        total = total + x[0] * i + j
+    return total
+
+
+def product_of_several(x, most):
+    total = 0.0
+    for (i, v), j in zip(product(range(2), (1.0, 2.0, 4.0)), itertools.count(1), strict=False):
+        total = total + x[0] * i * v + j
+    for i, v, w in product(reversed(range(2)), (1.0, 3.0), x):
+        if total > most + w:
+            return total * i
+        total = total + v * w
+    return total
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, grad], ids=["plain", "grad"])
+@pytest.mark.parametrize(
+    "f", [pairwise_of_an_argument, pairwise_of_a_tuple, product_of_ranges], ids=lambda f: f.__name__
+)
+def test_functions_of_itertools_are_written_down_once(f, mode):
+    compiled = staged(mode(f))
+    for most in MOST:
+        x = np.array([0.7, 1.2, -0.4, 2.0]) + most / 100
+        np.testing.assert_allclose(compiled(x, most), mode(f)(x, most), rtol=1e-12)
+    assert len(compiled.sources) == 1
+
+
+def with_staged_ends(x, n):
+    total = 0.0
+    for k, v in zip(range(n), reversed(range(1, n + 1)), strict=False):
+        total = total + x[0] * k * v
+    for k, v in enumerate(range(2, n, 2)):
+        total = total - x[1] * k * v
+    return total + sum(x[2] * k for k in reversed(range(n)))
+
+
+def test_ranges_with_staged_ends():
+    x = np.array([0.7, 1.2, -0.4])
+    for mode in (lambda f: f, grad):
+        compiled = staged(mode(with_staged_ends))
+        for n in (3, 0, 5, 1, 9, 2):
+            np.testing.assert_allclose(compiled(x, n), mode(with_staged_ends)(x, n), rtol=1e-12)
+        assert len(compiled.sources) == 1
+
+
+def strictly(x, n):
+    total = 0.0
+    for k, v in zip(range(n), (1.0, 2.0, 3.0), strict=True):
+        total = total + x * k * v
+    return total
+
+
+def test_strict_lengths_are_asked():
+    compiled = staged(strictly)
+    for n in (3, 2, 3, 4, 3, 0):
+        if n == 3:
+            assert compiled(1.5, n) == strictly(1.5, n)
+        else:
+            with pytest.raises(ValueError, match=r"zip\(\) argument 2 is"):
+                compiled(1.5, n)
+
+
+def written_between(x, most):
+    """`pairwise` has read an item before it is written to, and `product` has read all."""
+    y, total = x * 1.0, 0.0
+    for i, (a, b) in enumerate(pairwise(y)):
+        if total > most:
+            break
+        y[i + 1] = most * 0.5
+        total = total + a * b
+    items = [x[0], 2.0, x[1]]
+    for i, (a, b) in enumerate(itertools.product(items, items)):
+        if total > most:
+            break
+        items[i % 3] = total
+        total = total + a * b
+    for a, b in pairwise(items):
+        items[1] = most
+        total = total + a - b
+    return total
+
+
+@pytest.mark.filterwarnings("ignore::shiftreset_ad.staging.StagingWarning")
+@pytest.mark.parametrize("f", [written_between, product_of_several], ids=lambda f: f.__name__)
+def test_what_may_change_is_gone_over_by_python(f):
+    compiled = staged(f)
+    for most in (*MOST, *MOST):
+        x = np.array([0.7, 1.2, -0.4, 2.0]) + most / 100
+        np.testing.assert_allclose(compiled(x, most), f(x, most), rtol=1e-12)
+
+
+class Kit:
+    """Functions that are called like those of Python's, and an attribute that counts how often it is read."""
+
+    read = 0
+
+    @property
+    def product(self):
+        self.read += 1
+        return lambda *parts: [max(part) for part in parts]
+
+
+def test_functions_of_the_same_names_are_called_as_they_are():
+    def f(x, n):
+        total, kit = x, Kit()
+        for v in kit.product(range(1, n), range(2, n)):
+            if total > 3.0:
+                break
+            total = total * v + 0.1
+        return total + kit.read
+
+    compiled = staged(f)
+    for x in (0.5, 5.0, 0.7):
+        assert compiled(x, 4) == f(x, 4)

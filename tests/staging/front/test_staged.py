@@ -386,7 +386,7 @@ class Derived(Base):
     ("f", "said"),
     [
         (jumps_at_last, "leaves a `finally`, or a `match` with patterns"),
-        (over_iterator, "the loop goes over a list_iterator"),
+        (over_iterator, "the loop goes over an iterator, a list_iterator"),
         (over_unlike, "the items of the loop are of different types or shapes"),
         (binds, "binds a variable by `:=`"),
         (deletes, "deletes a variable"),

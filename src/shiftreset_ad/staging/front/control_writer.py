@@ -53,6 +53,9 @@ class ControlWriter(Protocol):
     def item(self, x: Any, index: Any, note: Note) -> Any:
         """`x[index]` of a plain list, tuple or array. The index may be staged."""
 
+    def is_kept(self, x: Any) -> bool:
+        """Whether this is a staged array to which the program must not write."""
+
     def keep_as_it_is(self, x: Any) -> None:
         """The program must not write to an array from here on, as a growing list holds it."""
 

@@ -7,6 +7,7 @@ site of the test take over: it has the blocks under the test, to write them down
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
@@ -181,7 +182,8 @@ class Rewriter(Displays, ast.NodeTransformer):
         """What a `for` loop goes over: nobody else sees it, so it may have indices in place of an iterator."""
         if isinstance(node, ast.Subscript):
             return self._item(node, "items")
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counted):
+        name = vars(node.func).get("id", vars(node.func).get("attr")) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or name not in counted or not self._is_of_python(node.func):
             return self.visit(node)
         node.args = [self._iterable(part, counted, copied(node.func)) for part in node.args]
         node.keywords = [self.visit(part) for part in node.keywords]
@@ -351,6 +353,12 @@ class Rewriter(Displays, ast.NodeTransformer):
             setattr(node, field, self.visit(getattr(node, field)))
         self._visible = outer
         return node
+
+    def _is_of_python(self, function: ast.expr) -> bool:
+        """Whether this is a name, which Python may have, or a function of `itertools`."""
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            return self._code.globals.get(function.value.id) is itertools
+        return isinstance(function, ast.Name)
 
     def _filter(self, test: ast.expr, of_list: ListSite | None) -> ast.expr:
         site = FilterSite(test.lineno, self._code, of_list)

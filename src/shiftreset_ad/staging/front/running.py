@@ -52,7 +52,7 @@ from shiftreset_ad.staging.front.objects import (
     truth_of,
 )
 from shiftreset_ad.staging.front.refusals import CALLS_FOR_EFFECT, MAY_ACT
-from shiftreset_ad.staging.front.sequences import counting, sequence_of
+from shiftreset_ad.staging.front.sequences import OF_SEQUENCES, counting, sequence_of
 from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.stacking import JOINING
 from shiftreset_ad.staging.front.truths import JOINS, joined, lasting, may_be_joined
@@ -269,11 +269,11 @@ def _rewritten_argument(x: Any) -> Any:
 
 
 def counted(f: Any, around: Any = zip) -> Any:
-    """What to call for the `range`, `zip`, `enumerate` or `reversed` of a `for` loop, or of a comprehension.
+    """What to call for the `range`, the `zip`, or the like, of a `for` loop, or of a comprehension.
 
     It may be an argument of the function `around` it, which must be one of these, too.
     """
     session = current()
-    if session is None or not all(any(x is kind for kind in (range, zip, enumerate, reversed)) for x in (f, around)):
+    if session is None or not all(any(x is kind for kind in (range, *OF_SEQUENCES)) for x in (f, around)):
         return called(f)
     return partial(counting, session.control) if f is range else partial(sequence_of, session.control, f)

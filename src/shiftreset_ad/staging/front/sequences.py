@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
+from math import prod
 from operator import is_
 from typing import Any, Protocol, TypeAlias
 
@@ -12,11 +14,13 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.control.choosing import python_number
 from shiftreset_ad.staging.front.control_writer import ControlWriter, Note
-from shiftreset_ad.staging.front.ends import least, within
+from shiftreset_ad.staging.front.ends import least, not_negative, within
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
 
 Choice: TypeAlias = Callable[[Any], Any]
+OF_SEQUENCES = (zip, enumerate, reversed, itertools.pairwise, itertools.product)
+FROM_MEMORY = {itertools.pairwise, itertools.product}  # they give items that they have read before
 INTEGERS = (int, np.integer)
 MOST = 2**62  # items that are numbered
 
@@ -195,6 +199,57 @@ class Reversed:
         return items_of(self)
 
 
+class Pairwise:
+    """Each item together with the next one, as `itertools.pairwise` gives them."""
+
+    def __init__(self, items: Sequential) -> None:
+        self._items = items
+        self.is_counted = items.is_counted
+
+    @property
+    def count(self) -> Any:
+        return not_negative(self._items.count - 1)
+
+    def at(self, position: int) -> Any:
+        return self._items.at(position), self._items.at(position + 1)
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
+        choice = self._items.at_any_index(control, note)
+        return None if choice is None else lambda i: (choice(i), choice(i + 1))
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+
+class Product:
+    """The tuples of an item of each sequence, as `itertools.product` gives them; the last item changes first."""
+
+    is_counted = False
+
+    def __init__(self, parts: Sequence[Sequential]) -> None:
+        self._parts = parts
+        self._counts = [part.count for part in parts]
+        self.count = prod(self._counts)
+
+    def at(self, position: Any) -> Any:
+        return self._of([part.at for part in self._parts], position)
+
+    def at_any_index(self, control: ControlWriter, note: Note) -> Callable[[Any], Any] | None:
+        choices = [part.at_any_index(control, note) for part in self._parts]
+        known = [choice for choice in choices if choice is not None]
+        return partial(self._of, known) if len(known) == len(choices) else None
+
+    def _of(self, choices: Sequence[Choice], position: Any) -> tuple[Any, ...]:
+        found: list[Any] = []
+        for choice, count in zip(reversed(choices), reversed(self._counts), strict=True):
+            found.insert(0, choice(position % count))
+            position = position // count
+        return tuple(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return items_of(self)
+
+
 def items_of(x: Sequential) -> Iterator[Any]:
     """The items one after the other; a list may get more of them meanwhile."""
     position = 0
@@ -204,8 +259,11 @@ def items_of(x: Sequential) -> Iterator[Any]:
 
 
 def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> Any:
-    """`zip`, `enumerate` or `reversed` of what has indices, with indices; otherwise Python's own."""
-    parts = [sequential(arg, control) for arg in (args[:1] if f is enumerate else args)]
+    """`zip`, `enumerate` and their kin of what has indices, with indices; otherwise Python's own."""
+    sources = args[:1] if f is enumerate else args
+    if f in FROM_MEMORY and not all(type(x) in (range, tuple, StagedRange) or control.is_kept(x) for x in sources):
+        return f(*map(with_plain_ends, args), **kwargs)
+    parts = [sequential(arg, control) for arg in sources]
     known = [part for part in parts if part is not None]
     is_counted = any(part.is_counted for part in known)
     is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
@@ -214,6 +272,10 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
     f(*[() if type(arg) is StagedRange else arg for arg in args], **kwargs)  # it raises the errors
     if f is reversed:
         return Reversed(known[0])
+    if f is itertools.pairwise:
+        return Pairwise(known[0])
+    if f is itertools.product:
+        return f(*map(with_plain_ends, args), **kwargs) if kwargs or is_counted else Product(known)
     if f is enumerate:
         start = kwargs.get("start", args[1] if len(args) == 2 else 0)
         if type(start) is not int:
@@ -229,7 +291,7 @@ def with_plain_ends(x: Any) -> Any:
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) in (StagedRange, Zipped, Sliced, Reversed):
+    if type(x) in (StagedRange, Zipped, Sliced, Reversed, Pairwise, Product):
         found: Sequential = x
         return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):

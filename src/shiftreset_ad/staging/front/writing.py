@@ -117,6 +117,10 @@ class Writing:
             return x[key]
         return noted(chosen(call(place_of_key, (tuple(x), key))), values, note)
 
+    def is_kept(self, x: Any) -> bool:
+        value = value_of(x)
+        return type(value) is Staged and self._trace.is_protected(value.inside)
+
     def keep_as_it_is(self, x: Any) -> None:
         value = value_of(x)
         if type(value) is Staged and shape_of(value):

@@ -51,8 +51,7 @@ class Step:
     If a step is `open_ended`, the type, shape and dtype of its answer may depend on values: each replay checks them. If
     a step `writes`, it writes to its first argument. If a step `is_back`, it is on the way back of a derivative, after
     the function of the user's has returned. `operands` are the staged values in its arguments, if they are known; see
-    `blocks.operands_of`. `errors` are NumPy's reactions to floating-point errors if they
-    differ from those at the beginning of the run, and otherwise None.
+    `blocks.operands_of`. `errors` are NumPy's reactions to errors if they differ from those at the beginning.
     """
 
     __slots__ = (
@@ -292,6 +291,10 @@ class Trace:
         """From here on, refuse writing to the memory of a value."""
         for owner in owners_of(value):
             self._protected.setdefault(id(owner), (owner, f"{reason}. {remedy}"))
+
+    def is_protected(self, value: Any) -> bool:
+        """Whether writing to the memory of an array is refused."""
+        return all(id(owner) in self._protected for owner in owners_of(value))
 
     def share(self, value: Any, reason: str) -> None:
         """Protect the memory of a value, which may have several names from here on. Blocks must not write to it."""
