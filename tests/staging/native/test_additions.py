@@ -113,7 +113,7 @@ def test_it_has_the_bits_of_the_steps(f, x, operator):
             assert _are_same(found, steps([x * factor, n])), (found, steps([x * factor, n]))
 
 
-@pytest.mark.parametrize("start", [lambda xs: xs, lambda xs: X], ids=["an argument", "a constant"])
+@pytest.mark.parametrize("start", [lambda xs: xs * 2.0, lambda xs: X], ids=["a new array", "a constant"])
 def test_negative_zeros_stay_or_go_as_in_the_steps(start):
     inner = lambda xs, n: fori_loop(0, n, lambda i, ys: ys + one(i), start(xs))  # noqa: E731
     code, steps = native_and_steps(inner, X, 3)

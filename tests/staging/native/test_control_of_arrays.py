@@ -62,19 +62,18 @@ def test_a_loop_has_the_bits_of_the_steps(f, operator):
 
 
 def test_arrays_are_answered():
-    check(layers, (X, 2), (X, 0), (-X, 7))
+    check(layers, (X, 2), (X, 1), (-X, 7))
     check(lambda x, n: jvp(lambda x: layers(x, n), (x,), (X,))[1], (X, 2), (X, 0), (-X, 7))
     check(lambda x, n: hvp(lambda x: np.sum(layers(x, n)), (x,), (X,)), (X, 2), (X, 0), (-X, 7))
     check(lambda x: cond(x[0] > 0.0, lambda: x * 2.0, lambda: -x), (X,), (-X,))
 
 
-def test_an_answer_is_no_argument():
+def test_an_answer_is_the_argument_where_no_round_is_carried_out():
     f = staged(layers)
     for n in (2, 2, 2, 0):
         y = f(X, n)
     assert "no native code" not in f.llvm[0]
-    assert np.array_equal(y, X)
-    assert not np.shares_memory(y, X)
+    assert y is layers(X, 0) is X
 
 
 def test_rows_at_a_counter():

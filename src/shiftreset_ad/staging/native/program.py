@@ -147,11 +147,12 @@ class Program:
         last = _Part(len(parts), shared, now)
         if trace.has_control:
             last.leave_if_nan(outputs)
+        self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
+        self.outputs = [last.output(x, together) for x in outputs]
+        if trace.has_control:
             for sides in answers_and_what_they_may_be(trace, left, memory, outputs):
                 answer, given = [operand(last.address(side), unstaged(side)) for side in sides]
                 last.leave_if(are_equal(last, answer, given, False))
-        self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
-        self.outputs = [last.output(x, together) for x in outputs]
         last.finish()
         if trace.has_control:
             parts.append(last)
