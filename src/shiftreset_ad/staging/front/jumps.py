@@ -4,7 +4,7 @@ The jumps stay where they are, and a plain test goes Python's way: then all flag
 down sets the flag of the loop in place of the jump. So what follows in the round is under a test of the flag, the loop
 goes on as long as its flag says so, and after the loop comes the `return` that the flag stands for. Outside of loops,
 what follows an `if` with a `return` moves into its branches. A `with` or a `try` is left by its end, as the flag of the
-loop, or of its own, says what comes next.
+loop, or of its own, says what comes next. If a loop has no jump but `continue`, the flag is one of each round.
 """
 
 from __future__ import annotations

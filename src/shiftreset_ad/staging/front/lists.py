@@ -1,4 +1,4 @@
-"""Lists that may grow: those of displays, `[]` and `[x]`, and of comprehensions with filters, in an assignment."""
+"""Lists that may grow: those of displays in an assignment, `[]`, `[x]` and `[x] * n`, and of comprehensions."""
 
 from __future__ import annotations
 

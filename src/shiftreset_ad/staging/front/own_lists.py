@@ -1,8 +1,8 @@
 """Variables whose lists have no other name, so to bind such a variable to another list is to change the list.
 
-A record has one list under a name. So `out = out + [x]` becomes what `out.append(x)` is, and `out = []` what
-`out.clear()` is, but only if nobody can tell: each list that the variable is bound to is new, and each use of the
-variable leaves nobody else with the list.
+A record has one list under a name. So `out = out + [x]` becomes what `out.append(x)` is, `out = out[1:]` what
+`out.pop(0)` is, and `out = []` what `out.clear()` is, but only if nobody can tell: each list that the variable is bound
+to is new, and each use of the variable leaves nobody else with the list.
 """
 
 from __future__ import annotations

@@ -229,11 +229,7 @@ class ChoiceSite(Site):
         blocks = [block for block in self.blocks if block is not None]
         functions = [block.on(frame.cells) for block in blocks]
         rest = iter(functions)
-        is_bool = session is not None and session.control.type_of(test) is bool
-        then, other = [
-            next(rest) if block is not None else partial(_value, is_true if is_bool else test)
-            for block, is_true in zip(self.blocks, (True, False), strict=True)
-        ]
+        then, other = [next(rest) if block is not None else partial(_value, test) for block in self.blocks]
         if session is None or not self.is_open(session, frame):
             return then() if test else other()
 
