@@ -104,9 +104,9 @@ def _recorded_rewritten(
         return Session(writing, refusals, asked, recursive, entered_code, buffers, growing, forms, long_loops).opened()
 
     def known() -> Any:
-        of_lists = [(site.room, site.hands_items_on) for site in growing]
+        rooms = [site.room for site in growing]
         found = refusals, recursive, entered_code, buffers, forms, long_loops.known
-        return *map(len, found), dict(growing), of_lists
+        return *map(len, found), dict(growing), rooms
 
     def give_long_loops_up() -> None:
         long_loops.off, long_loops.tried = True, False

@@ -248,7 +248,45 @@ def by_an_inner_function(x, n):
     return total(out) + w @ w
 
 
+def exchanged_under_other_names(x, n):
+    """The second array is appended in the second round, and written to by another name."""
+    u, w, out = start(x), start(x) * 2.0, []
+    first, second = u, w
+    for _ in range(n):
+        out.append(u)
+        u, w = w, u
+    first[0] = 5.0 * x
+    second[1] = 7.0 * x
+    return total(out) + u @ w
+
+
+def exchanged_in_branches(x, n):
+    u, w, out = start(x), start(x) * 2.0, []
+    second = w
+    if x * n > 1.0:
+        out.append(u)
+        u, w = w, u
+    if x * n > 2.0:
+        out.append(u)
+        u, w = w, u
+    second[1] = 7.0 * x
+    return total(out) + u @ w
+
+
+def after_an_earlier_loop(x, n):
+    u, w, out = start(x), start(x) * 2.0, []
+    for k in range(n):
+        w = w * (0.5 * x + k)
+    second = w
+    for _ in range(n):
+        out.append(u)
+        u, w = w, u
+    second[1] = 7.0 * x
+    return total(out) + u @ w
+
+
 SHARED = [
+    *(exchanged_under_other_names, exchanged_in_branches, after_an_earlier_loop),
     *(in_the_next_round, as_it_was_read, as_a_branch_chose_it, of_an_attribute, kept_in_an_attribute, kept_in_a_tuple),
     *(kept_in_a_list, a_view, by_another_view, in_pairs, popped, of_two_lists, exchanged, later, after_both),
     by_an_inner_function,

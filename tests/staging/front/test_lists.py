@@ -213,7 +213,9 @@ def test_it_is_written_down_once(f, monkeypatch):
 
 @pytest.mark.parametrize("f", PROGRAMS, **ids)
 def test_it_holds_for_other_lengths(f):
-    assert len(agree(grad(f), MORE_POINTS).sources) == 1
+    compiled = agree(grad(f), (*MORE_POINTS, *MORE_POINTS))
+    assert len(compiled.sources) == 1
+    assert "(it left" not in compiled.report()  # no call has run by the function itself, as a step had raised an error
 
 
 @needs_native

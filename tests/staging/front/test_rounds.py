@@ -199,6 +199,33 @@ def written_in_a_loop(x, k):
     return y @ x
 
 
+def written_to_an_array_of_the_round(x, k):
+    total = 0.0
+    while k < 3:
+        y = np.zeros_like(x)
+        y[k] = x[0] * 2.0
+        total, k = total + y @ x, k + 1
+    return total
+
+
+class Rows:
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, k):
+        return self.x[k]
+
+
+def to_the_end_by_an_error(x, k):
+    """Python goes over an object up to the index that raises IndexError."""
+    total = 0.0
+    while k < 3:
+        for v in Rows(x):
+            total = total + v
+        k = k + 1
+    return total
+
+
 def caught(x, k):
     try:
         return x[k] if k < 10 else 0.0
@@ -208,13 +235,25 @@ def caught(x, k):
 
 @pytest.mark.parametrize("mode", [lambda f: f, grad], ids=["plain", "grad"])
 @pytest.mark.parametrize(
-    "f", [item_in_a_branch, item_of_a_list_in_a_branch, written_in_a_branch, written_in_a_loop, caught], **ids
+    "f",
+    [
+        *(item_in_a_branch, item_of_a_list_in_a_branch, written_in_a_branch, written_in_a_loop, caught),
+        *(written_to_an_array_of_the_round, to_the_end_by_an_error),
+    ],
+    **ids,
 )
 @pytest.mark.parametrize("ks", [(12, 0, 5, 1, 5, 11), (0, 1, 5, 12, 0, 7), (5, 7, 12, 1, 5), (0, 0, 0, 7, 7, 7)])
 def test_an_index_beyond_the_end_raises_its_error_where_it_is_reached(f, mode, ks):
     x, compiled = np.array([0.7, 1.3, -0.4]), staged(mode(f))
     for k in ks:
         np.testing.assert_equal(outcome(compiled, x, k), outcome(mode(f), x, k))
+
+
+def test_a_write_in_a_round_that_is_not_reached_needs_no_record_of_its_own():
+    x, compiled = np.array([0.7, 1.3, -0.4]), staged(written_to_an_array_of_the_round)
+    for k in (3, 0, 1, 5, 2, 0):
+        assert compiled(x, k) == written_to_an_array_of_the_round(x, k)
+    assert len(compiled.sources) == 1
 
 
 def outcome(f, *args):

@@ -335,6 +335,7 @@ def test_what_may_change_is_gone_over_by_python(f):
     for most in (*MOST, *MOST):
         x = np.array([0.7, 1.2, -0.4, 2.0]) + most / 100
         np.testing.assert_allclose(compiled(x, most), f(x, most), rtol=1e-12)
+    assert compiled.report().startswith(f"staged({f.__name__}) runs in steps")
 
 
 class Kit:
@@ -360,3 +361,4 @@ def test_functions_of_the_same_names_are_called_as_they_are():
     compiled = staged(f)
     for x in (0.5, 5.0, 0.7):
         assert compiled(x, 4) == f(x, 4)
+    assert compiled.report().splitlines()[0].endswith("runs in steps, in 1 way.")

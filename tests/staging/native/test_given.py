@@ -93,7 +93,21 @@ def view_in_rounds(x, n):
     return y
 
 
-OTHERS = [view_in_a_branch, view_of_what_comes_out, outside_array, one_of_both, view_in_rounds]
+def whole_view_in_a_branch(x, n):
+    return x * 2.0 if n > 3 else x[:]
+
+
+def whole_view_beside_it(x, n):
+    y = x
+    if n > 3:
+        y = x * 2.0
+    elif n > 1:
+        y = x.reshape(3)
+    return y
+
+
+OTHERS = [whole_view_in_a_branch, whole_view_beside_it]
+OTHERS += [view_in_a_branch, view_of_what_comes_out, outside_array, one_of_both, view_in_rounds]
 
 
 def parts(answer):

@@ -83,7 +83,7 @@ class GrowingList:
         self._session, self.site, self._form, self._room = session, site, session.growing[site], site.room
         leaves = [] if self._form is None else leaves_of(self._form)
         self.arrays = [leaf.room(session.control, site.room) for leaf in leaves]
-        session.held_items.made(self, site, self._holds_arrays)
+        session.held_items.made(self, self._holds_arrays)
         self._first: Any = 0  # where the first item is, if there is one; it may be staged
         self.length: Any = 0  # the number of items, which may be staged
         self.extend(items)
@@ -138,7 +138,7 @@ class GrowingList:
         found._session, found.site, found._form, found._room = self._session, self.site, self._form, self._room
         found.arrays = list(map(np.copy, self.arrays))
         found._first, found.length = self._first, self.length
-        self._session.held_items.made(found, self.site, self._holds_arrays)
+        self._session.held_items.made(found, self._holds_arrays)
         return found
 
     def _part(self, part: slice) -> Any:

@@ -27,14 +27,12 @@ class HeldItems:
         self._memory: dict[int, Any] = {}  # the owners of the memory of items, by their ids
         self._are_handed_on = False
         self._has_writes = False  # whether a block writes to an array
-        self._is_left_open = False  # whether blocks have handed on arrays that are not protected
 
-    def made(self, items: Any, site: Any, holds_arrays: bool) -> None:
-        """There is a growing list, of this site."""
+    def made(self, items: Any, holds_arrays: bool) -> None:
+        """There is a growing list."""
         self._lists.append(items)
         if holds_arrays:
             self._holding.append(items)
-            self._are_handed_on |= site.hands_items_on
             self._require_no_writes()
 
     def held(self, leaf: Any) -> None:
@@ -48,27 +46,19 @@ class HeldItems:
         self._are_handed_on |= self._is_item(x)
         self._require_no_writes()
 
-    def handed_on(self, values: Iterable[Any]) -> Any:
-        """A block takes these values, or hands them on. The answer is a list to record again, now that it is known."""
-        if not self._holding or self._are_handed_on:
-            return None
-        if not any(map(self._is_item, trees.flatten(values)[0])):
-            return None
-        self._are_handed_on = True
-        self._require_no_writes()
-        return self._holding[0] if self._is_left_open else None
+    def handed_on(self, values: Iterable[Any]) -> None:
+        """A block takes these values, or hands them on."""
+        if self._holding and not self._are_handed_on and any(map(self._is_item, trees.flatten(values)[0])):
+            self._are_handed_on = True
+            self._require_no_writes()
 
     def after_blocks(self, values: Iterable[Any]) -> None:
         """These values come out of blocks. An array among them may be an item, if blocks hand items on."""
-        if not self._holding:
-            return
-        if not self._are_handed_on:
-            self._is_left_open = True
-            return
-        own = {id(array) for items in self._lists for array in items.arrays}
-        for value in values:
-            if id(value) not in own:
-                self._control.keep_as_it_is(value)
+        if self._are_handed_on:
+            own = {id(array) for items in self._lists for array in items.arrays}
+            for value in values:
+                if id(value) not in own:
+                    self._control.keep_as_it_is(value)
 
     def _is_item(self, x: Any) -> bool:
         return any(id(owner) in self._memory for owner in owners_of(in_memory(x)))

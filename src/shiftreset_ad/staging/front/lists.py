@@ -32,7 +32,6 @@ class ListSite(Site):
     def __init__(self, line: int, code: RewrittenCode) -> None:
         super().__init__(line, code, None)
         self.room = LEAST_ROOM
-        self.hands_items_on = False  # whether blocks hand on items of the list, as an earlier recording has found
 
     @property
     def is_growing(self) -> bool:

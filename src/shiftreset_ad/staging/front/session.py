@@ -101,9 +101,7 @@ class Session:
         """These values of a state, which a site takes or hands on: lists in them must not change from here on."""
         found = tuple(values)
         self.handed_on.note(site, state, found)
-        if (items := self.held_items.handed_on(found)) is not None:
-            items.site.hands_items_on = True
-            self._give_up("blocks hand on an item of a list")
+        self.held_items.handed_on(found)
         return found
 
     def require_own_names(self, answer: Any) -> None:
