@@ -95,4 +95,10 @@ def test_a_shape_that_depends_on_values():
     *_, first, second = g.report().splitlines()
     assert first == "  It holds as long as shapes and types are the same"
     assert second == "  where the shape or the type of a value depends on other values"
+
+
+@needs_native
+def test_a_step_without_a_native_form_has_the_name_of_the_program():
+    g = staged(lambda x: np.sum(x[x > 0]))
+    g(np.arange(4.0) - 1.5)
     assert "(x[i] by these values has no native form)" in g.report()
