@@ -134,6 +134,28 @@ def between_staged_ends(x, n):
     return sum(h) * len(h) + x * (1 + len(h))
 
 
+def without_an_item(x, n):
+    h = [x] * (n + 1)
+    h = h[n:2]
+    return len(h) * x + x * x
+
+
+def by_one_loop(x, n):
+    """The same loop lets the list grow, and writes to its array, or shrink."""
+
+    def change(out, most, grows):
+        while len(out) < most if grows else len(out) > most:
+            if grows:
+                out.append(x * len(out))
+            else:
+                out.pop()
+
+    out = [x]
+    change(out, n + 2, True)
+    change(out, 1 + n // 2, False)
+    return sum(out) * len(out)
+
+
 def from_the_end(x, n):
     h = []
     for i in range(n):
@@ -199,7 +221,7 @@ def arrays_from_the_end(x, n):
 
 PROGRAMS = [
     *(from_the_end, from_the_end_after_some_are_left_out, the_first_ones, copied_in_rounds, put_together),
-    arrays_from_the_end,
+    *(arrays_from_the_end, without_an_item, by_one_loop),
     *(of_a_range, of_a_list_that_grows, of_two_loops, of_ranges_together, of_arrays, as_an_argument, answered),
     *(repeated, repeated_numbers, repeated_pairs, repeated_for_each_round),
     *(without_the_first, the_last_ones, without_ends, between_staged_ends),
