@@ -221,7 +221,7 @@ def arrays_from_the_end(x, n):
 
 PROGRAMS = [
     *(from_the_end, from_the_end_after_some_are_left_out, the_first_ones, copied_in_rounds, put_together),
-    *(arrays_from_the_end, without_an_item, by_one_loop),
+    *(arrays_from_the_end, without_an_item),
     *(of_a_range, of_a_list_that_grows, of_two_loops, of_ranges_together, of_arrays, as_an_argument, answered),
     *(repeated, repeated_numbers, repeated_pairs, repeated_for_each_round),
     *(without_the_first, the_last_ones, without_ends, between_staged_ends),
@@ -379,3 +379,8 @@ def test_a_list_that_is_made_in_a_block_is_native_code():
     compiled = agree(made_in_each_round)
     assert len(compiled.sources) == 1
     assert not [text for text in compiled.llvm if text.startswith(NONE)]
+
+
+def test_a_loop_that_writes_to_a_list_or_not():
+    assert len(agree(by_one_loop, MORE_POINTS).sources) == 1
+    agree(grad(by_one_loop), MORE_POINTS)
