@@ -352,7 +352,7 @@ def write(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> No
     try:
         on_plain(function, (x, *args), kwargs)
     except Exception as error:
-        if not (trace.block is not trace.root and isinstance(error, IndexError) and is_staged(args)):
+        if not (trace.block is not trace.root and isinstance(error, IndexError) and is_staged(args[:1])):
             trace.ask(raised, (function, x, *args), kwargs, (type(error), str(error))).writes = True  # perhaps a part
             raise
     trace.add(function, (x, *args), kwargs, None).writes = True
