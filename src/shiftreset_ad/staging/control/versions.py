@@ -24,7 +24,7 @@ from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import names_each_position_once, replaced
 from shiftreset_ad.staging.control.kinds import parts_of
-from shiftreset_ad.staging.steps.examples import within
+from shiftreset_ad.staging.steps.examples import at_nearest
 from shiftreset_ad.staging.steps.trace import Block, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
@@ -145,7 +145,7 @@ class Versions:
         if not self._makes_version(x, item, always):
             operator.setitem(x, index, item)
             return x
-        part = shape_of(in_memory(x)[within(unstaged(index), shape_of(x))])
+        part = shape_of(in_memory(x)[at_nearest(unstaged(index), shape_of(x))])
         if not isinstance(item, WRITTEN) or not names_each_position_once(index) or len(shape_of(item)) > len(part):
             self.refuse("a block writes x[i] = v with an index, or a value, that is not staged there")
         if not np.can_cast(dtype_of(item), dtype_of(x), "same_kind"):

@@ -80,8 +80,8 @@ class Arrays:
         }
         self._handles = {key: holder.get() for key, holder in self._holders.items()}
         self.carried = [key for key in self.carried if key in self._handles]
-        for key in self.carried:
-            if key in likely and self._versions.announce(self._handles[key]):
+        for key in likely:
+            if key in self._handles and self._versions.announce(self._handles[key]):
                 self._session.carry_array(self._handles[key], around=1)
         self._versions.require_no_common_memory([self._handles[key] for key in self.carried])
         return list(found.values())

@@ -185,9 +185,9 @@ class Displays(Assembler, ast.NodeTransformer):
         return place(self._call(site, "instead", items, cells), value)  # type: ignore[no-any-return]
 
     def _assigned(self, node: ast.expr) -> ast.expr:
-        site = ListSite(node.lineno, self._code)
         if (parts := repeated(node)) is not None:
-            return place(self._call(site, "repeated", *map(self.visit, parts)), node)  # type: ignore[no-any-return]
+            made = self._call(ListSite(node.lineno, self._code), "repeated", *map(self.visit, parts))
+            return place(made, node)  # type: ignore[no-any-return]
         if isinstance(node, ast.List | ast.Tuple):
             node.elts = [self._assigned(part) for part in node.elts]
         elif isinstance(node, ast.Dict):
@@ -197,7 +197,7 @@ class Displays(Assembler, ast.NodeTransformer):
             found: ast.expr = self.visit(node)
             return found
         if isinstance(node, ast.List):
-            return place(self._call(site, "made", node), node)  # type: ignore[no-any-return]
+            return place(self._call(ListSite(node.lineno, self._code), "made", node), node)  # type: ignore[no-any-return]
         return node
 
     def _listed(self, node: ast.ListComp) -> ast.expr:

@@ -29,14 +29,17 @@ class Places:
         self._effects: Effects
         self._tails: list[Tail] = []
         self._first: dict[Any, Sequence[Any]] = {}  # the items of lists after the first block
+        self._arrays_of_lists: set[Hashable] = set()  # to which the blocks are likely to write
 
     def begin(self, effects: Effects) -> None:
         """The blocks are going to be written down, and `effects` has what they can reach."""
         self._effects = effects
+        known = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
         if self._may_carry:
             lists, changes = effects.growing_lists, self._site.list_changes
-            self._known.extend([*changes.slots(lists), *changes.arrays(lists)])
-        known = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
+            arrays = changes.arrays(lists)
+            self._arrays_of_lists = {place.identity() for place in arrays}
+            known += [*changes.slots(lists), *arrays]
         tails = sorted((place.now() for place in known if isinstance(place, Tail)), key=lambda tail: tail.back)
         self._tails = list({tail.identity(): tail for tail in tails}.values())  # the longest one of each list
         self._first = {}
@@ -90,8 +93,7 @@ class Places:
 
     def likely_arrays(self) -> set[Hashable]:
         """The identities of the places of arrays to which the blocks are likely to write."""
-        places = self._site.list_changes.arrays(self._effects.growing_lists)
-        return self._session.arrays[self._site] | {place.identity() for place in places}
+        return self._session.arrays[self._site] | self._arrays_of_lists
 
     def note_array(self, key: Hashable, is_written: bool) -> None:
         """The blocks write to the array at this place, or they do not."""
@@ -100,7 +102,7 @@ class Places:
 
     def add(self, x: Any) -> bool:
         """Add the places that hold an array to which the blocks write. False if there are none, or some are outside."""
-        known = {place.identity() for place in self._known}
+        known = {place.identity() for place in (*self._known, *self.carried)}
         new = [place for place in self._effects.holders(x) if place.identity() not in known]
         if not new or not self._may_carry or any(self._session.control.is_outside(place.owner) for place in new):
             return False

@@ -260,27 +260,30 @@ def items_of(x: Sequential) -> Iterator[Any]:
 
 def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> Any:
     """`zip`, `enumerate` and their kin of what has indices, with indices; otherwise Python's own."""
+    found = _with_indices(control, f, args, kwargs)
+    return f(*map(with_plain_ends, args), **kwargs) if found is None else found
+
+
+def _with_indices(control: ControlWriter, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequential | None:
     sources = args[:1] if f is enumerate else args
     if f in FROM_MEMORY and not all(type(x) in (range, tuple, StagedRange) or control.is_kept(x) for x in sources):
-        return f(*map(with_plain_ends, args), **kwargs)
+        return None
     parts = [sequential(arg, control) for arg in sources]
     known = [part for part in parts if part is not None]
     is_counted = any(part.is_counted for part in known)
     is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
     if not known or len(known) < len(parts) or not is_known_to_end:
-        return f(*map(with_plain_ends, args), **kwargs)
-    f(*[() if type(arg) is StagedRange else arg for arg in args], **kwargs)  # it raises the errors
+        return None
+    if f is itertools.product:  # it takes all items at once
+        return None if kwargs or is_counted else Product(known)
+    f(*[() if type(arg) is StagedRange else arg for arg in args], **kwargs)  # it takes no item, and raises the errors
     if f is reversed:
         return Reversed(known[0])
     if f is itertools.pairwise:
         return Pairwise(known[0])
-    if f is itertools.product:
-        return f(*map(with_plain_ends, args), **kwargs) if kwargs or is_counted else Product(known)
     if f is enumerate:
         start = kwargs.get("start", args[1] if len(args) == 2 else 0)
-        if type(start) is not int:
-            return f(*map(with_plain_ends, args), **kwargs)
-        return Zipped([Items(range(start, start + MOST)), *known])
+        return Zipped([Items(range(start, start + MOST)), *known]) if type(start) is int else None
     return Zipped(known)
 
 

@@ -47,12 +47,12 @@ def _at_another_index(function: Callable[..., Any], plain: Sequence[Any]) -> Any
     """What there is at the nearest place, or what the arrays are after a write to it."""
     if function is operator.getitem:
         x, index = plain
-        return _answer(function, x, within(index, shape_of(x)))
+        return _answer(function, x, at_nearest(index, shape_of(x)))
     if function is replaced:
         (item, array), index = plain
-        return _answer(function, [item, array], within(index, shape_of(array)))
+        return _answer(function, [item, array], at_nearest(index, shape_of(array)))
     values, indices, shape, dtype = plain
-    return _answer(function, values, [within(index, shape) for index in indices], shape, dtype)
+    return _answer(function, values, [at_nearest(index, shape) for index in indices], shape, dtype)
 
 
 def _answer(function: Callable[..., Any], *args: Any) -> Any:
@@ -62,7 +62,7 @@ def _answer(function: Callable[..., Any], *args: Any) -> Any:
         return NO_EXAMPLE
 
 
-def within(index: Any, shape: tuple[int, ...]) -> Any:
+def at_nearest(index: Any, shape: tuple[int, ...]) -> Any:
     """The index with each integer in it as one that the array has."""
     parts = index if type(index) is tuple else (index,)
     axis, found = 0, list[Any]()
