@@ -834,7 +834,8 @@ def test_copies_and_pickles(monkeypatch):
     f = staged(plain)
     f(1.0)
     for other in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f)):
-        assert type(other) is StagedFunction
+        assert type(other) is type(f)
+        assert isinstance(other, StagedFunction)
         assert other is not f
         assert [other(1.0), other(2.0), other(3.0)] == [3.0, 6.0, 9.0]
 

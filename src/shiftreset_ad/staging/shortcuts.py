@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.native.entry import fill_of
 from shiftreset_ad.staging.native.gate import BYTES_OF_A_MARK, Items
 from shiftreset_ad.staging.native.structures import form_of, form_of_answer, forms_of
 from shiftreset_ad.staging.patience import Pause
@@ -20,6 +21,7 @@ from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy
 from shiftreset_ad.staging.ways import Signature, Way
 
 MOST_LEAVES = 512  # of which a gate compares each array with the others; a key takes less time for more of them
+MOST_ANSWERS = 4096  # which a gate has on the stack of C
 MOST_GATES = 8  # which look at a call one after another
 
 
@@ -69,7 +71,9 @@ class Shortcuts:
 def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
     """What a gate for calls like this one has; None if there can be none."""
     entry = way.quick
-    if entry is None or REACTIONS is None or len(call.leaves) > MOST_LEAVES or not gate.is_made():
+    if entry is None or REACTIONS is None or not gate.is_made():
+        return None
+    if len(call.leaves) > MOST_LEAVES or way.spec.num_leaves > MOST_ANSWERS:
         return None
     if any(type(part) is int for part in way.given.values()):  # of structures in the arguments
         return None
@@ -83,6 +87,7 @@ def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
     return Items(
         otherwise=bool,
         entry=entry,
+        fill=fill_of(entry),
         forms=None if is_flat else forms,
         keywords=tuple(call.kwargs),
         marks=marks_of(call.inputs()),

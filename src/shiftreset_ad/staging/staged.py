@@ -18,6 +18,8 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import has_open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.rules.linalg.factors import apart
+from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.native.callables import with_calls_in_c
 from shiftreset_ad.staging.pictures import Picture
 from shiftreset_ad.staging.python.errors import is_of_a_handler
 from shiftreset_ad.staging.records import Records
@@ -60,6 +62,11 @@ class StagedFunction(Generic[P, Y]):
     __name__: str
     __qualname__: str
 
+    def __new__(cls, f: Callable[P, Y], memory_limit: int | None = None) -> Self:
+        kind: Any = with_calls_in_c(StagedFunction) if cls is StagedFunction else cls
+        made: Self = super().__new__(kind)
+        return made
+
     def __init__(self, f: Callable[P, Y], memory_limit: int | None = None) -> None:
         update_wrapper(self, f)
         self._name, self._memory_limit = named("staged", f), memory_limit
@@ -78,7 +85,7 @@ class StagedFunction(Generic[P, Y]):
 
     def __reduce__(self) -> Any:
         """Pickle it by its name if its module has it under this name, as functions are; otherwise by its arguments."""
-        return name_in_module(self) or (type(self), (self.__wrapped__, self._memory_limit))
+        return name_in_module(self) or (StagedFunction, (self.__wrapped__, self._memory_limit))
 
     @property
     def sources(self) -> list[str]:
@@ -182,6 +189,7 @@ class _Calls(Records):
         cleared = self._shortcuts.cleared
         if self._patience.is_at_rest and self._shortcuts.add(way, signature, call):
             self._replace(self._shortcuts.before(self.call))
+            gate.enter(self._staged(), StagedFunction)
         if self._is_given_up or self._shortcuts.cleared != cleared:  # meanwhile, by another thread or by the collector
             self._cut_nothing_short()
 

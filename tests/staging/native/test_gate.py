@@ -1,7 +1,9 @@
 """A gate answers a call by native code if nothing is in the way, and has the function of Python's called otherwise."""
 
+import collections
 import contextlib
 import copy
+import functools
 import gc
 import inspect
 import itertools
@@ -19,10 +21,11 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp, staged, vmap
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging import shortcuts
+from shiftreset_ad.staging import StagedFunction, shortcuts
 from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.native.callables import HAS_A_PLACE_FOR_CALLS, with_calls_in_c
 from shiftreset_ad.staging.seen.keys import is_dead
-from shiftreset_ad.staging.shortcuts import MOST_GATES, MOST_LEAVES
+from shiftreset_ad.staging.shortcuts import MOST_ANSWERS, MOST_GATES, MOST_LEAVES
 from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import has_gate, needs_native
 
@@ -727,6 +730,117 @@ def test_a_staged_function_with_a_gate_is_one_to_python():
     assert repr(f) == "<staged(square)>"
     assert copy.copy(f)(3.0) == pickle.loads(pickle.dumps(f))(3.0) == f.__call__(3.0) == 9.0
     assert f.__name__ == "square"
+
+
+def test_calls_begin_in_c():
+    f = settled(square, 3.0)
+    assert type(f) is with_calls_in_c(StagedFunction)
+    assert issubclass(type(f), StagedFunction)
+    assert type(f).__flags__ & HAS_A_PLACE_FOR_CALLS
+    assert type(f).__name__ == "StagedFunction"
+    assert type(f).__module__ == StagedFunction.__module__
+    assert type(f).__doc__ == StagedFunction.__doc__
+    assert [f(3.0), f(x=3.0), f(*[3.0]), functools.partial(f, 3.0)()] == [9.0] * 4
+    assert list(map(f, [1.0, 2.0])) == [1.0, 4.0]
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        f()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+        f(3.0, y=2.0)
+
+
+def test_a_method_begins_in_c():
+    class Scale:
+        by = 3.0
+
+        @staged
+        def of(self, x, *, more=1.0):
+            return self.by * x + more
+
+    scale = Scale()
+    for _ in range(6):
+        assert [scale.of(2.0), scale.of(2.0, more=2.0), Scale.of(scale, x=2.0)] == [7.0, 8.0, 7.0]
+
+
+def test_what_is_called_may_be_replaced_or_deleted():
+    f = settled(square, 3.0)
+    kept = f.__call__
+    f.__call__ = lambda x: x + 1.0
+    assert f(3.0) == 4.0
+    del f.__call__
+    with pytest.raises(AttributeError, match="__call__"):
+        f(3.0)
+    f.__call__ = kept
+    assert f(3.0) == 9.0
+
+
+def test_what_is_called_lives_until_its_call_ends():
+    class Called:
+        def __call__(self, x):
+            f.__call__ = len
+            gc.collect()
+            return gone() is self
+
+    f, called = settled(square, 3.0), Called()
+    f.__call__, gone = called, weakref.ref(called)
+    del called
+    assert f(3.0)
+    assert gone() is None
+    assert f([1, 2]) == 2
+
+
+def test_a_class_that_inherits_from_staged_functions_has_its_own_calls():
+    class Counting(StagedFunction):
+        count = 0
+
+        def __call__(self, *args):
+            self.count += 1
+            return self.__wrapped__(*args)
+
+    f = Counting(square)
+    assert [f(3.0) for _ in range(6)] == [9.0] * 6
+    assert f.count == 6
+
+
+def test_cycles_through_a_staged_function_are_collected():
+    for _ in range(3):
+        f = settled(square, 3.0)
+        f.itself = [f]
+        gone = weakref.ref(f)
+        del f
+        gc.collect()
+        assert gone() is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, MOST_ANSWERS, MOST_ANSWERS + 1])
+def test_so_many_answers(count):
+    f = staged(lambda x: [x * float(i) for i in range(count)])
+    for _ in range(5):
+        assert f(2.0) == [2.0 * i for i in range(count)]
+    assert has_gate(f) is (count <= MOST_ANSWERS)
+
+
+def test_answers_are_kept_by_nobody_else():
+    """Each answer has as many references as one of the function itself."""
+    constant, other = "constant" * 3, np.arange(3.0)
+    functions = [
+        lambda x: x * 2.0,
+        lambda x: (x * 2.0, [x * 3.0, constant]),
+        lambda x: {"a": x * 2.0, "b": other},
+        lambda x: collections.deque([x * 2.0, constant]),
+        lambda x: 1.0 / x,
+    ]
+    for f in functions:
+        compiled, argument = settled(f, 3.0), 4.5
+        counts = []
+        for _ in range(8):
+            for x in (argument, np.float64(4.5), 0.0):
+                with contextlib.suppress(ZeroDivisionError):
+                    compiled(x)
+            counts.append([sys.getrefcount(kept) for kept in (constant, other, argument)])
+        assert counts[5] == counts[6] == counts[7]
+        answers = [optree.tree_leaves(g(argument)) for g in (compiled, f)]
+        found, expected = ([sys.getrefcount(leaf) for leaf in leaves if type(leaf) is float] for leaves in answers)
+        assert found == expected != []
 
 
 def test_a_function_that_is_given_up_has_no_gate():

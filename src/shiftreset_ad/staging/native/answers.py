@@ -77,7 +77,7 @@ def new_answers(program: Program) -> Iterator[str]:
         yield from _array(name, owner.example)
         yield f"  store ptr %y{name}, ptr %new{name}"
         yield f"  %is_there{name} = icmp ne ptr %y{name}, null"
-        yield f"  br i1 %is_there{name}, label %use_new{name}, label %no_list"
+        yield f"  br i1 %is_there{name}, label %use_new{name}, label %problem"
         yield f"use_new{name}:"
         yield from _elements(name)
         if owner.slot is not None:
@@ -93,7 +93,7 @@ def copied(program: Program) -> Iterator[str]:
 
 
 def given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
-    """The lines that put an answer into the list."""
+    """The lines that put an answer in its place."""
     yield f"give{i}:"
     if leaf.kind is None:
         yield f"  %constant{i} = getelementptr i8, ptr %self, i64 {OF_A_TUPLE + 8 * constants}"
@@ -107,7 +107,7 @@ def given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
     elif leaf.kind is ndarray:
         yield from _array(f"{i}", leaf.example)
         yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
-        yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
+        yield f"  br i1 %is_new{i}, label %set{i}, label %problem"
         yield f"set{i}:"
         yield from _elements(f"{i}")
         yield from _copy(f"{i}", leaf.constant or "%memory", leaf.offset, leaf.example)
@@ -116,7 +116,7 @@ def given(i: int, leaf: Leaf, constants: int) -> Iterator[str]:
     yield f"  %item{i} = getelementptr ptr, ptr %items, i64 {i}"
     yield f"  store ptr %y{i}, ptr %item{i}"
     yield f"  %is_made{i} = icmp ne ptr %y{i}, null"
-    yield f"  br i1 %is_made{i}, label %give{i + 1}, label %no_number"
+    yield f"  br i1 %is_made{i}, label %give{i + 1}, label %problem"
 
 
 def _number(i: int, leaf: Leaf) -> Iterator[str]:

@@ -29,7 +29,7 @@ class Native:
     machine.
     """
 
-    __slots__ = ("_kept", "_names", "_objects", "by_python", "checks_all", "questions", "text", "words")
+    __slots__ = ("_count", "_kept", "_names", "_objects", "by_python", "checks_all", "questions", "text", "words")
 
     def __init__(self, trace: Trace, outputs: list[Any], left: Eliminated) -> None:
         if (problem := machine.unfit()) is not None:
@@ -40,6 +40,7 @@ class Native:
         self.checks_all = entry.checks_all(program)
         self.by_python = program.by_python
         self._objects = entry.objects_of(program)
+        self._count = len(program.outputs)
         arrays = program.constants
         starts = np.array([array.ctypes.data for array in arrays], np.uintp)
         self.words = np.array(program.words, np.uint32)
@@ -52,7 +53,8 @@ class Native:
         """The entry of the compiled code, which takes one argument for each input."""
         code = cache.kept(f"{self.text}\n{machine.described()}", lambda: machine.compiled(self.text))
         names = {**entry.addresses(), **c_functions.addresses(), **powers.addresses(), **frames.addresses()}
-        return entry.built(machine.Linked(code, {**names, **self._names}, entry.NAME), self._objects, self._kept)
+        linked = machine.Linked(code, {**names, **self._names}, entry.NAME, entry.FILL)
+        return entry.built(linked, self._objects, self._count, self._kept)
 
 
 class InTurn:

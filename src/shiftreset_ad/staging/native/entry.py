@@ -2,12 +2,14 @@
 
 It checks the types of its arguments, has the steps run, and makes a list of the answers. It returns the number of a
 question that has another answer. It returns None if its arguments have other types, if Python would raise an error in a
-step, or if NumPy would warn: then the NumPy steps tell. It raises the error of a user who has interrupted it.
+step, or if NumPy would warn: then the NumPy steps tell. It raises the error of a user who has interrupted it. The
+function `fill` does it without a list: it puts the answers where its caller says, which may be a gate.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +19,7 @@ from numpy import ndarray
 from shiftreset_ad.staging.native import exchange, frames, lock, pages, stack
 from shiftreset_ad.staging.native.answers import VIEWED, copied, dropped, given, new_answers, no_answers
 from shiftreset_ad.staging.native.exchange import DTYPES
+from shiftreset_ad.staging.native.lines import loaded, unless
 from shiftreset_ad.staging.native.llvm import (
     DONE,
     DOUBLE,
@@ -45,9 +48,10 @@ from shiftreset_ad.staging.native.mathematics import OF_SPECIAL
 from shiftreset_ad.staging.native.program import Leaf, Program
 from shiftreset_ad.staging.native.slots import FLAGS, SELF
 
-NAME = "entry"
+NAME, FILL = "entry", "fill"
 MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
+RAISED = INTERRUPTED  # the status for any error of Python's
 ALIGNED = 7  # bits of an address that are 0
 TYPES: dict[Any, str] = {
     float: "float_type",
@@ -123,10 +127,14 @@ def _of_numpy() -> dict[str, int]:
     return {name: ctypes.c_void_p.from_address(functions + 8 * number).value or 0 for name, number in OF_NUMPY.items()}
 
 
-def built(linked: Linked, objects: list[Any], *kept: Any) -> Callable[..., Any]:
-    """The function of Python's whose code is linked, and finds the `objects`. It keeps all of these alive."""
+def built(linked: Linked, objects: list[Any], count: int, *kept: Any) -> Callable[..., Any]:
+    """The function of Python's whose code is linked, and finds the `objects`. It keeps all of these alive.
+
+    Its last object has the address of `fill` and the `count` of answers.
+    """
     definition = Definition(b"native", linked.address(NAME), METH_FASTCALL, None)
-    return function_of(definition, (*objects, linked, definition, *kept))
+    fill = b"".join(number.to_bytes(8, sys.byteorder) for number in (linked.address(FILL), count))
+    return function_of(definition, (*objects, linked, definition, *kept, fill))
 
 
 def function_of(definition: Definition, has: tuple[Any, ...]) -> Callable[..., Any]:
@@ -135,6 +143,12 @@ def function_of(definition: Definition, has: tuple[Any, ...]) -> Callable[..., A
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     made: Callable[..., Any] = new(ctypes.addressof(definition), has, None)
     return made
+
+
+def fill_of(entry: Any) -> bytes:
+    """The address of the function `fill` of an entry, and the number of answers."""
+    found: bytes = entry.__self__[-1]
+    return found
 
 
 def checks_all(program: Program) -> bool:
@@ -170,7 +184,9 @@ def text_of(program: Program) -> str:
         "@one = private constant i64 1",
         f"@eights = private constant [8 x i64] [{', '.join(['i64 8'] * 8)}]",
     ]
-    entry = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count){program.once}", _entry(program), "")
+    arguments = "ptr %self, ptr %args, i64 %count"
+    fill = function(f"i64 @{FILL}({arguments}, ptr %items){program.once}", _fill(program), "")
+    entry = function(f"ptr @{NAME}({arguments})", _entry(program), "")
     shared = [exchange.note_flags(program.flags)]
     if any(leaf.is_view for leaf in program.outputs):
         shared.append(VIEWED)
@@ -178,10 +194,31 @@ def text_of(program: Program) -> str:
         first = OF_A_TUPLE + 8 * len(_constants_of(program))
         shared += [exchange.GIVEN, exchange.TAKEN, exchange.functions(first, program.flags)]
     of_loops = [OF_LOOPS] if ONE_BY_ONE in program.text else []
-    return "\n".join([*names, *shared, program.text, entry, *of_loops, ""])
+    return "\n".join([*names, *shared, program.text, fill, entry, *of_loops, ""])
 
 
 def _entry(program: Program) -> Iterator[str]:
+    yield f"  %list = call ptr @PyList_New(i64 {len(program.outputs)})"
+    yield from unless("is_no_list", "icmp eq ptr %list, null", "no_list")
+    yield from loaded("items", "%list", OF_A_LIST)
+    yield f"  %status = call i64 @{FILL}(ptr %self, ptr %args, i64 %count, ptr %items)"
+    yield from unless("is_not_given", f"icmp ne i64 %status, {DONE}", "not_given")
+    yield "  ret ptr %list"
+    yield "not_given:"
+    yield "  call void @Py_DecRef(ptr %list)"
+    yield f"  switch i64 %status, label %other [i64 {LEAVE}, label %leave i64 {RAISED}, label %no_list]"
+    yield "other:"
+    yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
+    yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
+    yield "  ret ptr %number"
+    yield "leave:"
+    yield "  call void @Py_IncRef(ptr @none)"
+    yield "  ret ptr @none"
+    yield "no_list:"
+    yield "  ret ptr null"
+
+
+def _fill(program: Program) -> Iterator[str]:
     slots = program.slots + -program.slots % 8
     words = slots + program.memory // 8
     is_large = words > MOST_ON_THE_STACK
@@ -208,13 +245,7 @@ def _entry(program: Program) -> Iterator[str]:
     yield from new_answers(program)
     yield from _run(program)
     yield "give:"
-    yield f"  %list = call ptr @PyList_New(i64 {len(program.outputs)})"
-    yield "  %is_list = icmp ne ptr %list, null"
-    yield "  br i1 %is_list, label %fill, label %no_list"
-    yield "fill:"
     yield from copied(program)
-    yield f"  %of_items = getelementptr i8, ptr %list, i64 {OF_A_LIST}"
-    yield "  %items = load ptr, ptr %of_items"
     yield "  br label %give0"
     constants = 0
     for i, leaf in enumerate(program.outputs):
@@ -222,32 +253,22 @@ def _entry(program: Program) -> Iterator[str]:
         constants += leaf.kind is None
     yield f"give{len(program.outputs)}:"
     yield from dropped(program, "done")
-    yield from _returned("%list", is_large)
-    yield "no_number:"
-    yield "  call void @Py_DecRef(ptr %list)"
-    yield "  br label %no_list"
-    yield "no_list:"
+    yield from _returned(f"{DONE}", is_large)
+    yield "problem:"
     yield from dropped(program, "problem")
-    yield from _returned("null", is_large)
+    yield from _returned(f"{RAISED}", is_large)
     yield "other:"
     yield from dropped(program, "other")
-    yield f"  %question = sub i64 %status, {FIRST_QUESTION}"
-    yield "  %number = call ptr @PyLong_FromLongLong(i64 %question)"
-    yield from _returned("%number", is_large)
-    if program.may_raise:
-        yield "interrupted:"
-        yield from dropped(program, "interrupted")
-        yield from _returned("null", is_large)
+    yield from _returned("%status", is_large)
     yield "leave:"
     yield from dropped(program, "leave")
-    yield "  call void @Py_IncRef(ptr @none)"
-    yield from _returned("@none", is_large)
+    yield from _returned(f"{LEAVE}", is_large)
 
 
-def _returned(x: str, is_large: bool) -> Iterator[str]:
+def _returned(status: str, is_large: bool) -> Iterator[str]:
     if is_large:
         yield "  call void @PyMem_RawFree(ptr %frame)"
-    yield f"  ret ptr {x}"
+    yield f"  ret i64 {status}"
 
 
 def _taken(i: int, leaf: Leaf) -> Iterator[str]:
@@ -350,7 +371,7 @@ def _run(program: Program) -> Iterator[str]:
         yield "  call void @take_lock(ptr %frame)"
     if program.may_raise:
         yield f"  %is_interrupted = icmp eq i64 %status, {INTERRUPTED}"
-        yield "  br i1 %is_interrupted, label %interrupted, label %finished"
+        yield "  br i1 %is_interrupted, label %problem, label %finished"
         yield "finished:"
     if OF_SPECIAL in program.text:  # a loop of SciPy's raises an error if the user has asked for that
         yield "  %error = call ptr @PyErr_Occurred()"

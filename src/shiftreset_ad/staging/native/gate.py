@@ -8,24 +8,37 @@ arguments are one array, or if the native code leaves.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
-from shiftreset_ad.control import here
+from shiftreset_ad.control import in_c
 from shiftreset_ad.numbers.tags import watcher, without_control
 from shiftreset_ad.staging.native import comparisons, machine, structures
 from shiftreset_ad.staging.native.cache import kept
-from shiftreset_ad.staging.native.entry import Definition, addresses_of, declared, function_of
+from shiftreset_ad.staging.native.callables import have_called
+from shiftreset_ad.staging.native.entry import RAISED, Definition, addresses_of, declared, function_of
 from shiftreset_ad.staging.native.lines import loaded, next_one, unless, while_less
-from shiftreset_ad.staging.native.llvm import function
-from shiftreset_ad.staging.native.machine import HEADER, LENGTH, OF_A_LIST, OF_A_TUPLE, OF_BYTES
+from shiftreset_ad.staging.native.llvm import DONE, LEAVE, function
+from shiftreset_ad.staging.native.machine import (
+    HEADER,
+    LENGTH,
+    OF_A_DEFINITION,
+    OF_A_LIST,
+    OF_A_TUPLE,
+    OF_BYTES,
+    OF_ITS_OBJECT,
+    OF_THE_FIRST_SLOT,
+)
 from shiftreset_ad.staging.seen.guards import AtOnce
 from shiftreset_ad.staging.steps.trace import REACTIONS
 from shiftreset_ad.staging.threads import that_record
 
-NAME = "gate"
+NAME, ENTERED = "gate", "entered"
 BYTES_OF_A_MARK = 2
+COUNT_OF_ARGUMENTS = 2**63 - 1  # the other bit says that the memory before them may be used
 METH_FASTCALL_AND_KEYWORDS = 0x82
 FUNCTIONS = {
     **structures.FUNCTIONS,
@@ -38,9 +51,9 @@ FUNCTIONS = {
 OBJECTS: dict[str, Any] = {
     **structures.OBJECTS,
     **comparisons.OBJECTS,
-    "here": here,
+    "call": "__call__",
+    "function_type": BuiltinFunctionType,
     "open_tags": without_control,
-    "parent": "parent",
     "reactions": REACTIONS,
     "recording": that_record,
     "tuple_type": tuple,
@@ -51,6 +64,7 @@ OBJECTS: dict[str, Any] = {
 class Items(NamedTuple):
     """What a gate has. `otherwise` is called if it does not answer a call, or has the items of another gate.
 
+    `fill` has the address of the function of `entry` that answers without a list, and the number of answers.
     `forms` are those of the arguments (`structures`), or None if each of them is a leaf; the last ones have the names
     `keywords`. `marks` has two bytes for each leaf: 0 for a number, and a number for each array. `settings` are those
     of NumPy for errors, and `are_others` says None for others that are as good. `finish` is the form of the answer, or
@@ -60,6 +74,7 @@ class Items(NamedTuple):
 
     otherwise: Callable[..., Any] | Items
     entry: Callable[..., Any]
+    fill: bytes
     forms: tuple[Any, ...] | None
     keywords: tuple[str, ...]
     marks: bytes
@@ -73,8 +88,12 @@ class Items(NamedTuple):
 
 def built(items: Items) -> Callable[..., Any]:
     """The gate with these items."""
-    _, definition = _code()
-    return function_of(definition, items)
+    return function_of(_code().definition, items)
+
+
+def enter(x: Any, kind: type) -> None:
+    """Have calls of `x` begin with its gate, if it is an object of `with_calls_in_c(kind)`."""
+    have_called(x, kind, _code().linked.address(ENTERED))
 
 
 @cache
@@ -87,24 +106,34 @@ def is_made() -> bool:
     return True
 
 
-@cache
-def _code() -> tuple[machine.Linked, Definition]:
+class _Code(NamedTuple):
     """The code of all gates, and its description for CPython."""
-    text = text_of_gate()
+
+    linked: machine.Linked
+    definition: Definition
+
+
+@cache
+def _code() -> _Code:
+    text, definition = text_of_gate(), Definition(b"gate", None, METH_FASTCALL_AND_KEYWORDS, None)
     code = kept(f"{text}\n{machine.described()}", lambda: machine.compiled(text))
-    objects = {name: id(x) for name, x in (OBJECTS | {"items_type": Items}).items()}
-    linked = machine.Linked(code, objects | addresses_of(FUNCTIONS), NAME)
-    return linked, Definition(b"gate", linked.address(NAME), METH_FASTCALL_AND_KEYWORDS, None)
+    addresses = {name: id(x) for name, x in (OBJECTS | {"items_type": Items}).items()}
+    addresses |= addresses_of(FUNCTIONS) | in_c.addresses() | {"definition": ctypes.addressof(definition)}
+    linked = machine.Linked(code, addresses, NAME, ENTERED)
+    definition.function = linked.address(NAME)
+    return _Code(linked, definition)
 
 
 def text_of_gate() -> str:
     """The module of the gate in LLVM's language."""
-    names = [f"@{name} = external global i8" for name in (*OBJECTS, "items_type")]
-    names += [*declared(FUNCTIONS), "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
+    names = [f"@{name} = external global i8" for name in (*OBJECTS, "items_type", "definition")]
+    names += [*declared(FUNCTIONS | in_c.FUNCTIONS), "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
+    names += ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     names += ["declare ptr @llvm.stacksave.p0()", "declare void @llvm.stackrestore.p0(ptr)"]
     gate = function(f"ptr @{NAME}(ptr %self, ptr %args, i64 %count, ptr %keywords)", _gate(), "")
-    answered = function("ptr @answered(ptr %items, ptr %args)", _answered())
-    return "\n".join([*names, structures.TEXT, comparisons.text_of_comparison(), answered, gate, ""])
+    answered = function("i64 @answered(ptr %items, ptr %args, ptr %answers)", _answered())
+    entered = function(f"ptr @{ENTERED}(ptr %x, ptr %args, i64 %counted, ptr %keywords)", _entered(), "")
+    return "\n".join([*names, structures.TEXT, comparisons.text_of_comparison(), answered, gate, entered, ""])
 
 
 def _gate() -> Iterator[str]:
@@ -114,7 +143,7 @@ def _gate() -> Iterator[str]:
     yield "  br label %start"
     yield "start:"
     yield "  %items = phi ptr [%self, %0], [%its_otherwise, %next]"
-    yield from _items("otherwise", "forms", "keywords", "marks", "settings", "are_others", "finish")
+    yield from _items("otherwise", "fill", "forms", "keywords", "marks", "settings", "are_others", "finish")
     yield from _if_empty("recording")
     yield from _if_empty("open_tags")
     yield from _if_outermost()
@@ -126,11 +155,15 @@ def _gate() -> Iterator[str]:
     yield "  br label %take"
     yield "take:"
     yield from _many()
+    yield from loaded("count_of_answers", "%its_fill", OF_BYTES + 8, "i64")
+    yield "  %answers = alloca ptr, i64 %count_of_answers"
+    yield "  %bytes_of_answers = mul i64 %count_of_answers, 8"
+    yield "  call void @llvm.memset.p0.i64(ptr %answers, i8 0, i64 %bytes_of_answers, i1 false)"
     yield from _taken()
     yield "given:"
-    yield "  %answers = load ptr, ptr %found"
-    yield from unless("is_raised", "icmp eq ptr %answers, null", "error")
-    yield from unless("is_missed", "icmp eq ptr %answers, @not_there", "otherwise")
+    yield "  %status = phi i64 [%status_flat, %not_has_others], [%status_structured, %over_leaves]"
+    yield f"  switch i64 %status, label %otherwise [i64 {DONE}, label %finish i64 {RAISED}, label %raised]"
+    yield "finish:"
     yield from _finished()
     yield "otherwise:"
     yield from loaded("sort_of_other", "%its_otherwise", HEADER)
@@ -141,15 +174,53 @@ def _gate() -> Iterator[str]:
     yield "next:"  # in the same call, so that gates behind one another count as one call
     yield "  call void @llvm.stackrestore.p0(ptr %top)"
     yield "  br label %start"
+    yield "raised:"
+    yield from _dropped("raised")
+    yield "  br label %error"
     yield "error:"
     yield "  ret ptr null"
 
 
+def _dropped(where: str) -> Iterator[str]:
+    """The lines that drop the answers; `Py_DecRef` takes null, too."""
+    yield "  store i64 0, ptr %i"
+    yield from while_less(where, "i", "%count_of_answers")
+    yield f"  %place_{where} = getelementptr ptr, ptr %answers, i64 %i_{where}"
+    yield f"  %dropped_{where} = load ptr, ptr %place_{where}"
+    yield f"  call void @Py_DecRef(ptr %dropped_{where})"
+    yield from next_one(where, "i")
+
+
+def _entered() -> Iterator[str]:
+    """The lines that call what an object has as `__call__`, and a gate without its description."""
+    yield from loaded("called", "%x", OF_THE_FIRST_SLOT)
+    yield from unless("is_deleted", "icmp eq ptr %called, null", "missing")
+    yield "  call void @Py_IncRef(ptr %called)"  # meanwhile, the object may get another one
+    yield from loaded("kind", "%called", HEADER)
+    yield from unless("is_other", "icmp ne ptr %kind, @function_type", "other")
+    yield from loaded("its_definition", "%called", OF_A_DEFINITION)
+    yield from unless("is_other_function", "icmp ne ptr %its_definition, @definition", "other")
+    yield from loaded("items", "%called", OF_ITS_OBJECT)
+    yield f"  %count = and i64 %counted, {COUNT_OF_ARGUMENTS}"
+    yield f"  %answer = call ptr @{NAME}(ptr %items, ptr %args, i64 %count, ptr %keywords)"
+    yield "  br label %done"
+    yield "other:"
+    yield "  %other_answer = call ptr @PyObject_Vectorcall(ptr %called, ptr %args, i64 %counted, ptr %keywords)"
+    yield "  br label %done"
+    yield "done:"
+    yield "  %found = phi ptr [%answer, %not_is_other_function], [%other_answer, %other]"
+    yield "  call void @Py_DecRef(ptr %called)"
+    yield "  ret ptr %found"
+    yield "missing:"
+    yield "  %error = call ptr @PyObject_GetAttr(ptr %x, ptr @call)"  # null, with an AttributeError
+    yield "  ret ptr %error"
+
+
 def _answered() -> Iterator[str]:
-    """The list that native code answers to these leaves; `not_there` if there is none, and null for an error."""
+    """The status of native code that puts its answers to these leaves in their places: DONE, RAISED, or another one."""
     for index in ("i", "j"):
         yield f"  %{index} = alloca i64"
-    yield from _items("entry", "marks", "seen", "changed")
+    yield from _items("entry", "fill", "marks", "seen", "changed")
     yield "  %status = call i32 @compared(ptr %its_seen)"
     yield from unless("is_error", f"icmp eq i32 %status, {comparisons.ERROR}", "error")
     yield from unless("is_unlike", f"icmp eq i32 %status, {comparisons.CHANGED}", "changed")
@@ -165,18 +236,14 @@ def _answered() -> Iterator[str]:
     yield "unchanged:"
     yield from _many()
     yield from _if_the_same_arrays_are_one()
-    yield "  %answers = call ptr @PyObject_Vectorcall(ptr %its_entry, ptr %args, i64 %many, ptr null)"
-    yield from unless("is_raised", "icmp eq ptr %answers, null", "error")
-    yield from loaded("kind", "%answers", HEADER)
-    yield from unless("is_left", "icmp ne ptr %kind, @list_type", "drop")
-    yield "  ret ptr %answers"
-    yield "drop:"
-    yield "  call void @Py_DecRef(ptr %answers)"
-    yield "  br label %missed"
+    yield from loaded("fill", "%its_fill", OF_BYTES)
+    yield from loaded("code", "%its_entry", OF_ITS_OBJECT)
+    yield "  %filled = call i64 %fill(ptr %code, ptr %args, i64 %many, ptr %answers)"
+    yield "  ret i64 %filled"
     yield "missed:"
-    yield "  ret ptr @not_there"
+    yield f"  ret i64 {LEAVE}"
     yield "error:"
-    yield "  ret ptr null"
+    yield f"  ret i64 {RAISED}"
 
 
 def _items(*names: str) -> Iterator[str]:
@@ -192,13 +259,11 @@ def _if_empty(name: str) -> Iterator[str]:
 
 def _if_outermost() -> Iterator[str]:
     """The lines that go on if the call is in no greenlet but that of its thread."""
-    yield "  %here = call ptr @PyObject_CallNoArgs(ptr @here)"
+    yield "  %here = call ptr @PyGreenlet_GetCurrent()"
     yield from unless("is_nowhere", "icmp eq ptr %here, null", "error")
-    yield "  %parent = call ptr @PyObject_GetAttr(ptr %here, ptr @parent)"
+    yield "  %is_outermost = call i32 @PyGreenlet_MAIN(ptr %here)"
     yield "  call void @Py_DecRef(ptr %here)"
-    yield from unless("is_unknown", "icmp eq ptr %parent, null", "error")
-    yield "  call void @Py_DecRef(ptr %parent)"
-    yield from unless("is_inside", "icmp ne ptr %parent, @none", "otherwise")
+    yield from unless("is_inside", "icmp eq i32 %is_outermost, 0", "otherwise")
 
 
 def _if_set(name: str, expected: str, otherwise: str) -> Iterator[str]:
@@ -259,8 +324,7 @@ def _taken() -> Iterator[str]:
     yield "flat:"
     yield from unless("has_keywords", "icmp ne ptr %keywords, null", "otherwise")
     yield from unless("has_others", "icmp ne i64 %count, %many", "otherwise")
-    yield "  %for_args = call ptr @answered(ptr %items, ptr %args)"
-    yield "  store ptr %for_args, ptr %found"
+    yield "  %status_flat = call i64 @answered(ptr %items, ptr %args, ptr %answers)"
     yield "  br label %given"
     yield "structured:"
     yield "  %is_like = call i1 @are_named(ptr %keywords, ptr %its_keywords)"
@@ -274,13 +338,12 @@ def _taken() -> Iterator[str]:
     yield "  call void @llvm.memset.p0.i64(ptr %leaves, i8 0, i64 %bytes, i1 false)"
     yield f"  %first_form = getelementptr i8, ptr %its_forms, i64 {OF_A_TUPLE}"
     yield "  %is_taken = call i1 @take_all(ptr %args, ptr %first_form, i64 %all, ptr %leaves)"
-    yield "  store ptr @not_there, ptr %found"
     yield "  br i1 %is_taken, label %enter, label %release"
     yield "enter:"
-    yield "  %for_leaves = call ptr @answered(ptr %items, ptr %leaves)"
-    yield "  store ptr %for_leaves, ptr %found"
+    yield "  %status_of_leaves = call i64 @answered(ptr %items, ptr %leaves, ptr %answers)"
     yield "  br label %release"
     yield "release:"
+    yield f"  %status_structured = phi i64 [{LEAVE}, %not_has_others_named], [%status_of_leaves, %enter]"
     yield "  store i64 0, ptr %i"
     yield from while_less("leaves", "i", "%many")
     yield "  %place = getelementptr ptr, ptr %leaves, i64 %i_leaves"
@@ -291,17 +354,21 @@ def _taken() -> Iterator[str]:
 
 
 def _finished() -> Iterator[str]:
-    """The lines that make the answer of the list of its leaves, by a form or by a function."""
+    """The lines that make the answer of its leaves, by a form or by a function."""
     yield from loaded("sort", "%its_finish", HEADER)
-    yield "  %is_leaf = icmp eq ptr %sort, @int_type"
-    yield "  %is_structure = icmp eq ptr %sort, @tuple_type"
-    yield "  %is_form = or i1 %is_leaf, %is_structure"
-    yield from unless("is_function", "xor i1 %is_form, true", "by_function")
-    yield from loaded("elements", "%answers", OF_A_LIST)
-    yield "  %made = call ptr @make(ptr %its_finish, ptr %elements)"
-    yield "  call void @Py_DecRef(ptr %answers)"
+    yield from unless("is_leaf", "icmp eq ptr %sort, @int_type", "one")
+    yield from unless("is_function", "icmp ne ptr %sort, @tuple_type", "by_function")
+    yield "  %made = call ptr @make(ptr %its_finish, ptr %answers)"
+    yield from _dropped("made")
     yield "  ret ptr %made"
+    yield "one:"
+    yield "  %only = load ptr, ptr %answers"
+    yield "  ret ptr %only"
     yield "by_function:"
-    yield "  %made_by_it = call ptr @PyObject_CallOneArg(ptr %its_finish, ptr %answers)"
-    yield "  call void @Py_DecRef(ptr %answers)"
+    yield "  %list = call ptr @PyList_New(i64 %count_of_answers)"
+    yield from unless("is_no_list", "icmp eq ptr %list, null", "raised")
+    yield from loaded("elements", "%list", OF_A_LIST)
+    yield "  call void @llvm.memcpy.p0.p0.i64(ptr %elements, ptr %answers, i64 %bytes_of_answers, i1 false)"
+    yield "  %made_by_it = call ptr @PyObject_CallOneArg(ptr %its_finish, ptr %list)"
+    yield "  call void @Py_DecRef(ptr %list)"
     yield "  ret ptr %made_by_it"

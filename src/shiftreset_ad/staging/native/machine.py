@@ -21,6 +21,8 @@ SWITCH = "SHIFTRESET_AD_NATIVE"
 LEVEL = 1  # of LLVM's passes; for numbers one after another, higher levels take longer and gain nothing
 HEADER, OF_A_FLOAT, OF_A_LIST, OF_A_TUPLE = 8, 16, 24, 24  # where CPython has the type of an object, and its content
 LENGTH, OF_A_CELL, OF_BYTES = 16, 16, 32  # of a list, a tuple, a dict or bytes; what a cell and bytes have
+OF_THE_FIRST_SLOT = 16  # of an object of a class that has it
+OF_A_DEFINITION, OF_ITS_OBJECT = 16, 24  # of a function that is written in C: its description, and what it belongs to
 OF_BASES = 344  # where CPython has the classes from which a class inherits
 STICKY = 0x3F  # the flags among the bits of the machine's control word
 DATA, NDIM, SHAPE, STRIDES, DTYPE = 16, 24, 32, 40, 56  # where NumPy has what it knows of an array
@@ -39,7 +41,8 @@ def unfit() -> str | None:
         return f"native code is made for x86-64 only, and this is {platform.machine()}"
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.flags.debug:
         return "native code is made for CPython with its global lock only"
-    if not (_are_objects_as_expected() and _are_others_as_expected() and _are_arrays_as_expected()):
+    checks = _are_objects_as_expected, _are_others_as_expected, _are_functions_as_expected, _are_arrays_as_expected
+    if not all(check() for check in checks):
         return "this Python or this NumPy lays out its objects in another way"
     return None
 
@@ -76,6 +79,16 @@ def _are_others_as_expected() -> bool:
         and all(ctypes.c_ssize_t.from_address(id(x) + LENGTH).value == len(x) for x in sized)
         and all(ctypes.c_void_p.from_address(id(x) + OF_BASES).value == id(x.__mro__) for x in classes)
     )
+
+
+def _are_functions_as_expected() -> bool:
+    append: Any = [].append
+    if type(append).__basicsize__ < OF_ITS_OBJECT + 8:
+        return False
+    get = ctypes.pythonapi.PyCFunction_GetFunction
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object,)
+    definition, of = (ctypes.c_void_p.from_address(id(append) + x).value for x in (OF_A_DEFINITION, OF_ITS_OBJECT))
+    return of == id(append.__self__) and ctypes.c_void_p.from_address((definition or 0) + 8).value == get(append)
 
 
 def _are_arrays_as_expected() -> bool:
@@ -159,8 +172,10 @@ class Linked:
 
     __slots__ = ("_code",)
 
-    def __init__(self, code: bytes, open_names: Mapping[str, int], name: str) -> None:
-        builder = _llvm().JITLibraryBuilder().add_object_img(code).export_symbol(name)
+    def __init__(self, code: bytes, open_names: Mapping[str, int], *names: str) -> None:
+        builder = _llvm().JITLibraryBuilder().add_object_img(code)
+        for name in names:
+            builder.export_symbol(name)
         for open_name, address in open_names.items():
             builder.import_symbol(open_name, address)
         self._code = builder.link(_linker(), f"way{next(_numbers)}")

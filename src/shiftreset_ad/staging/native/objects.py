@@ -19,7 +19,7 @@ def _float64(i: str) -> Iterator[str]:
     yield f"  %r{i} = load i64, ptr %from{i}"
     yield f"  %y{i} = call ptr @PyType_GenericAlloc(ptr @float64_type, i64 0)"
     yield f"  %is_new{i} = icmp ne ptr %y{i}, null"
-    yield f"  br i1 %is_new{i}, label %set{i}, label %no_number"
+    yield f"  br i1 %is_new{i}, label %set{i}, label %problem"
     yield f"set{i}:"
     yield f"  %to{i} = getelementptr i8, ptr %y{i}, i64 {OF_A_FLOAT}"
     yield f"  store i64 %r{i}, ptr %to{i}"
