@@ -106,7 +106,7 @@ def test_what_a_run_does_once_is_compiled_without_effort_in_a_program_with_table
         return x
 
     code = check(f, (X,), (-X,))
-    once = [line for line in code.text.splitlines() if re.match(r"define .*@(run|entry)\(", line)]
+    once = [line for line in code.text.splitlines() if re.match(r"define .*@(run|fill)\(", line)]
     assert [f"){ONCE} {{" in line for line in once] == [is_cold, is_cold]
 
 
