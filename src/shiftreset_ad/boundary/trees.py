@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cache
@@ -30,6 +31,7 @@ NAMESPACE = "shiftreset_ad"
 NUMBERS = (float, complex, np.inexact, Number)
 CONSTANTS = (int, str, bytes, slice, range, Enum, os.PathLike)
 
+_NAMED_TUPLE = namedtuple("_NAMED_TUPLE", "item")
 _registered: set[type] = set()
 _without_fields: set[type] = set()  # classes of leaves that are not dataclasses
 _usual: set[type] = {float, np.ndarray, int, bool, str, FunctionType}  # classes of leaves; those of numbers are added
@@ -131,6 +133,19 @@ def register_dataclass(kind: type) -> None:
                 kind, children, rebuild, path_entry_type=optree.GetAttrEntry, namespace=NAMESPACE
             )
             _registered.add(kind)
+
+
+def has_fields(kind: type) -> bool:
+    """Whether the children of an object of this class are the fields of a dataclass, in their order."""
+    return kind in _registered
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether the children of an object of this class are the items of a named tuple."""
+    if not optree.is_namedtuple_class(kind):
+        return False
+    entry, usual = (optree.register_pytree_node.get(x, namespace=NAMESPACE) for x in (kind, _NAMED_TUPLE))
+    return entry is not None and usual is not None and entry.flatten_func is usual.flatten_func
 
 
 class Parts:

@@ -14,7 +14,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.native.entry import fill_of
 from shiftreset_ad.staging.native.gate import BYTES_OF_A_MARK, Items
-from shiftreset_ad.staging.native.structures import form_of, form_of_answer, forms_of
+from shiftreset_ad.staging.native.structures import form_of, form_of_answer, forms_of, in_order_of_leaves
 from shiftreset_ad.staging.patience import Pause
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy
@@ -79,7 +79,10 @@ def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
         return None
     try:
         places = count()
-        forms: Any = *[form_of(x, places) for x in call.args], *forms_of(call.kwargs, places)
+        forms: Any = (
+            *[form_of(x, places) for x in call.args],
+            *forms_of(call.kwargs, in_order_of_leaves(call.kwargs), places),
+        )
     except Exception:  # as form_of raises it, or structures of the user's own do
         return None
     is_flat = not call.kwargs and all(map(is_input, call.args))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftreset_ad import staged
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import machine, program
 from shiftreset_ad.staging.native.compiled import Native, _are_same
@@ -30,6 +31,32 @@ needs_native = pytest.mark.skipif(machine.unfit() is not None, reason=f"{machine
 def has_gate(f: Any) -> bool:
     """Whether some calls of a staged function go to its native code without Python."""
     return isinstance(f.__call__, BuiltinFunctionType)
+
+
+def settled(f, *args, **kwargs):
+    """The staged function with a gate for calls like this one."""
+    compiled = staged(f)
+    for _ in range(4):
+        compiled(*args, **kwargs)
+    assert has_gate(compiled)
+    return compiled
+
+
+def is_passed(f, *args, **kwargs):
+    """Whether a gate answers the call."""
+    otherwise, called = f._calls.call, []
+
+    def counted(*args, **kwargs):
+        called.append(args)
+        return otherwise(*args, **kwargs)
+
+    before = f.__call__
+    f.__call__ = f._calls._shortcuts.before(counted)
+    try:
+        f(*args, **kwargs)
+    finally:
+        f.__call__ = before
+    return not called
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import copy
-import functools
 import gc
 import inspect
 import itertools
@@ -12,6 +11,7 @@ import signal
 import sys
 import threading
 import weakref
+from types import ModuleType
 
 import greenlet
 import numpy as np
@@ -21,43 +21,16 @@ import pytest
 import shiftreset_ad as sr
 from shiftreset_ad import grad, jvp, staged, vmap
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging import StagedFunction, shortcuts
+from shiftreset_ad.staging import shortcuts
 from shiftreset_ad.staging.native import gate
-from shiftreset_ad.staging.native.callables import HAS_A_PLACE_FOR_CALLS, with_calls_in_c
 from shiftreset_ad.staging.seen.keys import is_dead
 from shiftreset_ad.staging.shortcuts import MOST_ANSWERS, MOST_GATES, MOST_LEAVES
 from tests.staging.in_threads import require_same_in_threads
-from tests.staging.native.natively import has_gate, needs_native
+from tests.staging.native.natively import has_gate, is_passed, needs_native, settled
 
 pytestmark = needs_native
 X, Y = np.linspace(0.1, 1.0, 5), np.linspace(-1.0, 1.0, 5)
 factor = 2.0
-
-
-def settled(f, *args, **kwargs):
-    """The staged function with a gate for calls like this one."""
-    compiled = staged(f)
-    for _ in range(4):
-        compiled(*args, **kwargs)
-    assert has_gate(compiled)
-    return compiled
-
-
-def is_passed(f, *args, **kwargs):
-    """Whether a gate answers the call."""
-    otherwise, called = f._calls.call, []
-
-    def counted(*args, **kwargs):
-        called.append(args)
-        return otherwise(*args, **kwargs)
-
-    before = f.__call__
-    f.__call__ = f._calls._shortcuts.before(counted)
-    try:
-        f(*args, **kwargs)
-    finally:
-        f.__call__ = before
-    return not called
 
 
 # What the function sees
@@ -78,6 +51,13 @@ class Scale:
 class Twice(Scale):
     def __call__(self, x):
         return 2.0 * self.by * x
+
+
+class Point:
+    __slots__ = ("by", "to")
+
+    def __init__(self, by):
+        self.by = by
 
 
 class Base:
@@ -127,6 +107,16 @@ def changes():
     def in_a_dict(x):
         return table["by"] * x + table[7] + empty.get("more", 0.0)
 
+    point, points, coefficients, sizes = Point(2.0), [Point(2.0), Point(3.0)], [2.0, 3.0], {"a": 2.0, "b": 3.0}
+    module, shaped = ModuleType("a_module_of_the_users"), np.zeros((2, 3))
+    module.by = 2.0
+
+    def polynomial(x):
+        return x * sum(c for c in coefficients)
+
+    def by_the_module(x):
+        return module.by * x * len(vars(module)) / len(vars(module))
+
     scale, items, data, rows = Scale(2.0), [2.0, 3.0], np.array([[2.0, 3.0, 4.0]]), np.array([0.0, 1.0, 2.0])
 
     def of_an_array(x):
@@ -172,6 +162,33 @@ def changes():
         "another shape of an array": (of_an_array, lambda: in_place(data, shape=(3, 1)), 30.0),
         "a shorter array": (lambda x: x * rows.sum(), lambda: rows.resize(2, refcheck=False), 3.0),
         "another dtype of an array": (of_an_array, lambda: in_place(data, dtype=np.int64), None),
+        "an item of a list": (polynomial, lambda: coefficients.__setitem__(1, 1.0), 9.0),
+        "an item more": (polynomial, lambda: coefficients.append(1.0), 18.0),
+        "an item less": (polynomial, lambda: coefficients.pop(), 6.0),
+        "a value of a dictionary": (lambda x: x * sum(sizes.values()), lambda: sizes.update(a=1.0), 12.0),
+        "an entry more": (lambda x: x * sum(sizes.values()), lambda: sizes.update(c=1.0), 18.0),
+        "an entry less": (lambda x: x * sum(sizes.values()), lambda: sizes.pop("a"), 9.0),
+        "another key": (lambda x: x * ("a" in [*sizes]), lambda: (sizes.pop("a"), sizes.update(c=2.0)), 0.0),
+        "another order": (
+            lambda x: x - next(iter(sizes.values())),
+            lambda: sizes.update(a=sizes.pop("a")),
+            0.0,
+        ),
+        "a slot": (lambda x: point.by * x, lambda: setattr(point, "by", 3.0), 9.0),
+        "an empty slot": (lambda x: point.by * x, lambda: delattr(point, "by"), AttributeError),
+        "a slot that was empty": (lambda x: getattr(point, "to", 2.0) * x, lambda: setattr(point, "to", 3.0), 9.0),
+        "a slot of an object in a list": (
+            lambda x: x * sum(p.by for p in points),
+            lambda: setattr(points[1], "by", 1.0),
+            9.0,
+        ),
+        "a list that has become empty": (lambda x: 2.0 * x if points else x, points.clear, 3.0),
+        "a dictionary that has become empty": (lambda x: 2.0 * x if sizes else x, sizes.clear, 3.0),
+        "a length": (lambda x: x * len(shaped), lambda: in_place(shaped, shape=(3, 2)), 9.0),
+        "fewer axes": (lambda x: x * shaped.ndim, lambda: in_place(shaped, shape=(6,)), 3.0),
+        "a type": (lambda x: x * shaped.dtype.itemsize, lambda: in_place(shaped, dtype=np.float32), 12.0),
+        "a name of a module": (by_the_module, lambda: setattr(module, "by", 3.0), 9.0),
+        "a name more": (by_the_module, lambda: setattr(module, "more", 3.0), 6.0),
         "an attribute of the class": (lambda x: scale(x), lambda: setattr(Scale, "__call__", lambda _, x: x), 3.0),
     }
 
@@ -198,6 +215,12 @@ def test_a_change_of_what_the_function_sees_is_seen(name, restored):
         else:
             with pytest.raises(expected):
                 compiled(3.0)
+
+
+@pytest.mark.parametrize("name", changes())
+def test_what_the_function_sees_is_compared_in_c(name, restored):
+    f, _, _ = changes()[name]
+    assert settled(f, 3.0).__call__.__self__.seen.others is None
 
 
 def test_a_value_that_nobody_can_tell_apart_is_no_change(restored):
@@ -730,85 +753,6 @@ def test_a_staged_function_with_a_gate_is_one_to_python():
     assert repr(f) == "<staged(square)>"
     assert copy.copy(f)(3.0) == pickle.loads(pickle.dumps(f))(3.0) == f.__call__(3.0) == 9.0
     assert f.__name__ == "square"
-
-
-def test_calls_begin_in_c():
-    f = settled(square, 3.0)
-    assert type(f) is with_calls_in_c(StagedFunction)
-    assert issubclass(type(f), StagedFunction)
-    assert type(f).__flags__ & HAS_A_PLACE_FOR_CALLS
-    assert type(f).__name__ == "StagedFunction"
-    assert type(f).__module__ == StagedFunction.__module__
-    assert type(f).__doc__ == StagedFunction.__doc__
-    assert [f(3.0), f(x=3.0), f(*[3.0]), functools.partial(f, 3.0)()] == [9.0] * 4
-    assert list(map(f, [1.0, 2.0])) == [1.0, 4.0]
-    with pytest.raises(TypeError, match="missing 1 required positional argument"):
-        f()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
-        f(3.0, y=2.0)
-
-
-def test_a_method_begins_in_c():
-    class Scale:
-        by = 3.0
-
-        @staged
-        def of(self, x, *, more=1.0):
-            return self.by * x + more
-
-    scale = Scale()
-    for _ in range(6):
-        assert [scale.of(2.0), scale.of(2.0, more=2.0), Scale.of(scale, x=2.0)] == [7.0, 8.0, 7.0]
-
-
-def test_what_is_called_may_be_replaced_or_deleted():
-    f = settled(square, 3.0)
-    kept = f.__call__
-    f.__call__ = lambda x: x + 1.0
-    assert f(3.0) == 4.0
-    del f.__call__
-    with pytest.raises(AttributeError, match="__call__"):
-        f(3.0)
-    f.__call__ = kept
-    assert f(3.0) == 9.0
-
-
-def test_what_is_called_lives_until_its_call_ends():
-    class Called:
-        def __call__(self, x):
-            f.__call__ = len
-            gc.collect()
-            return gone() is self
-
-    f, called = settled(square, 3.0), Called()
-    f.__call__, gone = called, weakref.ref(called)
-    del called
-    assert f(3.0)
-    assert gone() is None
-    assert f([1, 2]) == 2
-
-
-def test_a_class_that_inherits_from_staged_functions_has_its_own_calls():
-    class Counting(StagedFunction):
-        count = 0
-
-        def __call__(self, *args):
-            self.count += 1
-            return self.__wrapped__(*args)
-
-    f = Counting(square)
-    assert [f(3.0) for _ in range(6)] == [9.0] * 6
-    assert f.count == 6
-
-
-def test_cycles_through_a_staged_function_are_collected():
-    for _ in range(3):
-        f = settled(square, 3.0)
-        f.itself = [f]
-        gone = weakref.ref(f)
-        del f
-        gc.collect()
-        assert gone() is None
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, MOST_ANSWERS, MOST_ANSWERS + 1])

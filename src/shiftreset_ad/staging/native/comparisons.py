@@ -20,15 +20,17 @@ from shiftreset_ad.staging.native.machine import (
     OF_A_LIST,
     OF_A_TUPLE,
     OF_BASES,
+    OF_BYTES,
     SHAPE,
     STRIDES,
 )
-from shiftreset_ad.staging.seen.guards import AtOnce
+from shiftreset_ad.staging.seen.at_once import AtOnce
 from shiftreset_ad.staging.seen.parts import NOT_THERE
 
 SAME, CHANGED, ERROR = range(3)  # what `compared` says
 FUNCTIONS = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)",
+    "PyDict_Next": "i32 (ptr, ptr, ptr, ptr)",
     "PyErr_Clear": "void ()",
     "PyErr_Occurred": "ptr ()",
     "PyFunction_GetCode": "ptr (ptr)",
@@ -39,7 +41,7 @@ FUNCTIONS = {
     "PyObject_GenericGetAttr": "ptr (ptr, ptr)",
     "Py_DecRef": "void (ptr)",
 }
-OBJECTS: dict[str, Any] = {"attributes": "__dict__", "none": None, "not_there": NOT_THERE}
+OBJECTS: dict[str, Any] = {"attributes": "__dict__", "list_type": list, "none": None, "not_there": NOT_THERE}
 # Whether so many bytes are the same.
 SAME_BYTES = """
 define internal i1 @are_same_bytes(ptr %x, ptr %y, i64 %count) {
@@ -77,11 +79,67 @@ other:
 }
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 """
+# Whether a list, or a dictionary, has these parts: the keys, and then the values.
+HAS_PARTS = f"""
+define internal i1 @has_parts(ptr %container, ptr %parts) {{
+  %position = alloca i64
+  %key = alloca ptr
+  %value = alloca ptr
+  %of_kind = getelementptr i8, ptr %container, i64 {HEADER}
+  %kind = load ptr, ptr %of_kind
+  %of_length = getelementptr i8, ptr %container, i64 {LENGTH}
+  %length = load i64, ptr %of_length
+  %of_count = getelementptr i8, ptr %parts, i64 {LENGTH}
+  %count = load i64, ptr %of_count
+  %expected = getelementptr i8, ptr %parts, i64 {OF_A_TUPLE}
+  %is_list = icmp eq ptr %kind, @list_type
+  br i1 %is_list, label %list, label %dict
+list:
+  %is_as_long = icmp eq i64 %length, %count
+  br i1 %is_as_long, label %items, label %other
+items:
+  %of_items = getelementptr i8, ptr %container, i64 {OF_A_LIST}
+  %its_items = load ptr, ptr %of_items
+  %bytes = mul i64 %count, 8
+  %are_same = call i1 @are_same_bytes(ptr %its_items, ptr %expected, i64 %bytes)
+  ret i1 %are_same
+dict:
+  %double = mul i64 %length, 2
+  %is_as_large = icmp eq i64 %double, %count
+  br i1 %is_as_large, label %entries, label %other
+entries:
+  store i64 0, ptr %position
+  br label %next
+next:
+  %i = phi i64 [0, %entries], [%after, %same_key]
+  %is_more = call i32 @PyDict_Next(ptr %container, ptr %position, ptr %key, ptr %value)
+  %is_over = icmp eq i32 %is_more, 0
+  br i1 %is_over, label %same, label %entry
+entry:
+  %of_key = getelementptr ptr, ptr %expected, i64 %i
+  %expected_key = load ptr, ptr %of_key
+  %key_now = load ptr, ptr %key
+  %is_key = icmp eq ptr %key_now, %expected_key
+  br i1 %is_key, label %same_key, label %other
+same_key:
+  %after = add i64 %i, 1
+  %at_value = add i64 %i, %length
+  %of_value = getelementptr ptr, ptr %expected, i64 %at_value
+  %expected_value = load ptr, ptr %of_value
+  %value_now = load ptr, ptr %value
+  %is_value = icmp eq ptr %value_now, %expected_value
+  br i1 %is_value, label %next, label %other
+same:
+  ret i1 true
+other:
+  ret i1 false
+}}
+"""
 
 
 def text_of_comparison() -> str:
     """The functions that compare, of which `compared` is to be called with an `AtOnce`."""
-    return "\n".join([SAME_BYTES, function("i32 @compared(ptr %seen)", _lines())])
+    return "\n".join([SAME_BYTES, HAS_PARTS, function("i32 @compared(ptr %seen)", _lines())])
 
 
 def _lines() -> Iterator[str]:
@@ -92,10 +150,13 @@ def _lines() -> Iterator[str]:
     yield from _for_each("cells", ("cell", "content"), _as_it_was_in_a_cell())
     yield from _for_each("entries", ("dict", "key", "value"), _as_it_was_in_a_dict())
     yield from _for_each("functions", ("function", "code", "defaults", "named"), _as_the_function_was())
-    yield from _for_each("empty", ("mapping",), _as_empty_as_it_was())
     yield from _for_each("kinds", ("reference", "kind", "dictionary"), _of_the_kind_it_was())
     yield from _for_each("bases", ("class", "classes"), _with_the_bases_it_had())
     yield from _for_each("elements", ("list", "position", "element"), _as_it_was_in_a_list())
+    yield from _for_each("wholes", ("container", "parts"), _as_the_whole_was())
+    yield from _for_each("slots", ("holder", "name", "part"), _as_it_was_in_a_slot())
+    yield from _for_each("counts", ("collection", "many"), _as_many_as_there_were())
+    yield from _for_each("layouts", ("shaped", "lengths", "type"), _as_the_layout_was())
     yield from _for_each("arrays", ("array", "before", "size"), _as_the_array_was())
     yield f"  ret i32 {SAME}"
     yield "forget:"  # the error of a property of this name: Python knows what it means
@@ -149,9 +210,44 @@ def _as_the_function_was() -> Iterator[str]:
         yield from unless(f"is_other_{part}", f"icmp ne ptr %{part}_now, %expected_{part}", "changed")
 
 
-def _as_empty_as_it_was() -> Iterator[str]:
-    yield from loaded("entries_now", "%mapping", LENGTH, "i64")
-    yield from unless("is_filled", "icmp ne i64 %entries_now, 0", "changed")
+def _as_the_whole_was() -> Iterator[str]:
+    yield "  %is_whole = call i1 @has_parts(ptr %container, ptr %parts)"
+    yield from unless("has_other_parts", "xor i1 %is_whole, true", "changed")
+
+
+def _as_it_was_in_a_slot() -> Iterator[str]:
+    yield "  %part_now = call ptr @PyObject_GenericGetAttr(ptr %holder, ptr %name)"
+    yield "  %is_unset = icmp eq ptr %part_now, null"
+    yield "  br i1 %is_unset, label %unset, label %set"
+    yield "unset:"
+    yield "  call void @PyErr_Clear()"
+    yield "  br label %compare_slot"
+    yield "set:"
+    yield "  call void @Py_DecRef(ptr %part_now)"  # the slot keeps it
+    yield "  br label %compare_slot"
+    yield "compare_slot:"
+    yield "  %found_part = phi ptr [@not_there, %unset], [%part_now, %set]"
+    yield from unless("is_other_part", "icmp ne ptr %found_part, %part", "changed")
+
+
+def _as_many_as_there_were() -> Iterator[str]:
+    yield "  %many_before = call i64 @PyLong_AsLong(ptr %many)"
+    yield from loaded("many_now", "%collection", LENGTH, "i64")
+    yield from unless("are_more_or_fewer", "icmp ne i64 %many_now, %many_before", "changed")
+
+
+def _as_the_layout_was() -> Iterator[str]:
+    yield from loaded("type_now", "%shaped", DTYPE)
+    yield from unless("is_other_type", "icmp ne ptr %type_now, %type", "changed")
+    yield from loaded("axes_now", "%shaped", NDIM, "i32")
+    yield from loaded("bytes_of_lengths", "%lengths", LENGTH, "i64")
+    yield "  %axes_in_all = zext i32 %axes_now to i64"
+    yield "  %bytes_now = mul i64 %axes_in_all, 8"
+    yield from unless("has_other_axes", "icmp ne i64 %bytes_now, %bytes_of_lengths", "changed")
+    yield from loaded("lengths_now", "%shaped", SHAPE)
+    yield f"  %lengths_before = getelementptr i8, ptr %lengths, i64 {OF_BYTES}"
+    yield "  %is_as_shaped = call i1 @are_same_bytes(ptr %lengths_now, ptr %lengths_before, i64 %bytes_now)"
+    yield from unless("has_other_shape", "xor i1 %is_as_shaped, true", "changed")
 
 
 def _of_the_kind_it_was() -> Iterator[str]:

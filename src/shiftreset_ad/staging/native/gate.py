@@ -32,7 +32,7 @@ from shiftreset_ad.staging.native.machine import (
     OF_ITS_OBJECT,
     OF_THE_FIRST_SLOT,
 )
-from shiftreset_ad.staging.seen.guards import AtOnce
+from shiftreset_ad.staging.seen.at_once import AtOnce
 from shiftreset_ad.staging.steps.trace import REACTIONS
 from shiftreset_ad.staging.threads import that_record
 

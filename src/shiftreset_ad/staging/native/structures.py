@@ -5,13 +5,16 @@ A form says what an argument must be, or how an answer is made. It is an object 
 *   an integer stands for a leaf: a number or an array, at this place among the leaves;
 *   a tuple of one element stands for this very object, a constant;
 *   a weak reference stands for its object;
-*   `(kind, keys, *forms)` stands for a tuple, a list or a dict, with the forms of its parts. A dict has the very same
-    keys in this order; otherwise there are none, and `keys` is None.
+*   `(kind, keys, *forms)` stands for a structure of this class, with the forms of its parts. A tuple, a named tuple and
+    a list have no keys, and `keys` is None. A dict has the very same keys in this order, in a tuple, and so has the
+    dictionary of a dataclass. The names of slots of a dataclass are in a list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
+from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
 
@@ -24,14 +27,25 @@ FUNCTIONS = {
     "PyDict_New": "ptr ()",
     "PyDict_Next": "i32 (ptr, ptr, ptr, ptr)",
     "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
+    "PyErr_Clear": "void ()",
     "PyList_New": "ptr (i64)",
     "PyLong_AsLong": "i64 (ptr)",
     "PyObject_CallNoArgs": "ptr (ptr)",
+    "PyObject_GenericGetAttr": "ptr (ptr, ptr)",
     "PyTuple_New": "ptr (i64)",
+    "PyType_GenericAlloc": "ptr (ptr, i64)",
     "Py_DecRef": "void (ptr)",
     "Py_IncRef": "void (ptr)",
 }
-OBJECTS: dict[str, Any] = {"int_type": int, "list_type": list, "none": None, "reference_type": ref}
+OBJECTS: dict[str, Any] = {
+    "attributes": "__dict__",
+    "dict_type": dict,
+    "int_type": int,
+    "list_type": list,
+    "none": None,
+    "reference_type": ref,
+    "tuple_type": tuple,
+}
 
 # Put the leaves of `x` in their places, and keep them alive; whether `x` has this form.
 TAKE = f"""
@@ -73,19 +87,38 @@ structure:
   %of_kind = getelementptr i8, ptr %x, i64 {HEADER}
   %kind = load ptr, ptr %of_kind
   %is_of_kind = icmp eq ptr %kind, %first
-  br i1 %is_of_kind, label %sized, label %other
-sized:
-  %of_count = getelementptr i8, ptr %x, i64 {LENGTH}
-  %count = load i64, ptr %of_count
-  %expected = sub i64 %length, 2
-  %is_as_long = icmp eq i64 %count, %expected
-  br i1 %is_as_long, label %alike, label %other
+  br i1 %is_of_kind, label %alike, label %other
 alike:
+  %expected = sub i64 %length, 2
   %of_keys = getelementptr i8, ptr %form, i64 {OF_A_TUPLE + 8}
   %keys = load ptr, ptr %of_keys
   %forms = getelementptr i8, ptr %form, i64 {OF_A_TUPLE + 16}
+  %is_dict = icmp eq ptr %kind, @dict_type
+  br i1 %is_dict, label %sized, label %no_dict
+no_dict:
   %has_keys = icmp ne ptr %keys, @none
-  br i1 %has_keys, label %mapping, label %sequence
+  br i1 %has_keys, label %fields, label %sized
+fields:
+  %of_sort_of_keys = getelementptr i8, ptr %keys, i64 {HEADER}
+  %sort_of_keys = load ptr, ptr %of_sort_of_keys
+  %has_slots = icmp eq ptr %sort_of_keys, @list_type
+  br i1 %has_slots, label %slots, label %attributes
+attributes:
+  %dictionary = call ptr @PyObject_GenericGetAttr(ptr %x, ptr @attributes)
+  %has_dictionary = icmp ne ptr %dictionary, null
+  br i1 %has_dictionary, label %with_dictionary, label %error
+with_dictionary:
+  call void @Py_DecRef(ptr %dictionary)
+  br label %sized
+sized:
+  %holder = phi ptr [%x, %alike], [%x, %no_dict], [%dictionary, %with_dictionary]
+  %of_count = getelementptr i8, ptr %holder, i64 {LENGTH}
+  %count = load i64, ptr %of_count
+  %is_as_long = icmp eq i64 %count, %expected
+  br i1 %is_as_long, label %long, label %other
+long:
+  %is_mapping = icmp ne ptr %keys, @none
+  br i1 %is_mapping, label %mapping, label %sequence
 sequence:
   %in_it = getelementptr i8, ptr %x, i64 {OF_A_TUPLE}
   %is_list = icmp eq ptr %kind, @list_type
@@ -103,7 +136,7 @@ mapping:
   br label %next
 next:
   %i = phi i64 [0, %mapping], [%after, %go_on]
-  %is_more = call i32 @PyDict_Next(ptr %x, ptr %position, ptr %key, ptr %value)
+  %is_more = call i32 @PyDict_Next(ptr %holder, ptr %position, ptr %key, ptr %value)
   %is_over = icmp eq i32 %is_more, 0
   br i1 %is_over, label %whole, label %entry
 entry:
@@ -122,8 +155,34 @@ under_key:
 go_on:
   %after = add i64 %i, 1
   br label %next
+slots:
+  %of_names = getelementptr i8, ptr %keys, i64 {OF_A_LIST}
+  %names = load ptr, ptr %of_names
+  br label %next_slot
+next_slot:
+  %k = phi i64 [0, %slots], [%after_slot, %taken]
+  %is_last = icmp eq i64 %k, %expected
+  br i1 %is_last, label %whole, label %slot
+slot:
+  %of_name = getelementptr ptr, ptr %names, i64 %k
+  %name = load ptr, ptr %of_name
+  %content = call ptr @PyObject_GenericGetAttr(ptr %x, ptr %name)
+  %is_set = icmp ne ptr %content, null
+  br i1 %is_set, label %set, label %error
+set:
+  %of_form_of_slot = getelementptr ptr, ptr %forms, i64 %k
+  %form_of_slot = load ptr, ptr %of_form_of_slot
+  %is_content = call i1 @take(ptr %content, ptr %form_of_slot, ptr %leaves)
+  call void @Py_DecRef(ptr %content)
+  br i1 %is_content, label %taken, label %other
+taken:
+  %after_slot = add i64 %k, 1
+  br label %next_slot
 whole:
   ret i1 true
+error:
+  call void @PyErr_Clear()
+  ret i1 false
 other:
   ret i1 false
 }}
@@ -213,7 +272,13 @@ new_dict:
   %dict = call ptr @PyDict_New()
   br label %has_made
 new_sequence:
-  br i1 %is_list, label %new_list, label %new_tuple
+  br i1 %is_list, label %new_list, label %new_items
+new_items:
+  %is_tuple = icmp eq ptr %first, @tuple_type
+  br i1 %is_tuple, label %new_tuple, label %new_named_tuple
+new_named_tuple:
+  %named_tuple = call ptr @PyType_GenericAlloc(ptr %first, i64 %count)
+  br label %has_made
 new_list:
   %list = call ptr @PyList_New(i64 %count)
   br label %has_made
@@ -221,7 +286,7 @@ new_tuple:
   %tuple = call ptr @PyTuple_New(i64 %count)
   br label %has_made
 has_made:
-  %made = phi ptr [%dict, %new_dict], [%list, %new_list], [%tuple, %new_tuple]
+  %made = phi ptr [%dict, %new_dict], [%list, %new_list], [%tuple, %new_tuple], [%named_tuple, %new_named_tuple]
   %is_none = icmp eq ptr %made, null
   br i1 %is_none, label %error, label %next
 next:
@@ -271,19 +336,43 @@ TEXT = "\n".join([TAKE, TAKE_ALL, ARE_NAMED, MAKE])
 
 def form_of(x: Any, places: Iterator[int]) -> Any:
     """The form of an argument, with the next `places` for its leaves. TypeError if the gate cannot take it apart."""
-    kind = type(x)
+    kind: Any = type(x)
     if is_input(x):
         return next(places)
     if kind in CONSTANTS:
         return (x,)
-    if kind is tuple or kind is list:
+    if kind is tuple or kind is list or is_named_tuple(kind):
         return kind, None, *(form_of(part, places) for part in x)
     if kind is dict and STRINGS.issuperset(map(type, x)):
-        forms = forms_of(x, places)
-        return dict, tuple(x), *forms
+        return dict, tuple(x), *forms_of(x, in_order_of_leaves(x), places)
     if is_by_identity(x):
         return reference_to(x)
+    if trees.has_fields(kind) and kind.__getattribute__ is object.__getattribute__:
+        return form_of_dataclass(x, places)
     raise TypeError(f"a {kind.__name__} is not compared by its identity")
+
+
+def form_of_dataclass(x: Any, places: Iterator[int]) -> Any:
+    """The form of an object whose fields are in its dictionary, or in slots, and which has nothing else."""
+    kind, fields = type(x), [field.name for field in dataclasses.fields(x)]
+    in_classes = {name: vars(base)[name] for base in reversed(kind.__mro__) for name in vars(base)}
+    if kind.__dictoffset__:
+        attributes = x.__dict__
+        is_plain = attributes.keys() == set(fields) and STRINGS.issuperset(map(type, attributes))
+        if not is_plain or any(hasattr(type(in_classes.get(name)), "__set__") for name in fields):
+            raise TypeError(f"a {kind.__name__} has more than its fields")
+        return kind, tuple(attributes), *forms_of(attributes, fields, places)
+    if not all(isinstance(in_classes.get(name), MemberDescriptorType) for name in fields):
+        raise TypeError(f"a {kind.__name__} has fields that are not its slots")
+    return kind, fields, *[form_of(getattr(x, name), places) for name in fields]
+
+
+def is_named_tuple(kind: Any) -> bool:
+    """Whether the objects of a class are named tuples, made as Python makes them, with nothing beside their items."""
+    if not trees.is_named_tuple(kind) or kind.__mro__ != (kind, tuple, object) or type(kind) is not type:
+        return False
+    makes = getattr(kind.__new__, "__globals__", {}).get("_tuple_new")
+    return makes is tuple.__new__ and "__init__" not in vars(kind) and not kind.__dictoffset__
 
 
 def reference_to(x: Any) -> Any:
@@ -294,12 +383,17 @@ def reference_to(x: Any) -> Any:
         return (x,)
 
 
-def forms_of(x: dict[str, Any], places: Iterator[int]) -> list[Any]:
-    """The forms of the values. The leaves are in the order in which optree has the keys."""
+def in_order_of_leaves(x: dict[str, Any]) -> list[str]:
+    """The keys in the order in which optree has them."""
     keys = list(x)
     order, _ = trees.flatten({key: i for i, key in enumerate(keys)})
-    forms = {i: form_of(x[keys[i]], places) for i in order}
-    return [forms[i] for i in range(len(keys))]
+    return [keys[i] for i in order]
+
+
+def forms_of(x: dict[str, Any], order: Iterable[str], places: Iterator[int]) -> list[Any]:
+    """The forms of the values. Their leaves come in this order of the keys."""
+    forms = {key: form_of(x[key], places) for key in order}
+    return [forms[key] for key in x]
 
 
 def form_of_answer(x: Any) -> Any:
@@ -309,7 +403,7 @@ def form_of_answer(x: Any) -> Any:
         return x
     if x is None:
         return (x,)
-    if kind is tuple or kind is list:
+    if kind is tuple or kind is list or is_named_tuple(kind):
         return kind, None, *map(form_of_answer, x)
     if kind is dict:
         return dict, tuple(x), *map(form_of_answer, x.values())

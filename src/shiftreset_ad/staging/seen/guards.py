@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from functools import partial
-from itertools import chain
 from operator import is_
-from types import CellType, FunctionType, MappingProxyType, MemberDescriptorType
-from typing import Any, NamedTuple
+from types import CellType, FunctionType, MemberDescriptorType
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
+from shiftreset_ad.staging.seen.at_once import (
+    AtOnce,
+    dict_of,
+    have_same_layout,
+    is_compared_in_c,
+    is_element,
+    is_entry,
+)
 from shiftreset_ad.staging.seen.parts import (
     NOT_THERE,
     PLAIN,
     are_same_states,
     attributes_of,
-    content_of_slot,
+    contents_of_slots,
     item_of,
+    layout_of,
     makings_of,
     parts_of,
 )
@@ -88,11 +94,11 @@ class Guards:
 
     def layout(self, array: ndarray[Any, Any], name: str) -> None:
         """The shape and the type of an array."""
-        self.parts((id(array), "layout"), lambda: [array.shape, array.dtype], name)
+        self.parts((id(array), "layout"), partial(layout_of, array), name)
 
     def slot(self, x: Any, slot: MemberDescriptorType, name: str) -> None:
         """The content of a slot of an object."""
-        self.parts((id(x), slot.__name__), lambda: [content_of_slot(slot, x)], name)
+        self.parts((id(x), slot.__name__), partial(contents_of_slots, x, [slot]), name)
 
     def bases(self, kind: type) -> None:
         """The classes from which a class inherits."""
@@ -135,82 +141,35 @@ class Guards:
     def at_once(self) -> AtOnce:
         """The places that can be compared in C, and a comparison of the rest."""
         if any(type(dict_of(places)) is not dict for places, _, _ in self._entries.values()):
-            return AtOnce((), (), (), (), (), (), (), (), self.comparison())
+            return AtOnce.only(self.comparison())
         simple: dict[Any, Callable[..., bool]] = {
             _changed_item: lambda holder, key, *_: is_entry(holder, key) or is_element(holder, key),
-            _changed_dict: lambda _, parts, *__: not parts,
+            _changed_dict: lambda *_: True,
+            _changed_parts: lambda parts, *_: is_compared_in_c(parts),
             _changed_array: lambda array, as_it_was, _: have_same_layout(array, as_it_was),
+            _changed_kind: lambda *_: True,
+            _changed_bases: lambda *_: True,
         }
         others = []
         for look, places in self._looks()[1]:
             is_simple = simple.get(look)
-            left = places if is_simple is None else [place for place in places if not is_simple(*place)]
-            if left and look not in (_changed_kind, _changed_bases):
+            if left := [place for place in places if is_simple is None or not is_simple(*place)]:
                 others.append((look, left))
-        items, arrays = [place[:3] for place in self._items.values()], self._arrays.values()
-        entries = [(dict_of(places), key, content) for places, key, content in self._entries.values()]
-        return AtOnce(
-            flat((cell, content) for cell, _, content in self._cells.values()),
-            flat([*entries, *[item for item in items if is_entry(*item[:2])]]),
-            flat((function, *makings) for function, makings, _ in self._functions.values()),
-            tuple(container for container, parts, _ in self._dicts.values() if not parts),
-            flat(place[:3] for place in self._kinds.values()),
-            flat(place[:2] for place in self._bases.values()),
-            flat(item for item in items if is_element(*item[:2])),
-            flat((x, before, x.nbytes) for x, before, _ in arrays if have_same_layout(x, before)),
-            partial(_first_change, others) if others else None,
+        items = [place[:3] for place in self._items.values()]
+        in_parts = [place for place in self._parts.values() if is_compared_in_c(place[0])]
+        return AtOnce.of(
+            cells=[(cell, content) for cell, _, content in self._cells.values()],
+            entries=[(dict_of(places), key, content) for places, key, content in self._entries.values()]
+            + [item for item in items if is_entry(*item[:2])],
+            functions=[(function, *makings) for function, makings, _ in self._functions.values()],
+            kinds=[place[:3] for place in self._kinds.values()],
+            bases=[place[:2] for place in self._bases.values()],
+            elements=[item for item in items if is_element(*item[:2])],
+            wholes=[place[:2] for place in self._dicts.values()],
+            arrays=[(x, before, x.nbytes) for x, before, _ in self._arrays.values() if have_same_layout(x, before)],
+            parts=[place[:2] for place in in_parts],
+            others=partial(_first_change, others) if others else None,
         )
-
-
-class AtOnce(NamedTuple):
-    """The places that are compared in C, one after another in a tuple: `Guards.changed` looks at a change again.
-
-    *   `cells`: variables, and their contents;
-    *   `entries`: dictionaries, keys, and contents;
-    *   `functions`: functions, their codes, defaults, and defaults of keywords;
-    *   `empty`: dictionaries without entries;
-    *   `kinds`: references to objects, their classes and dictionaries;
-    *   `bases`: classes, and those from which they inherit;
-    *   `elements`: lists, positions, and contents;
-    *   `arrays`: arrays, arrays with the same elements as before, and how many bytes these have.
-
-    `others` compares the rest, and is None if there is none.
-    """
-
-    cells: tuple[Any, ...]
-    entries: tuple[Any, ...]
-    functions: tuple[Any, ...]
-    empty: tuple[Any, ...]
-    kinds: tuple[Any, ...]
-    bases: tuple[Any, ...]
-    elements: tuple[Any, ...]
-    arrays: tuple[Any, ...]
-    others: Callable[[], str | None] | None
-
-
-def flat(places: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
-    """All parts of the places, one after another."""
-    return tuple(chain.from_iterable(places))
-
-
-def is_entry(holder: Any, key: Any) -> bool:
-    """Whether this is an entry of a dictionary, which is found without any code of the user's."""
-    return isinstance(holder, dict) and type(key) in (str, int)
-
-
-def is_element(holder: Any, key: Any) -> bool:
-    """Whether this is an element of a list, counted from its beginning."""
-    return type(holder) is list and type(key) is int and 0 <= key <= sys.maxsize
-
-
-def have_same_layout(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
-    """Whether the elements lie as in a copy, one after another in some order, so that bytes may be compared."""
-    return array.dtype is copy.dtype and (array.shape, array.strides) == (copy.shape, copy.strides)
-
-
-def dict_of(places: Any) -> Any:
-    """The dictionary itself, where Python shows a view of it, as for a class."""
-    return gc.get_referents(places)[0] if type(places) is MappingProxyType else places
 
 
 def _first_change(looks: Looks) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
@@ -22,6 +22,7 @@ from shiftreset_ad.staging.seen.calls import Calls
 from shiftreset_ad.staging.seen.parts import (
     CONTAINERS,
     PLAIN,
+    count_of,
     disassembled,
     is_key,
     is_made_by_python,
@@ -282,7 +283,7 @@ class Instructions:
             return
         if kind in CONTAINERS:
             if self._reads.is_outside(x):
-                self._reads.guards.parts((id(x), "length"), lambda: [len(x)], self._reads.name_of(x))
+                self._reads.guards.parts((id(x), "length"), partial(count_of, x), self._reads.name_of(x))
         elif self._reads.is_users(kind) and not issubclass(kind, CONTAINERS):
             self._reads.whole_class(kind)
         else:

@@ -174,6 +174,18 @@ def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
         return NOT_THERE
 
 
+def contents_of_slots(x: Any, slots: list[MemberDescriptorType]) -> list[Any]:
+    return [content_of_slot(slot, x) for slot in slots]
+
+
+def count_of(container: Any) -> list[Any]:
+    return [len(container)]
+
+
+def layout_of(array: np.ndarray[Any, Any]) -> list[Any]:
+    return [array.shape, array.dtype]
+
+
 def has_nothing_inside(x: Any) -> bool:
     """Whether a thing is known to consist of nothing that the user's code could change: an array, or one of NumPy's."""
     kind = type(x)

@@ -41,7 +41,8 @@ from shiftreset_ad.staging.seen.parts import (
     OURS,
     PLAIN,
     attributes_of,
-    content_of_slot,
+    contents_of_slots,
+    count_of,
     is_made_by_python,
     is_opaque,
     names_in,
@@ -234,12 +235,13 @@ class _Look:
     def look_at_module(self, x: ModuleType, name: str) -> None:
         if self.through:
             self.modules[id(x)] = x
-            self.guards.parts(id(x), lambda: [len(vars(x))], name)  # a name may be added
+            self.guards.parts(id(x), partial(count_of, vars(x)), name)  # a name may be added
         else:
             self.has_contents(vars(x), name)
 
     def look_at_class(self, x: type) -> None:
-        self.has_parts(id(x), lambda: [x.__mro__, *parts_of(vars(x))], f"an attribute of {x.__name__}")
+        self.guards.bases(x)
+        self.has_parts(id(x), partial(parts_of, vars(x)), f"an attribute of {x.__name__}")
         self.waiting += [(base, base.__name__) for base in (*x.__bases__, type(x))]
         for name, member in vars(x).items():
             if isinstance(member, property):
@@ -252,7 +254,7 @@ class _Look:
         kind, of_whom = type(x), f"an attribute of a {type(x).__name__}"
         self.look_at_attributes(x)
         if slots := list(slots_of(kind)):
-            self.has_parts((id(x), "slots"), lambda: [content_of_slot(slot, x) for slot in slots], of_whom)
+            self.has_parts((id(x), "slots"), partial(contents_of_slots, x, slots), of_whom)
         self.waiting.append((kind, kind.__name__))
 
     def look_at_attributes(self, x: Any) -> None:

@@ -1,0 +1,124 @@
+"""The places outside a function that are compared in C, without a call of Python's.
+
+The very same objects are no change. `Guards.changed` looks at a change again, as an equal float is none, either.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from shiftreset_ad.staging.seen.parts import contents_of_slots, count_of, layout_of, parts_of
+
+Places = Iterable[Iterable[Any]]
+OF_PARTS = "wholes", "slots", "counts", "layouts"  # the kinds of places to which `Guards.parts` belongs
+
+
+class AtOnce(NamedTuple):
+    """The places of each kind, with their contents, one after another in a tuple.
+
+    *   `cells`: variables, and their contents;
+    *   `entries`: dictionaries, keys, and contents;
+    *   `functions`: functions, their codes, defaults, and defaults of keywords;
+    *   `kinds`: references to objects, their classes and dictionaries;
+    *   `bases`: classes, and those from which they inherit;
+    *   `elements`: lists, positions, and contents;
+    *   `wholes`: lists and dictionaries, and all their parts: those of a dictionary are its keys and its values;
+    *   `slots`: objects, names of slots, and contents;
+    *   `counts`: lists and dictionaries, and how many parts they have;
+    *   `layouts`: arrays, their shapes as bytes, and their dtypes;
+    *   `arrays`: arrays, arrays with the same elements as before, and how many bytes these have.
+
+    `others` compares the rest, and is None if there is none.
+    """
+
+    cells: tuple[Any, ...]
+    entries: tuple[Any, ...]
+    functions: tuple[Any, ...]
+    kinds: tuple[Any, ...]
+    bases: tuple[Any, ...]
+    elements: tuple[Any, ...]
+    wholes: tuple[Any, ...]
+    slots: tuple[Any, ...]
+    counts: tuple[Any, ...]
+    layouts: tuple[Any, ...]
+    arrays: tuple[Any, ...]
+    others: Callable[[], str | None] | None
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[Any, list[Any]]], wholes: Places, others: Any = None, **places: Places) -> AtOnce:
+        """The places, each with its contents. `parts` are those of `Guards.parts` that can be compared in C."""
+        found: dict[str, list[Iterable[Any]]] = {name: [] for name in OF_PARTS}
+        for now, before in parts:
+            name, of_kind = _in_c(now, before)
+            found[name] += of_kind
+        found["wholes"] += [(container, tuple(before)) for container, before in wholes]
+        return cls(**{name: flat(of_name) for name, of_name in (places | found).items()}, others=others)
+
+    @classmethod
+    def only(cls, others: Callable[[], str | None]) -> AtOnce:
+        """No places but those that `others` compares."""
+        return cls.of((), (), others, **{name: () for name in cls._fields if name not in {"others", *OF_PARTS}})
+
+
+def is_compared_in_c(parts: Callable[[], list[Any]]) -> bool:
+    """Whether the parts that a function finds are compared in C."""
+    if type(parts) is not partial:
+        return False
+    of = parts.args[0]
+    if parts.func is parts_of:
+        return type(of) is list or (type(of) is MappingProxyType and type(dict_of(of)) is dict)
+    if parts.func is contents_of_slots:
+        return all(_slot_of(of, slot.__name__) is slot for slot in parts.args[1])
+    return parts.func is layout_of or (parts.func is count_of and type(of) in (list, dict))
+
+
+def _in_c(parts: Any, before: list[Any]) -> tuple[str, list[Iterable[Any]]]:
+    """The name for the kind of place that a function looks at, and the places."""
+    of = parts.args[0]
+    if parts.func is parts_of:
+        return "wholes", [(dict_of(of), tuple(before))]
+    if parts.func is contents_of_slots:
+        return "slots", [(of, slot.__name__, content) for slot, content in zip(parts.args[1], before, strict=True)]
+    if parts.func is count_of:
+        return "counts", [(of, *before)]
+    shape, dtype = before
+    return "layouts", [(of, np.array(shape, np.intp).tobytes(), dtype)]
+
+
+def _slot_of(x: Any, name: str) -> Any:
+    """What an object finds under this name in its class."""
+    return next((vars(base)[name] for base in type(x).__mro__ if name in vars(base)), None)
+
+
+def flat(places: Places) -> tuple[Any, ...]:
+    """All parts of the places, one after another."""
+    return tuple(chain.from_iterable(places))
+
+
+def is_entry(holder: Any, key: Any) -> bool:
+    """Whether this is an entry of a dictionary, which is found without any code of the user's."""
+    return isinstance(holder, dict) and type(key) in (str, int)
+
+
+def is_element(holder: Any, key: Any) -> bool:
+    """Whether this is an element of a list, counted from its beginning."""
+    return type(holder) is list and type(key) is int and 0 <= key <= sys.maxsize
+
+
+def have_same_layout(array: ndarray[Any, Any], copy: ndarray[Any, Any]) -> bool:
+    """Whether the elements lie as in a copy, one after another in some order, so that bytes may be compared."""
+    return array.dtype is copy.dtype and (array.shape, array.strides) == (copy.shape, copy.strides)
+
+
+def dict_of(places: Any) -> Any:
+    """The dictionary itself, where Python shows a view of it, as for a class."""
+    return gc.get_referents(places)[0] if type(places) is MappingProxyType else places
