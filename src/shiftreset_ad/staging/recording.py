@@ -135,7 +135,7 @@ def _at(watch: Watch) -> str:
 def _outer(expected: Any, returned: Any) -> dict[int, Any]:
     """The structures and arrays that both the function and its recorded run return: they come from outside."""
     found = {id(part): part for part in nodes_of(returned) if is_structure(part) or type(part) is ndarray}
-    return {id(part): part for part in nodes_of(expected) if found.get(id(part)) is part}
+    return {id(part): part for part in nodes_of(expected) if id(part) in found}
 
 
 def _parts_of(returned: Any, kept: Mapping[int, Any]) -> tuple[list[Any], optree.PyTreeSpec]:

@@ -112,13 +112,12 @@ def marks_of(leaves: list[Any]) -> bytes:
 
 def finish_of(way: Way) -> Any:
     """The form of the answer, or a function that makes it of the list of its leaves."""
-    if way.given:
-        return partial(way.answer, nodes=list)
-    spec = way.spec
+    spec, places = way.spec, count()
+    parts = [way.given[i] if i in way.given else next(places) for i in range(spec.num_leaves)]
     try:
-        return form_of_answer(trees.unflatten(spec, list(range(spec.num_leaves))))
+        return form_of_answer(trees.unflatten(spec, parts), {id(part): part for part in way.given.values()})
     except Exception:  # of the user's own structures, or as they are none of Python's
-        return partial(trees.unflatten, spec)
+        return partial(way.answer, nodes=list) if way.given else partial(trees.unflatten, spec)
 
 
 def other_reactions(errors: tuple[str, ...]) -> tuple[Any, ...] | None:

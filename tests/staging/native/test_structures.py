@@ -157,6 +157,40 @@ def test_a_named_tuple_that_is_answered_is_one():
         answer[0] = 1.0
 
 
+@pytest.mark.parametrize("kind", [Model, Frozen, Slotted, Backwards, WithMore])
+def test_a_dataclass_that_is_answered_is_one(kind):
+    def f(x):
+        return kind(x * W, [kind(3.0 * x, (2.0 * x, kind(W * x, None)))])
+
+    compiled = settled(f, 2.0)
+    assert type(compiled.__call__.__self__.finish) is tuple
+    for x in (3.0, 4.0):
+        require_same(f, compiled, x)
+        answer, expected = compiled(x), f(x)
+        assert answer.bias[0].bias[1].bias is None
+        assert answer.bias[0].weights == 3.0 * x
+        assert repr(answer) == repr(expected)
+        assert sys.getrefcount(answer.weights) == sys.getrefcount(expected.weights)
+        if kind is Frozen:
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                answer.bias = 1.0
+        else:
+            answer.bias = 1.0
+            assert answer.bias == 1.0
+
+
+def test_none_and_what_comes_from_outside_are_answered_as_they_are():
+    table, kept = {"a": W}, Model(W, None)
+    compiled = settled(lambda x: (x * 2.0, None, [table, W], {"kept": kept}, (None, x + 1.0)), 2.0)
+    assert type(compiled.__call__.__self__.finish) is tuple
+    for x in (3.0, 4.0):
+        answer = compiled(x)
+        assert answer == (2.0 * x, None, [table, W], {"kept": kept}, (None, x + 1.0))
+        assert answer[2][0] is table
+        assert answer[2][1] is W
+        assert answer[3]["kept"] is kept
+
+
 def test_an_answer_in_a_class_that_makes_its_objects_otherwise():
     class Checked(Pair):
         __slots__ = ()

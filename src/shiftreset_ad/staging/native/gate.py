@@ -44,7 +44,6 @@ FUNCTIONS = {
     **structures.FUNCTIONS,
     **comparisons.FUNCTIONS,
     "PyContextVar_Get": "i32 (ptr, ptr, ptr)",
-    "PyObject_CallOneArg": "ptr (ptr, ptr)",
     "PyObject_GetAttr": "ptr (ptr, ptr)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }

@@ -13,7 +13,8 @@ A form says what an argument must be, or how an answer is made. It is an object 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import MemberDescriptorType
 from typing import Any
 from weakref import ref
@@ -31,7 +32,9 @@ FUNCTIONS = {
     "PyList_New": "ptr (i64)",
     "PyLong_AsLong": "i64 (ptr)",
     "PyObject_CallNoArgs": "ptr (ptr)",
+    "PyObject_CallOneArg": "ptr (ptr, ptr)",
     "PyObject_GenericGetAttr": "ptr (ptr, ptr)",
+    "PyObject_GenericSetAttr": "i32 (ptr, ptr, ptr)",
     "PyTuple_New": "ptr (i64)",
     "PyType_GenericAlloc": "ptr (ptr, i64)",
     "Py_DecRef": "void (ptr)",
@@ -42,6 +45,7 @@ OBJECTS: dict[str, Any] = {
     "dict_type": dict,
     "int_type": int,
     "list_type": list,
+    "new_object": object.__new__,
     "none": None,
     "reference_type": ref,
     "tuple_type": tuple,
@@ -267,9 +271,15 @@ structure:
   %count = sub i64 %length, 2
   %is_list = icmp eq ptr %first, @list_type
   %has_keys = icmp ne ptr %keys, @none
-  br i1 %has_keys, label %new_dict, label %new_sequence
+  %is_dict = icmp eq ptr %first, @dict_type
+  br i1 %has_keys, label %new_mapping, label %new_sequence
+new_mapping:
+  br i1 %is_dict, label %new_dict, label %new_object
 new_dict:
   %dict = call ptr @PyDict_New()
+  br label %has_made
+new_object:
+  %object = call ptr @PyObject_CallOneArg(ptr @new_object, ptr %first)
   br label %has_made
 new_sequence:
   br i1 %is_list, label %new_list, label %new_items
@@ -286,7 +296,8 @@ new_tuple:
   %tuple = call ptr @PyTuple_New(i64 %count)
   br label %has_made
 has_made:
-  %made = phi ptr [%dict, %new_dict], [%list, %new_list], [%tuple, %new_tuple], [%named_tuple, %new_named_tuple]
+  %made = phi ptr [%dict, %new_dict], [%object, %new_object], [%list, %new_list], [%tuple, %new_tuple], \
+[%named_tuple, %new_named_tuple]
   %is_none = icmp eq ptr %made, null
   br i1 %is_none, label %error, label %next
 next:
@@ -304,7 +315,15 @@ put:
 under_key:
   %of_key = getelementptr ptr, ptr %in_keys, i64 %i
   %key = load ptr, ptr %of_key
-  %status = call i32 @PyDict_SetItem(ptr %made, ptr %key, ptr %its)
+  br i1 %is_dict, label %entry, label %attribute
+entry:
+  %status_of_entry = call i32 @PyDict_SetItem(ptr %made, ptr %key, ptr %its)
+  br label %has_put
+attribute:
+  %status_of_attribute = call i32 @PyObject_GenericSetAttr(ptr %made, ptr %key, ptr %its)
+  br label %has_put
+has_put:
+  %status = phi i32 [%status_of_entry, %entry], [%status_of_attribute, %attribute]
   call void @Py_DecRef(ptr %its)
   %is_put = icmp eq i32 %status, 0
   br i1 %is_put, label %go_on, label %drop
@@ -396,15 +415,21 @@ def forms_of(x: dict[str, Any], order: Iterable[str], places: Iterator[int]) -> 
     return [forms[key] for key in x]
 
 
-def form_of_answer(x: Any) -> Any:
-    """The form of an answer that has the places of its leaves in it. TypeError if it is not one of Python's own."""
-    kind = type(x)
+def form_of_answer(x: Any, given: Mapping[int, Any]) -> Any:
+    """The form of an answer that has the places of its leaves in it. TypeError if the gate cannot make it.
+
+    The parts of the answer that are `given`, by their ids, are these very objects.
+    """
+    kind, form = type(x), partial(form_of_answer, given=given)
+    if x is None or id(x) in given:
+        return (x,)
     if kind is int:
         return x
-    if x is None:
-        return (x,)
     if kind is tuple or kind is list or is_named_tuple(kind):
-        return kind, None, *map(form_of_answer, x)
+        return kind, None, *map(form, x)
     if kind is dict:
-        return dict, tuple(x), *map(form_of_answer, x.values())
+        return dict, tuple(x), *map(form, x.values())
+    if trees.has_fields(kind):
+        fields = tuple(field.name for field in dataclasses.fields(x))
+        return kind, fields, *[form(getattr(x, name)) for name in fields]
     raise TypeError(f"a {kind.__name__} is made by its class")
