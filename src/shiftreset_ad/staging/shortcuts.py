@@ -14,7 +14,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.native.entry import fill_of
 from shiftreset_ad.staging.native.gate import BYTES_OF_A_MARK, Items
-from shiftreset_ad.staging.native.structures import form_of, form_of_answer, forms_of, in_order_of_leaves
+from shiftreset_ad.staging.native.structure_forms import form_of, form_of_answer, forms_of, in_order_of_leaves
 from shiftreset_ad.staging.patience import Pause
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy

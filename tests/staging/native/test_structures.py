@@ -13,7 +13,7 @@ import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.native import structures
+from shiftreset_ad.staging.native import structure_forms
 from tests.staging.native.natively import is_passed, needs_native, settled
 
 pytestmark = needs_native
@@ -306,7 +306,7 @@ def test_objects_with_more_than_their_fields_have_no_form():
     for x in (Doubled(W, 0.1), Looked(W, 0.1), InClass(W, 0.1), more):
         trees.flatten(x)  # which makes the class known
         with pytest.raises(TypeError):
-            structures.form_of(x, iter(range(9)))
+            structure_forms.form_of(x, iter(range(9)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -324,5 +324,5 @@ def test_the_forms_find_the_leaves_in_the_order_of_optree(kind):
         for part, its_form in zip(parts, forms, strict=True):
             put(part, its_form)
 
-    put(x, structures.form_of(x, iter(range(100))))
+    put(x, structure_forms.form_of(x, iter(range(100))))
     assert [found[i] for i in range(len(leaves))] == leaves

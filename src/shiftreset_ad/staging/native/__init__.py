@@ -6,7 +6,7 @@
 *   `program`, `slots`: all steps, in functions of a bearable size; `alike`: those that are alike are compiled once.
 *   `control`, `tape`, `frames`: loops and branches; `types`, `tags`: whether a number is Python's or NumPy's in each
     round.
-*   `entry`: how Python calls the code; `gate`, `structures`, `comparisons`: whether a call may go there; `machine`: the
-    compiler, and whether this machine is one that is known; `cache`: compiled code on disk; `compiled`: the native code
-    of a way, from its text to its calls.
+*   `entry`: how Python calls the code; `gate`, `structures`, `comparisons`: whether a call may go there; `callables`:
+    how a call begins in C; `machine`: the compiler, and whether this machine is one that is known; `cache`: compiled
+    code on disk; `compiled`: the native code of a way, from its text to its calls.
 """
