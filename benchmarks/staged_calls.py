@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from timeit import Timer
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -24,6 +25,7 @@ from shiftreset_ad.staging.seen.keys import StagedCall
 
 rng = np.random.default_rng(0)
 X, Y, W = rng.normal(size=(20, 4)), rng.normal(size=20), np.ones(4)
+COEFFICIENTS = [0.1 * i for i in range(100)]
 CALLS = 100
 
 
@@ -57,6 +59,27 @@ def of_a_dict(p: Any, x: Any, flag: bool = False, *, scale: Any = 1.0) -> Any:
     return (np.sum(p["w"] * x) + p["b"]) * scale if flag else p["b"]
 
 
+class Parameters(NamedTuple):
+    w: Any
+    b: Any
+
+
+@dataclass
+class Fields:
+    """The same, in an object whose fields may be changed."""
+
+    w: Any
+    b: Any
+
+
+def of_fields(p: Any, x: Any) -> Any:
+    return np.sum(p.w * x) + p.b
+
+
+def of_a_list(x: Any) -> Any:
+    return sum(c * x for c in COEFFICIENTS)
+
+
 class Model:
     """An object with numbers and arrays."""
 
@@ -79,10 +102,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str]] = {
     "its gradient, which closes over them, too": (grad(loss), "W"),
     "a dict, a flag and a keyword": (of_a_dict, "P, W2, True, scale=2.0"),
     "its gradient by the dict": (grad(of_a_dict), "P, W2, True, scale=2.0"),
+    "the gradient by a named tuple": (grad(of_fields), "NAMED, W2"),
+    "the gradient by a dataclass": (grad(of_fields), "FIELDS, W2"),
+    "a loop over a list of 100 numbers from outside": (of_a_list, "2.0"),
     "a method": (Model.at, "MODEL, 2.0"),
     "one array twice": (of_three, "W, W, W, 2.0"),
 }
 NAMES = {"W": W, "W2": W + 1.0, "W3": W + 2.0, "P": {"w": W, "b": 0.5}, "MODEL": Model()}
+NAMES |= {"NAMED": Parameters(W, 0.5), "FIELDS": Fields(W, 0.5)}
 
 
 def main() -> None:
