@@ -110,12 +110,12 @@ def test_another_call_gets_its_own_answer(first, then):
 
 
 def test_the_places_of_leaves_are_in_the_order_of_sorted_keys():
-    x = {"b": 1.0, "a": [2.0, (3.0, None)], "c": "name"}
-    expected = dict, ("b", "a", "c"), 2, (list, None, 0, (tuple, None, 1, (None,))), ("name",)
+    x = {"b": Pair(1.0, "name"), "a": [2.0, (3.0, None)], "c": "name"}
+    expected = dict, ("b", "a", "c"), (Pair, None, 2, ("name",)), (list, None, 0, (tuple, None, 1, (None,))), ("name",)
     assert form_of(x, count()) == expected
 
 
-@pytest.mark.parametrize("x", [{1: 2.0}, Pair(1.0, 2.0), OrderedDict(a=1.0), {"a": slice(2)}, b"name", np.str_("name")])
+@pytest.mark.parametrize("x", [{1: 2.0}, OrderedDict(a=1.0), {"a": slice(2)}, b"name", np.str_("name")])
 def test_other_structures_have_no_form(x):
     with pytest.raises(TypeError, match="is not compared by its identity"):
         form_of(x, count())
