@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
-from shiftreset_ad.staging.native.structures import form_of
+from shiftreset_ad.staging.native.structure_forms import form_of
 from tests.staging.native.natively import has_gate, needs_native
 
 pytestmark = needs_native
