@@ -92,6 +92,7 @@ def _recorded_rewritten(
     buffers: set[Any] = set()
     growing: dict[Any, Any] = {}
     forms: dict[Any, Any] = {}
+    visited: dict[int, frozenset[Any]] = {}
     long_loops = LongLoops()
     traces: list[Trace] = []
     found: tuple[Way, Guards, None] | None = None
@@ -100,13 +101,13 @@ def _recorded_rewritten(
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
         traces[:] = [trace]
-        writing = Writing(trace, reads)
-        return Session(writing, refusals, asked, recursive, entered_code, buffers, growing, forms, long_loops).opened()
+        known_of_sites = refusals, asked, recursive, entered_code, buffers, growing, forms, long_loops, visited
+        return Session(Writing(trace, reads), *known_of_sites).opened()
 
     def known() -> Any:
         rooms = [site.room for site in growing]
         found = refusals, recursive, entered_code, buffers, forms, long_loops.known
-        return *map(len, found), dict(growing), rooms
+        return *map(len, found), dict(growing), rooms, dict(visited)
 
     def give_long_loops_up() -> None:
         long_loops.off, long_loops.tried = True, False

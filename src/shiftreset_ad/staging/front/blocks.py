@@ -23,14 +23,22 @@ from shiftreset_ad.staging.steps.unwatched import unwatched
 
 Cells: TypeAlias = Mapping[str, CellType]
 LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+Place = tuple[int, int]  # the line and the column of a statement
 ITEM = "_sr_item"  # the parameter of the round of a `for` loop
 
 
 class RewrittenCode:
-    """Where rewritten code is compiled, and the objects that are its constants."""
+    """Where rewritten code is compiled, and the objects that are its constants.
 
-    def __init__(self, place: CompiledWith, function: FunctionType, running: Any) -> None:
+    The generators of the loops at the places `visited` call the bodies of the loops.
+    """
+
+    def __init__(
+        self, place: CompiledWith, function: FunctionType, running: Any, visited: frozenset[Place] = frozenset()
+    ) -> None:
         self.place = place
+        self.of = function.__code__
+        self.visited = visited
         self.name = function.__code__.co_name
         self.qualname = function.__code__.co_qualname
         self.globals = function.__globals__

@@ -20,7 +20,8 @@ class Facts:
     Of a `return` in a loop: so many statements before it are `moved` behind the loop, or the variable and the site that
     keep its `answer`. Of a test of a flag: whether what is bound under it is read only `unless_left` by a jump. Of a
     definition: the `variable` that it binds, if this has another name. Of an item: whether it `is_written` by what
-    stands for its container.
+    stands for its container. Of a function that is the body of a loop, and of the call that runs it: the names that it
+    binds outside (`visits`).
     """
 
     flag: str | None = None
@@ -33,6 +34,7 @@ class Facts:
     answers: bool = False
     unless_left: bool = False
     is_written: bool = False
+    visits: frozenset[str] | None = None
     live_after: frozenset[str] = frozenset()
     live_at_head: frozenset[str] = frozenset()
 

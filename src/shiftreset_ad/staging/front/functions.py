@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
+from inspect import CO_GENERATOR
 from operator import is_
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -16,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
-from shiftreset_ad.staging.front.blocks import LATER
+from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
 from shiftreset_ad.staging.front.refusals import RefusedError
@@ -26,7 +27,9 @@ from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.unwatched import unwatched
 
 RUNNING = f"{__package__}.running"  # the module that rewritten code calls
-Key = tuple[int, int, bool]  # of the code, of its globals, and whether operators of objects are looked into
+# Of the code, of its globals, whether operators of objects are looked into, and of loops over generators; whether a
+# generator stops.
+Key = tuple[int, int, bool, frozenset[Place], bool | None]
 
 _codes: dict[Key, tuple[CodeType, dict[str, Any], CodeType | str]] = {}
 _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewritten ones
@@ -114,8 +117,23 @@ def called_form(f: FunctionType) -> Callable[..., Any]:
 
 def form_of(f: FunctionType) -> FunctionType:
     code = _code_of(f)
-    if isinstance(code, str) or code is f.__code__:
+    return f if isinstance(code, str) or code is f.__code__ else _with_code(f, code)
+
+
+def visiting_form(f: FunctionType, stops: bool) -> FunctionType:
+    """A generator in the form that calls the body of a loop (`generators`); any other function is itself."""
+    if not f.__code__.co_flags & CO_GENERATOR or not is_of_the_user(f.__module__, f.__code__.co_filename):
         return f
+    code = _code_of(f, stops)
+    return f if isinstance(code, str) else _with_code(f, code)
+
+
+def makes_a_generator(f: Any) -> bool:
+    """Whether this is a generator function of the user's, or a method, that has a form which calls."""
+    return with_forms(f, partial(visiting_form, stops=False)) is not f
+
+
+def _with_code(f: FunctionType, code: CodeType) -> FunctionType:
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     closure = tuple([cells[name] for name in code.co_freevars])
     found = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
@@ -125,24 +143,27 @@ def form_of(f: FunctionType) -> FunctionType:
     return found
 
 
-def _code_of(f: FunctionType) -> CodeType | str:
-    """The rewritten code of a function. An inner function of a rewritten one has it already."""
-    this = sys.modules[RUNNING]
+def _code_of(f: FunctionType, stops: bool | None = None) -> CodeType | str:
+    """The rewritten code of a function, of a generator if it `stops` or not. An inner function may have it already."""
+    this, session = sys.modules[RUNNING], current()
     if any(x is this for x in f.__code__.co_consts):
         return f.__code__
-    session = current()
-    key = id(f.__code__), id(f.__globals__), session is not None and session.looks_into_objects
+    visited = frozenset[Place]() if session is None else session.visited_in(f.__code__)
+    key = id(f.__code__), id(f.__globals__), session is not None and session.looks_into_objects, visited, stops
     if key not in _codes:
         # The first two are kept, so that no others get their ids.
-        _codes[key] = f.__code__, f.__globals__, _rewritten_code(f, key[-1])
+        _codes[key] = f.__code__, f.__globals__, _rewritten_code(f, key[2], visited, stops)
     return _codes[key][2]
 
 
 @unwatched
-def _rewritten_code(f: FunctionType, looks_into_objects: bool) -> CodeType | str:
+def _rewritten_code(
+    f: FunctionType, looks_into_objects: bool, visited: frozenset[Place], stops: bool | None
+) -> CodeType | str:
     """The code of a function, rewritten, or why it cannot be rewritten."""
+    kind = ObjectRewriter if looks_into_objects else Rewriter
     try:
-        found = rewritten_code(f, sys.modules[RUNNING], ObjectRewriter if looks_into_objects else Rewriter)
+        found = rewritten_code(f, sys.modules[RUNNING], kind, visited, stops)
     except RefusedError as error:
         return f"{error}"  # the error itself would keep the variables of its callers
     _original_codes[id(found)] = found, f.__code__

@@ -10,7 +10,7 @@ loop, or of its own, says what comes next. If a loop has no jump but `continue`,
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -221,6 +221,13 @@ class Jumps:
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
 LEFT = (*INSIDE, ast.TryStar, ast.AsyncWith)
+
+
+def flags_set_in(statements: Sequence[ast.AST]) -> set[str]:
+    """The flags that jumps in these statements set when they are data, and the variables for answers."""
+    jumps = [node for part in statements for node in all_nodes(part) if isinstance(node, JUMPS)]
+    names = {facts(node).flag for node in jumps} | {kept[0] for node in jumps if (kept := facts(node).answer)}
+    return {name for name in names if name}
 
 
 def _unless_left(flag: str, statements: list[ast.stmt]) -> ast.stmt:

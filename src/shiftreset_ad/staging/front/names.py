@@ -59,6 +59,8 @@ def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
         found.add(node.name)
     elif isinstance(node, ast.MatchMapping) and node.rest is not None:
         found.add(node.rest)
+    elif isinstance(node, ast.Expr):
+        found |= facts(node).visits or frozenset()
     for part in parts_in_scope(node):
         _add_bound(part, found, in_comprehension or isinstance(node, COMPREHENSIONS))
 
@@ -213,11 +215,15 @@ def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonloca
 
 
 def captured_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that functions and classes in these nodes see from outside: they may read them at any time."""
+    """The names that functions and classes in these nodes see from outside: they may read them at any time.
+
+    The body of a loop is not called but by the loop.
+    """
     found: set[str] = set()
     for node in in_scope(nodes):
         if isinstance(node, FUNCTIONS):
-            found |= free_in(node)
+            is_of_a_loop = facts(node).visits is not None
+            found |= captured_in(body_of(node)) - own_names(node) if is_of_a_loop else free_in(node)
         elif isinstance(node, ast.ClassDef):
             found |= read_by(node.body)
         elif isinstance(node, ast.GeneratorExp):
@@ -231,7 +237,8 @@ def rebound_in(nodes: Iterable[ast.AST]) -> set[str]:
     for node in in_scope(nodes):
         if isinstance(node, FUNCTIONS):
             body = body_of(node)
-            found |= (declared(body, ast.Nonlocal) | rebound_in(body)) - own_names(node)
+            is_of_a_loop = facts(node).visits is not None
+            found |= (rebound_in(body) | (set() if is_of_a_loop else declared(body, ast.Nonlocal))) - own_names(node)
         elif isinstance(node, ast.ClassDef):
             found |= rebound_in(node.body) | declared(node.body, ast.Nonlocal)
     return found

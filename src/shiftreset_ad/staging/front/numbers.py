@@ -154,9 +154,17 @@ def is_close(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any
     return difference <= abs(rel_tol * b) or difference <= abs(rel_tol * a) or difference <= abs_tol
 
 
+def visited_all(items: Any, visit: Callable[[Any], Any]) -> None:
+    """A call for each of the items, until one of them says that it is enough."""
+    for x in items:
+        if visit(x):
+            return
+
+
 OF_PYTHONS = {divmod: cast(FunctionType, quotient_and_remainder), math.isclose: cast(FunctionType, is_close)}
 TOTAL = cast(FunctionType, total)
 MOST_SORTED = 32  # values; the number of comparisons grows with the square
 IS_LESS = cast(FunctionType, is_less)
+VISITED_ALL = cast(FunctionType, visited_all)
 IN_SORTED_ORDER = cast(FunctionType, in_sorted_order)
 IN_ORDER: dict[Any, FunctionType] = {min: cast(FunctionType, least), max: cast(FunctionType, greatest)}

@@ -14,7 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from shiftreset_ad.staging.front.answers import AnswerSite
-from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, RewrittenCode
+from shiftreset_ad.staging.front.blocks import ITEM, CodeBlock, Place, RewrittenCode
 from shiftreset_ad.staging.front.buffers import NAMES as MAKING
 from shiftreset_ad.staging.front.buffers import MakingSite
 from shiftreset_ad.staging.front.comparisons import without_chains
@@ -28,9 +28,10 @@ from shiftreset_ad.staging.front.folds import (
     others_of,
     without_filters,
 )
+from shiftreset_ad.staging.front.generators import as_visits, call_in, loops_as_visits, with_notes
 from shiftreset_ad.staging.front.indices import is_constant, outside_brackets
 from shiftreset_ad.staging.front.items import ItemSite
-from shiftreset_ad.staging.front.jumps import JUMPS, Jumps
+from shiftreset_ad.staging.front.jumps import Jumps, flags_set_in
 from shiftreset_ad.staging.front.lists import COUNTED, Displays, FilterSite, ListSite
 from shiftreset_ad.staging.front.liveness import note_liveness
 from shiftreset_ad.staging.front.loops import LoopSite
@@ -64,13 +65,22 @@ SOUGHT = "_sr_sought"  # the variable for what `in` looks for
 LEFT_ALONE = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
-def rewritten_code(function: FunctionType, running: ModuleType, kind: type[Rewriter] | None = None) -> CodeType:
+def rewritten_code(
+    function: FunctionType,
+    running: ModuleType,
+    kind: type[Rewriter] | None = None,
+    visited: frozenset[Place] = frozenset(),
+    stops: bool | None = None,
+) -> CodeType:
     """The code of a function, rewritten; it calls functions of `running`. Raises RefusedError if it cannot be done.
 
-    The function, and those in it, are rewritten by rewriters of this `kind`.
+    The function, and those in it, are rewritten by rewriters of this `kind`. Loops at the places `visited` go over
+    generators. If the function is such a generator, `stops` says whether the loop may leave it.
     """
     source = source_of(function)
-    code = RewrittenCode(source.place, function, running)
+    code = RewrittenCode(source.place, function, running, visited)
+    if stops is not None and isinstance(source.node, ast.FunctionDef):
+        as_visits(source.node, stops)
     rewriter = (kind or Rewriter)(code, set(source.place.free))
     return code.with_objects(source.place.compiled(rewriter.function(source.node)))
 
@@ -83,18 +93,19 @@ class Rewriter(Displays, ast.NodeTransformer):
         body: Any = body_of(node)
         if isinstance(node, ast.AsyncFunctionDef) or has(body, LEFT_ALONE):
             return node
-        body = [without_chains(part) for part in body]
+        if isinstance(node, ast.FunctionDef):
+            loops_as_visits(node, self._code)
+        body = [without_chains(part) for part in body_of(node)]
         if isinstance(node, ast.Lambda):
             node.body = body[0]
         else:
             jumps = Jumps(lambda statement: AnswerSite(statement.lineno, self._code))
             node.body = jumps.to_the_end(statements_of(body))
+            first = 0 if ast.get_docstring(node, clean=False) is None else 1
             for name, site in jumps.answers.items():
-                start = 1 if ast.get_docstring(node, clean=False) is not None else 0
-                node.body.insert(start, assign(name, self._call(site, "stand_in"), node.body[start]))
+                node.body.insert(first, assign(name, self._call(site, "stand_in"), node.body[first]))
             if any(isinstance(part, ast.If) and facts(part).answers for part in all_nodes(node)):
-                start = 1 if ast.get_docstring(node, clean=False) is not None else 0
-                node.body.insert(start, assign(RESULT, ast.Constant(None), node.body[start]))
+                node.body.insert(first, assign(RESULT, ast.Constant(None), node.body[first]))
         body = body_of(node)
         self._globals = declared(body, ast.Global)
         self._visible = (self._outer | own_names(node) | declared(body, ast.Nonlocal)) - self._globals
@@ -116,7 +127,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         if always_raises(node.body) != always_raises(node.orelse):
             return self._requirement(node, answer=always_raises(node.orelse))
         blocks: list[ast.stmt] = [*node.body, *node.orelse]
-        flags = _flags_set_in(blocks) | ({RESULT} if facts(node).answers else set())
+        flags = flags_set_in(blocks) | ({RESULT} if facts(node).answers else set())
         bound = self._bound(blocks, flags)
         site = Branch(node.lineno, self._code, self._problem(node, blocks, bound))
         site.joined = sorted(bound & facts(node).live_after)
@@ -150,7 +161,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         return node
 
     def visit_While(self, node: ast.While) -> Any:
-        bound = self._bound([node.test, *node.body], _flags_set_in(node.body))
+        bound = self._bound([node.test, *node.body], flags_set_in(node.body))
         site = self._loop(node, bound, [node.test, *node.body])
         cells = self._cells(node, [node.test, *node.body], bound)
         node.test = self.test(node.test)
@@ -164,10 +175,12 @@ class Rewriter(Displays, ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> Any:
-        bound = self._bound([node.target, *node.body], _flags_set_in(node.body))
+        bound = self._bound([node.target, *node.body], flags_set_in(node.body))
         site = self._loop(node, bound, [node.target, *node.body])
         cells = self._cells(node, [node.target, *node.body], bound | ({site.rounds} if site.rounds else set()))
-        iterable = self._iterable(node.iter, COUNTED)
+        call, iterable = call_in(node.iter), self._iterable(node.iter, COUNTED)
+        if call is not None:
+            with_notes(call, node, self._code)
         node.target = self.visit(node.target)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         first = place(ast.Assign([node.target], load(ITEM)), node.target)
@@ -385,10 +398,3 @@ def _only_argument(node: ast.Call) -> Any:
 def _is_value(node: ast.expr) -> bool:
     """Whether this is the value of the test itself."""
     return isinstance(node, ast.Name) and node.id == VALUE
-
-
-def _flags_set_in(statements: Sequence[ast.AST]) -> set[str]:
-    """The flags that jumps in these statements set when they are data, and the variables for answers."""
-    jumps = [node for part in statements for node in all_nodes(part) if isinstance(node, JUMPS)]
-    names = {facts(node).flag for node in jumps} | {kept[0] for node in jumps if (kept := facts(node).answer)}
-    return {name for name in names if name}

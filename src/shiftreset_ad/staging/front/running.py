@@ -14,7 +14,14 @@ import numpy as np
 
 from shiftreset_ad.control.frames import is_ours
 from shiftreset_ad.staging.front.buffers import MakingSite, making
-from shiftreset_ad.staging.front.functions import called_form, form_if_users, with_forms
+from shiftreset_ad.staging.front.functions import (
+    called_form,
+    form_if_users,
+    makes_a_generator,
+    visiting_form,
+    with_forms,
+)
+from shiftreset_ad.staging.front.generators import VISIT, LoopOverCall
 from shiftreset_ad.staging.front.growing import GrowingList, by_numpy, without_growing
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
@@ -27,6 +34,7 @@ from shiftreset_ad.staging.front.numbers import (
     MOST_SORTED,
     OF_PYTHONS,
     TOTAL,
+    VISITED_ALL,
     array_of,
     decide_the_order,
     has_staged_number,
@@ -96,12 +104,14 @@ __all__ = [
     "item_written",
     "iterated",
     "lasting",
+    "looped_over",
     "negated",
     "operated",
     "operated_alone",
     "slice_of",
     "told_apart",
     "truth_of",
+    "visiting",
     "writable",
 ]
 
@@ -266,6 +276,25 @@ def _rewritten_argument(x: Any) -> Any:
     if type(x) in (type, BuiltinFunctionType) and x in OF_NUMBERS:
         return partial(of_numbers, x)
     return with_forms(x, form_if_users) if callable(x) else x
+
+
+def looped_over(site: LoopOverCall, f: Any, around: Any = enumerate) -> Any:
+    """A function whose answer a loop goes over, perhaps by `enumerate`. If it makes a generator, the loop is noted."""
+    session = current()
+    if session is not None and around is enumerate and makes_a_generator(f):
+        session.visits(site)
+    return f
+
+
+def visiting(f: Any, visit: Any, stops: bool) -> Any:
+    """What to call for a generator function, so that it calls `visit` for each item that it would yield."""
+    form = with_forms(f, partial(visiting_form, stops=stops))
+    return partial(_visit_all, called(f), visit) if form is f else partial(form, **{VISIT: visit})
+
+
+def _visit_all(f: Any, visit: Any, *args: Any, **kwargs: Any) -> None:
+    """Call `visit` for all that is in the answer of a function that makes no generator after all."""
+    called_form(VISITED_ALL)(f(*args, **kwargs), visit)
 
 
 def counted(f: Any, around: Any = zip) -> Any:

@@ -56,6 +56,7 @@ class Session:
         growing: dict[Any, Any] | None = None,
         forms: dict[Any, Any] | None = None,
         long_loops: LongLoops | None = None,
+        visited: dict[int, frozenset[Any]] | None = None,
     ) -> None:
         self.control = control
         self.refusals = refusals
@@ -69,6 +70,7 @@ class Session:
         self.buffers: set[Any] = set() if buffers is None else buffers
         self.growing: dict[Any, Any] = {} if growing is None else growing
         self.forms: dict[Any, Any] = {} if forms is None else forms
+        self.visited: dict[int, frozenset[Any]] = {} if visited is None else visited
         self.made: dict[int, tuple[Any, Any]] = {}  # plain arrays by their ids, and the calls that have made them
         self.lists: dict[int, tuple[Any, Any]] = {}  # lists by their ids, and the displays that have made them
         self.held_items = HeldItems(control)
@@ -218,6 +220,17 @@ class Session:
         if site not in self.refusals and site not in self.growing:
             self.growing[site] = None
             self._give_up("a list grows")
+
+    def visited_in(self, code: CodeType) -> frozenset[Any]:
+        """The places of loops in this code whose generators call the bodies of the loops."""
+        return self.visited.get(id(code), frozenset())
+
+    def visits(self, site: Any) -> None:
+        """Give this recording up, as a loop goes over a generator. From then on the generator calls its body."""
+        known = self.visited_in(site.code.of)
+        if site.place not in known:
+            self.visited[id(site.code.of)] = known | {site.place}
+            self._give_up("a loop goes over a generator")
 
     def tries_a_long_loop(self) -> None:
         """A loop is to be written down whose test is plain in the program. So is what follows from it: types count."""
