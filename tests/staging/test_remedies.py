@@ -364,7 +364,7 @@ def test_each_message_has_a_program() -> None:
     assert not_done("staging", said) == []
 
 
-OF_A_GENERATOR = " is a generator, whose tests are asked. Write its loop where its values are used"
+OF_A_GENERATOR = " is a generator, whose tests are asked. Go over it by `for x in halves(...)`"
 
 
 def halves(x: Any) -> Iterator[Any]:
@@ -375,15 +375,16 @@ def halves(x: Any) -> Iterator[Any]:
 
 def sum_of_halves(x: Any) -> Any:
     found = 0.0
-    for half in halves(x):
+    values = halves(x)
+    for half in values:
         found = found + half
     return found
 
 
 def sum_in_its_loop(x: Any) -> Any:
     found = 0.0
-    while x > 1.0:
-        found, x = found + x, x / 2.0
+    for half in halves(x):
+        found = found + half
     return found
 
 

@@ -43,7 +43,7 @@ class Programs:
 
     def statement(self, indent, depth):
         simple = [self.assign, self.assign, self.augment]
-        nested = [self.branch, self.branch, self.while_loop, self.for_loop, self.for_items, self.inner]
+        nested = [self.branch, self.branch, self.while_loop, self.for_loop, self.for_items, self.inner, self.generated]
         if not self.is_pure:
             simple += [self.effect, self.effect, self.subscript]
             nested += [self.try_, self.with_, self.comprehension]
@@ -106,6 +106,27 @@ class Programs:
         i = f"i{next(self.names)}" if self.rng.random() < 0.5 else "d"
         over = "xs" if self.is_pure else self.rng.choice(["xs", "iter(xs)", "items(xs)", "list(xs)"])
         self.add(indent, f"for {i} in {over}:")
+        self.loop_body(indent, depth)
+
+    def generated(self, indent, depth):
+        """A loop over a generator, which sees the variables that the loop binds."""
+        name, i = f"g{next(self.names)}", self.rng.choice([f"i{next(self.names)}", "d"])
+        outer, self.loops = self.loops, 0
+        self.add(indent, f"def {name}(x, m):")
+        if self.rng.random() < 0.3:
+            self.add(indent + 1, self.rng.choice([f"yield {self.number(1)}", "yield from xs", "yield"]))
+        self.add(indent + 1, "k = 0")
+        self.add(indent + 1, f"while {self.rng.choice(['k < m', f'k < m and {self.test(1)}'])}:")
+        self.add(indent + 2, "k += 1")
+        if self.rng.random() < 0.4:
+            self.add(indent + 2, f"if {self.test(1)}: {self.rng.choice(['continue', 'return', 'break'])}")
+        self.add(indent + 2, self.rng.choice(["yield x", f"yield {self.number(1)}", "yield x + k"]))
+        self.add(indent + 2, f"x = {self.number(1)}")
+        self.loops = outer
+        call = f"{name}({self.number(1)}, {self.rng.choice(['n', '3'])})"
+        is_counted = self.rng.random() < 0.25
+        self.add(indent, f"for {f'(c, {i})' if is_counted else i} in {f'enumerate({call})' if is_counted else call}:")
+        self.add(indent + 1, f"{i} = 1.5 if {i} is None else {i}")
         self.loop_body(indent, depth)
 
     def loop_body(self, indent, depth):

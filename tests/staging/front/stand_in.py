@@ -304,10 +304,12 @@ def written(f, *args, which=None, given_up=None):
     session = None
     while True:
         stand_in = StandIn(f)
-        known = (session.refusals, session.recursive, session.entered) if session is not None else ({}, {}, set())
-        refusals, recursive, entered_code = known
-        session = SessionOfPlainLists(stand_in, refusals, {}, recursive, entered_code)
-        before = list(map(len, known))
+        if session is None:
+            session = SessionOfPlainLists(stand_in, {}, {}, {})
+        known = session.refusals, session.recursive, session.entered, session.visited
+        refusals, recursive, entered_code, visited = known
+        session = SessionOfPlainLists(stand_in, refusals, {}, recursive, entered_code, visited=visited)
+        before = sizes(known)
         inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
         try:
             with session.opened():
@@ -315,4 +317,9 @@ def written(f, *args, which=None, given_up=None):
             return without_symbols(answer), session, stand_in
         except GivenUpError:
             given_up.append(stand_in)
-            assert list(map(len, known)) != before, "given up, and nobody is to blame"
+            assert sizes(known) != before, "given up, and nobody is to blame"
+
+
+def sizes(known):
+    """How much is known, to see whether there is more."""
+    return [*map(len, known), *map(len, known[-1].values())]

@@ -29,7 +29,10 @@ RETURNS_NO_NUMBERS = (
     "a `return` under this test is in a `with` or a `try`, and returns no structure of numbers and arrays. Return it "
     "after the statement"
 )
-IN_A_GENERATOR = "{name!r} is a generator, whose tests are asked. Write its loop where its values are used"
+IN_A_GENERATOR = (
+    "{name!r} is a generator, whose tests are asked. Go over it by `for x in {name}(...)`, with no `try` or `with` "
+    "around a `yield`, and no value of it"
+)
 BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind the variable in a statement of its own"
 DELETES = "a block under this test deletes a variable. Leave out the `del`"
 TOO_MANY_PATHS = "there are too many paths from this test to the end of the function"
