@@ -1,7 +1,8 @@
 """Loops over `zip`, `enumerate` and `reversed` that end with a `break` are written down once."""
 
 import itertools
-from itertools import pairwise, product
+import re
+from itertools import count, pairwise, product
 
 import numpy as np
 import pytest
@@ -261,9 +262,43 @@ def product_of_several(x, most):
     return total
 
 
+def counted(x, most):
+    total = 0.0
+    for i in itertools.count(1):
+        total = total * 0.5 + x[0] * i
+        if total > most or i > 20:
+            break
+    return total * i
+
+
+def counted_downwards(x, most):
+    total = 0.0
+    for i in count(5, -2):
+        total = total * 0.5 + x[0] * i
+        if total < most - 20.0:
+            return total * i
+        if i < -20:
+            break
+    return total
+
+
+def counted_beside_others(x, most):
+    total = 0.0
+    for i, (k, v) in zip(count(step=3), enumerate(x), strict=False):
+        if total > most:
+            break
+        total = total + i * v + k
+    return total
+
+
 @pytest.mark.parametrize("mode", [lambda f: f, grad], ids=["plain", "grad"])
 @pytest.mark.parametrize(
-    "f", [pairwise_of_an_argument, pairwise_of_a_tuple, product_of_ranges], ids=lambda f: f.__name__
+    "f",
+    [
+        *(pairwise_of_an_argument, pairwise_of_a_tuple, product_of_ranges),
+        *(counted, counted_downwards, counted_beside_others),
+    ],
+    ids=lambda f: f.__name__,
 )
 def test_functions_of_itertools_are_written_down_once(f, mode):
     compiled = staged(mode(f))
@@ -271,6 +306,46 @@ def test_functions_of_itertools_are_written_down_once(f, mode):
         x = np.array([0.7, 1.2, -0.4, 2.0]) + most / 100
         np.testing.assert_allclose(compiled(x, most), mode(f)(x, most), rtol=1e-12)
     assert len(compiled.sources) == 1
+    assert "while " in compiled.sources[0] or f in (pairwise_of_a_tuple, product_of_ranges)
+
+
+def counted_by_floats(x, most):
+    total = 0.0
+    for v in count(0.5):
+        total = total + v * x[0]
+        if total > most or v > 9.0:
+            break
+    return total
+
+
+def counted_by_nothing(x, most):
+    for v in count(1, 0):
+        x = x * 0.5 + v
+        if x[0] < most or x[0] < 1.9999:
+            break
+    return x[0]
+
+
+@pytest.mark.parametrize("f", [counted_by_floats, counted_by_nothing], ids=lambda f: f.__name__)
+def test_other_counts_are_gone_over_by_python(f):
+    compiled = staged(f)
+    for most in MOST:
+        x = np.array([0.7, 1.2]) + most / 100
+        assert compiled(x, most) == pytest.approx(f(x, most), rel=1e-12)
+
+
+def test_a_wrong_count_raises_the_error_of_python():
+    def f(x):
+        for i in count("a") if x > 1.0 else count(1.5):
+            if x > 0.0:
+                return i * x
+        return x
+
+    compiled = staged(f)
+    for _ in range(3):
+        assert compiled(0.5) == 0.75
+        with pytest.raises(TypeError, match="a number is required"):
+            compiled(2.0)
 
 
 def with_staged_ends(x, n):
@@ -306,6 +381,52 @@ def test_strict_lengths_are_asked():
         else:
             with pytest.raises(ValueError, match=r"zip\(\) argument 2 is"):
                 compiled(1.5, n)
+
+
+def lists_of_one_length(x, n):
+    a, b = [], []
+    for i in range(n):
+        a.append(x * i)
+        b.append(x + i)
+    total = 0.0
+    for u, v in zip(a, b, strict=True):
+        total += u * v
+    for u, k in zip(a, range(n), strict=True):
+        if total > 20.0:
+            break
+        total += u * k
+    return total
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, grad], ids=["plain", "grad"])
+def test_staged_lengths_that_are_the_same_are_written_down_once(mode):
+    compiled, f = staged(mode(lists_of_one_length)), mode(lists_of_one_length)
+    for x, n in ((0.5, 3), (1.5, 4), (0.5, 7), (0.7, 2), (0.7, 1), (2.5, 9)):
+        assert compiled(x, n) == pytest.approx(f(x, n), rel=1e-12)
+    assert len(compiled.sources) == 1
+
+
+def lengths_in_a_block(x, n):
+    total = x
+    while total < 3.0:
+        for k, v in zip(range(n), (1.0, 2.0, 3.0), strict=True):
+            total = total + k * v + 0.1
+            if total > 2.0:
+                break
+        total += 1.0
+    return total
+
+
+def test_staged_lengths_in_a_block_raise_the_error_of_python():
+    compiled = staged(lengths_in_a_block)
+    for x, n in ((0.5, 3), (1.5, 3), (0.5, 4), (1.9, 2), (1.0, 3), (0.1, 1), (5.0, 1), (0.1, 2)):
+        try:
+            expected = lengths_in_a_block(x, n)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=re.escape(f"{error}")):
+                compiled(x, n)
+        else:
+            assert compiled(x, n) == pytest.approx(expected, rel=1e-12)
 
 
 def written_between(x, most):

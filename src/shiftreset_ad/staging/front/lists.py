@@ -20,7 +20,7 @@ from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.sites import ChoiceSite, Site
 
 LEAST_ROOM = 64
-COUNTED = {"range", "zip", "enumerate", "reversed", "pairwise", "product"}
+COUNTED = {"range", "zip", "enumerate", "reversed", "count", "pairwise", "product"}
 
 
 class ListSite(Site):

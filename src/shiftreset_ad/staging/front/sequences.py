@@ -19,7 +19,7 @@ from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.refusals import UNEQUAL_ITEMS
 
 Choice: TypeAlias = Callable[[Any], Any]
-OF_SEQUENCES = (zip, enumerate, reversed, itertools.pairwise, itertools.product)
+OF_SEQUENCES = (zip, enumerate, reversed, itertools.count, itertools.pairwise, itertools.product)
 FROM_MEMORY = {itertools.pairwise, itertools.product}  # they give items that they have read before
 INTEGERS = (int, np.integer)
 MOST = 2**62  # items that are numbered
@@ -86,6 +86,9 @@ class Items:
             return lambda position: items.start + position * items.step
         choice = control.items(items, note)
         return _of_what_is_there(items, choice, control, note) if type(items) is list and choice is not None else choice
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
 
 
 def _of_what_is_there(items: list[Any], choice: Choice, control: ControlWriter, note: Note) -> Choice:
@@ -265,17 +268,20 @@ def sequence_of(control: ControlWriter, f: Any, *args: Any, **kwargs: Any) -> An
 
 
 def _with_indices(control: ControlWriter, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequential | None:
+    if f is itertools.count:
+        return _numbers(*args, **kwargs)
     sources = args[:1] if f is enumerate else args
     if f in FROM_MEMORY and not all(type(x) in (range, tuple, StagedRange) or control.is_kept(x) for x in sources):
         return None
     parts = [sequential(arg, control) for arg in sources]
     known = [part for part in parts if part is not None]
-    is_counted = any(part.is_counted for part in known)
-    is_known_to_end = not kwargs.get("strict", False) or (not is_counted and len({part.count for part in known}) == 1)
-    if not known or len(known) < len(parts) or not is_known_to_end:
+    if not known or len(known) < len(parts):
+        return None
+    counts = [part.count for part in known]
+    if kwargs.get("strict", False) and not _are_equal(control, counts):
         return None
     if f is itertools.product:  # it takes all items at once
-        return None if kwargs or is_counted else Product(known)
+        return None if kwargs or any(part.is_counted for part in known) else Product(known)
     f(*[() if type(arg) is StagedRange else arg for arg in args], **kwargs)  # it takes no item, and raises the errors
     if f is reversed:
         return Reversed(known[0])
@@ -287,6 +293,16 @@ def _with_indices(control: ControlWriter, f: Any, args: tuple[Any, ...], kwargs:
     return Zipped(known)
 
 
+def _are_equal(control: ControlWriter, counts: Sequence[Any]) -> bool:
+    """Whether all these numbers of items are the same. In a block the function itself runs if they are not."""
+    return all(bool(control.required(count == counts[0], answer=True)) for count in counts[1:])
+
+
+def _numbers(start: Any = 0, step: Any = 1) -> Items | None:
+    """The integers of `itertools.count`, if they are plain."""
+    return Items(range(start, start + step * MOST, step)) if type(start) is type(step) is int and step else None
+
+
 def with_plain_ends(x: Any) -> Any:
     """A range of Python's in place of one with staged ends, which are asked; anything else as it is."""
     return x.pythons() if type(x) is StagedRange else x
@@ -294,7 +310,7 @@ def with_plain_ends(x: Any) -> Any:
 
 def sequential(x: Any, control: ControlWriter) -> Sequential | None:
     """The items of an iterable, if they have indices."""
-    if type(x) in (StagedRange, Zipped, Sliced, Reversed, Pairwise, Product):
+    if type(x) in (Items, StagedRange, Zipped, Sliced, Reversed, Pairwise, Product):
         found: Sequential = x
         return found
     if type(x) in (list, tuple, range) or (type(x) is ndarray and x.ndim) or control.is_staged_array(x):
