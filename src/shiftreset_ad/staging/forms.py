@@ -83,8 +83,9 @@ def _recorded_rewritten(
 
     Operators of objects are looked into from the beginning, or as soon as one of them asks. Long loops with plain tests
     are given up if values would have other types than in the program, or if they are not native code: round by round
-    they may be, unless there are too many.
+    they may be, unless there are too many. Writes to arrays make versions, as long as the arrays have no other names.
     """
+    to_versions = machine.unfit() is None
     refusals: dict[Any, Refusal] = {}
     asked: dict[Any, Refusal] = {}
     recursive: dict[CodeType, Any] = {}
@@ -94,15 +95,15 @@ def _recorded_rewritten(
     forms: dict[Any, Any] = {}
     visited: dict[int, frozenset[Any]] = {}
     long_loops = LongLoops()
-    traces: list[Trace] = []
+    writings: list[Writing] = []
     found: tuple[Way, Guards, None] | None = None
     with_long_loops: tuple[Way, Guards, None] | None = None
 
     def opened(trace: Trace, reads: Reads) -> AbstractContextManager[None]:
         asked.clear()
-        traces[:] = [trace]
+        writings[:] = [Writing(trace, reads, to_versions)]
         known_of_sites = refusals, asked, recursive, entered_code, buffers, growing, forms, long_loops, visited
-        return Session(Writing(trace, reads), *known_of_sites).opened()
+        return Session(writings[-1], *known_of_sites).opened()
 
     def known() -> Any:
         rooms = [site.room for site in growing]
@@ -120,13 +121,17 @@ def _recorded_rewritten(
         way, guards, reason = record(
             partial(entered, f), call, expected, surroundings, original, opened, patience=patience
         )
-        if long_loops.tried and traces[-1].is_inexact:
+        if long_loops.tried and writings[-1].is_inexact:
             give_long_loops_up()
+            continue
+        if way is None and writings[-1].versions.may_write_to_arrays:
+            to_versions = False
+            refusals.clear()
             continue
         if way is not None and guards is not None:
             reasons = [
                 *{**asked, **refusals}.values(),
-                *map(in_a_generator, filter(is_of_a_generator, traces[-1].asked_in)),
+                *map(in_a_generator, filter(is_of_a_generator, writings[-1].asked_in)),
             ]
             way.not_written = [f"{reason}" for reason in reasons]
             if as_it_is is not None and of_reads is not None:
@@ -139,7 +144,7 @@ def _recorded_rewritten(
                 with_long_loops = found
                 give_long_loops_up()
                 continue
-            if entered_code or not (methods := set(filter(is_called_by_python, traces[-1].asked_in))):
+            if entered_code or not (methods := set(filter(is_called_by_python, writings[-1].asked_in))):
                 return found
             entered_code |= methods  # from then on operators are looked into
             refusals.clear()

@@ -183,3 +183,71 @@ def test_an_array_from_outside_is_seen_to_change():
     compiled = staged(f)
     with pytest.warns(UserWarning, match="which others see"):
         assert [(compiled(x), table[1]) for x in (0.5, 0.7, 0.5, 0.9)] == [(x, x) for x in (0.5, 0.7, 0.5, 0.9)]
+
+
+def summed(x, n):
+    w = np.zeros(3)
+    w += x
+    return w * n
+
+
+def scaled(x, n):
+    w, v = np.ones(3), np.full((2, 3), 2.0)
+    w *= x
+    v /= x + 1.0
+    v -= w
+    return v
+
+
+def stepped(x, n):
+    w = np.zeros(3)
+    for i in range(n):
+        w -= 0.1 * (w - x) * i
+    return w
+
+
+def through_a_row(x, n):
+    m = np.zeros((2, 3))
+    row, last = m[0], m[1][1:]
+    row += x
+    last[0] = x * n
+    last **= 2.0
+    return m
+
+
+class Held:
+    def __init__(self, x):
+        self.w = np.zeros(3)
+        self.w += x
+        self.w[1] -= x
+
+
+def of_an_object(x, n):
+    held = Held(x)
+    held.w *= x
+    return held.w
+
+
+@pytest.mark.parametrize("f", [summed, scaled, stepped, through_a_row, of_an_object], **ids)
+def test_an_array_that_is_changed_as_a_whole(f):
+    compiled = staged(f)
+    for x, n in ((0.5, 3), (0.7, 3), (0.2, 3), (1.5, 3)):
+        np.testing.assert_array_equal(compiled(x, n), f(x, n))
+    assert len(compiled.sources) == 1
+
+
+def test_batches_of_descent():
+    data, rng = np.random.default_rng(0).normal(size=(12, 3)), np.random.default_rng(1)
+
+    def f(y):
+        w = np.zeros(3)
+        for i in range(0, 12, 4):
+            x = data[i : i + 4]
+            w -= 0.1 * (x.T @ (x @ w - y[i : i + 4]))
+        return w
+
+    compiled = staged(f)
+    for _ in range(5):
+        y = rng.normal(size=12)
+        np.testing.assert_array_equal(compiled(y), f(y))
+    assert len(compiled.sources) == 1

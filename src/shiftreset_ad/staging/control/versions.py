@@ -25,7 +25,7 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import names_each_position_once, replaced
 from shiftreset_ad.staging.control.kinds import parts_of
 from shiftreset_ad.staging.steps.examples import at_nearest
-from shiftreset_ad.staging.steps.trace import Block, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import READS_OLDER, Block, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 WRITTEN = Staged | Number | ndarray | np.generic | float | int | complex
@@ -59,10 +59,16 @@ class _Version(NamedTuple):
 
 
 class Versions:
-    """The last versions of the arrays to which blocks may write, by the ids of the owners of their memory."""
+    """The last versions of the arrays to which blocks may write, by the ids of the owners of their memory.
 
-    def __init__(self, trace: Trace) -> None:
+    An array that a block makes has a new version after a write, too, if all writes are `to_versions`: native code has
+    those. If that `is_refused`, as the array has several names, such writes may be what they are in the program.
+    """
+
+    def __init__(self, trace: Trace, to_versions: bool = False) -> None:
         self._trace = trace
+        self._to_versions = to_versions
+        self._is_refused = False
         self._last: dict[int, _Version] = {}
 
     @contextmanager
@@ -126,6 +132,11 @@ class Versions:
 
     # Writing
 
+    @property
+    def may_write_to_arrays(self) -> bool:
+        """Whether the recording was given up as writes make versions, and is to be tried without them."""
+        return self._to_versions and (self._is_refused or self._trace.refusal == READS_OLDER)
+
     def announce(self, x: Any) -> bool:
         """A write to `x` is going to come. Raises Written if the array has to be carried, and is not.
 
@@ -185,7 +196,7 @@ class Versions:
             self.refuse("a block writes to an array by two names")
         if version is None:
             trace.require_writable(array, "x[i] = v")
-            if not (always or _in_reverse(x) or _in_reverse(item)):
+            if not (always or self._to_versions or _in_reverse(x) or _in_reverse(item)):
                 return False
             self.begin(x, Origin(None, "x", "x", is_carried=True))
             return True
@@ -219,6 +230,7 @@ class Versions:
 
     def refuse(self, reason: str) -> NoReturn:
         """Give the recording up."""
+        self._is_refused = True
         self._trace.refuse(f"{reason}. Write to a copy, x.copy(), or make a new array")
 
 

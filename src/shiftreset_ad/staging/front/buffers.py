@@ -60,6 +60,14 @@ def is_staged_float(x: Any) -> bool:
     return type(x) is Staged and isinstance(x.inside, float)
 
 
+def written_to(x: Any, value: Any) -> Any:
+    """The value of `x += value`, or its kin, where `x` may be a plain array that the program has made."""
+    session = current()
+    if session is not None and type(x) is ndarray and session.control.has_staged(value) and session.is_made(x):
+        session.needs_buffer(x)
+    return value
+
+
 class PlainItems:
     """The items of a plain array that the program has made, which may get staged values."""
 
@@ -79,7 +87,7 @@ class PlainItems:
     def require_plain(self, x: Any) -> None:
         """Give the recording up if there is a staged value in what is written."""
         if self._session.control.has_staged(x):
-            self._session.needs_buffer(self._session.made[id(self._array)][1])
+            self._session.needs_buffer(self._array)
 
 
 class PlainPart:

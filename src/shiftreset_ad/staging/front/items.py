@@ -51,7 +51,7 @@ def writable(x: Any) -> Any:
     changing(x)
     if session is not None and session.active and acts_if_written(x):
         session.refuse(session.active[-1], MAY_ACT.format(name=f"{type(x).__name__}.__setitem__"))
-    if session is not None and id(x) in session.made:
+    if session is not None and session.is_made(x):
         return PlainItems(x, session)
     if session is None or type(x) is not list or session.control.is_outside(x):
         return x

@@ -159,6 +159,18 @@ class Displays(Assembler, ast.NodeTransformer):
         node.target = self.visit(node.target)
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """`x += v` and `o.x += v` write to an array, which may be a plain one that the program has made."""
+        found: ast.expr | None = None
+        if isinstance(node.target, ast.Name):
+            found = load(node.target.id)
+        elif isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Name):
+            found = ast.Attribute(load(node.target.value.id), node.target.attr, ast.Load())
+        self.generic_visit(node)
+        if found is not None:
+            node.value = place(self._run("written_to", found, node.value), node.value)
+        return node
+
     def _changes(self, node: ast.Assign | ast.AnnAssign) -> dict[ast.expr, ast.expr]:
         """For the new lists that a statement binds variables to: the lists that these have, which change instead."""
         own = self._own_lists

@@ -57,7 +57,7 @@ class ObjectRewriter(Rewriter):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
         """`x += v`, which may be a method of the class of `x`. To look at `x` first, it is found twice."""
-        self.generic_visit(node)
+        super().visit_AugAssign(node)
         if isinstance(node.target, ast.Name):
             found: ast.expr = ast.Name(node.target.id, ast.Load())
         elif (write := write_to_a_part(node)) is None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.control.frames import is_ours
-from shiftreset_ad.staging.front.buffers import MakingSite, making
+from shiftreset_ad.staging.front.buffers import MakingSite, making, written_to
 from shiftreset_ad.staging.front.functions import (
     called_form,
     form_if_users,
@@ -113,6 +113,7 @@ __all__ = [
     "truth_of",
     "visiting",
     "writable",
+    "written_to",
 ]
 
 CHANGED_BY_METHODS = {list, dict, set, deque}

@@ -14,6 +14,8 @@ from threading import local
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
 
+from numpy import ndarray
+
 from shiftreset_ad.staging.control.versions import Written
 from shiftreset_ad.staging.front.contents import Place
 from shiftreset_ad.staging.front.control_writer import ControlWriter
@@ -181,10 +183,22 @@ class Session:
         self.refusals.clear()
         self._give_up(reason)
 
-    def needs_buffer(self, site: Any) -> NoReturn:
-        """Give this recording up, as the array of a call gets a staged value. The call makes a staged array then."""
-        self.buffers.add(site)
+    def is_made(self, x: Any) -> bool:
+        """Whether a call in the program has made a plain array, or the array of which this is a view."""
+        return self._making_of(x) is not None
+
+    def needs_buffer(self, x: Any) -> NoReturn:
+        """Give this recording up, as such an array gets a staged value. The call makes a staged array then."""
+        self.buffers.add(self._making_of(x))
         self._give_up("a plain array gets a staged value")
+
+    def _making_of(self, x: Any) -> Any:
+        while type(x) is ndarray:
+            known, site = self.made.get(id(x), (None, None))
+            if known is x:
+                return site
+            x = x.base
+        return None
 
     def grows(self, items: Any) -> None:
         """Give this recording up if a display has made this list, which has another length after a block.

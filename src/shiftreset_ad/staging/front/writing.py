@@ -39,16 +39,26 @@ class Writing:
 
     error: type[Exception] = UnstageableError
 
-    def __init__(self, trace: Trace, reads: Reads) -> None:
+    def __init__(self, trace: Trace, reads: Reads, to_versions: bool = False) -> None:
         """`reads` is told of each thing whose values become part of the record: it may come from outside."""
         self._trace = trace
         self._reads = reads
         self._read = reads.use
-        self.versions = Versions(trace)
+        self.versions = Versions(trace, to_versions)
 
     @property
     def steps(self) -> int:
         return self._trace.count
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether the recording was given up as values would have other types than in the program."""
+        return self._trace.is_inexact
+
+    @property
+    def asked_in(self) -> Any:
+        """The code in which values were asked for."""
+        return self._trace.asked_in
 
     @property
     def is_exact(self) -> bool:

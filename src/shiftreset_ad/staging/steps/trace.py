@@ -26,6 +26,7 @@ from shiftreset_ad.staging.steps.filters import Filters
 
 TOO_MANY = "it has more than"
 Mark: TypeAlias = "tuple[int, int, int, int, set[int], dict[int, Any]]"
+READS_OLDER = "a block writes to an array, and reads it by another name. Write to a copy, x.copy()"
 LONGEST = 50_000  # steps; Python takes about 20 us to compile each
 LONGEST_NATIVE = 1_000_000  # steps; all values are kept while they are recorded
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -35,8 +36,8 @@ SHAPES = "  where the shape or the type of a value depends on other values"  # i
 CONSTANT = "is a constant"  # why an array must not be written to
 HANDLED = {"call", "log"}  # reactions that call a function of the user's
 
-# NumPy has its reactions to floating-point errors in an object, a new one whenever they are set. To ask for the object
-# is much quicker than `np.geterr()`. In a NumPy without such an object, `object()` is new each time.
+# NumPy has its reactions to errors in an object, a new one whenever they are set, which is found much quicker than by
+# `np.geterr()`. In a NumPy without such an object, `object()` is new each time.
 REACTIONS: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
 settings_of_numpy: Callable[[], Any] = getattr(REACTIONS, "get", object)
 
@@ -68,8 +69,7 @@ class Step:
         self.kwargs = kwargs
         self.errors = errors
         self.operands: list[Any] | None = None
-        self.open_ended = False
-        self.is_question = self.writes = self.is_back = False
+        self.open_ended = self.is_question = self.writes = self.is_back = False
         self.expected: Any = None
         self.site = SHAPES
 
@@ -304,7 +304,7 @@ class Trace:
     def require_last(self, value: Any) -> None:
         """Raise UnstageableError if a block has written to the memory of a value since."""
         if self.outdated and any(id(owner) in self.outdated for owner in owners_of(value)):
-            self.refuse("a block writes to an array, and reads it by another name. Write to a copy, x.copy()")
+            self.refuse(READS_OLDER)
 
     def require_writable(self, array: Any, statement: str) -> None:
         """Raise UnstageableError unless the memory of an array is the function's own."""

@@ -107,6 +107,8 @@ class Staged(Wrapped, StagedValue):
             return NotImplemented
         if function in WITHOUT_VALUES and not (function is np.size and is_staged([*args[1:], *kwargs.values()])):
             return on_plain(function, args, kwargs)
+        if function is np.empty_like:  # any elements will do
+            function = np.zeros_like
         if function in OF_THE_MEMORY:
             self._trace.refuse(f"{name_in_program(function)} looks at the memory of an array. Decide it outside")
         if function in WRITING:
