@@ -234,8 +234,15 @@ def test_what_is_refused_is_tried_again_as_it_may_have_changed():
 def test_recordings_that_take_long_count_as_several():
     patience = Patience()
     assert [patience.recorded(False, 4 * LONG) for _ in range(3)] == [None] * 3
-    assert patience.recorded(False, 4 * LONG) == "it has taken another way 4 times"
+    assert patience.recorded(False, 4 * LONG) == "it has taken another way 4 times, which took long to record"
     assert not patience.allows()
     patience.replayed()
     assert patience.recorded(False, 15.5 * LONG) is None, "a call has used one of them"
-    assert patience.recorded(False, 0.0) == "it has taken another way 2 times"
+    assert patience.recorded(False, 0.0) == "it has taken another way 2 times, which took long to record"
+
+
+def test_one_long_recording_ends_nothing():
+    patience = Patience()
+    assert patience.recorded(False, 100 * LONG) is None
+    assert patience.allows()
+    assert patience.recorded(False, 0.0) == "it has taken another way 2 times, which took long to record"

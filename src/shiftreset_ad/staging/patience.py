@@ -58,9 +58,10 @@ class Patience:
         if self._unpaid > MOST_UNPAID:
             self._after_refusals.begin()
             return "it takes more ways than are kept"
-        if self._in_vain >= MOST_IN_VAIN:
+        if self._in_vain >= MOST_IN_VAIN and self._times > 1:
             self._unused.begin()
-            return f"it has taken another way {min(self._times, MOST_IN_VAIN)} times"
+            long = ", which took long to record" if self._times < MOST_IN_VAIN else ""
+            return f"it has taken another way {min(self._times, MOST_IN_VAIN)} times{long}"
         return None
 
     def refused(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from operator import is_
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
@@ -19,7 +20,9 @@ from shiftreset_ad.staging.front.aliases import Aliases
 from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable
 from shiftreset_ad.staging.front.effects import slots_of
 from shiftreset_ad.staging.seen.keys import is_structure, nodes_of
+from shiftreset_ad.staging.steps.values import Staged
 
+LEAVES = {Staged, float, int, bool, np.float64, ndarray}  # the usual ones, which have no parts
 INSTANCES = f"{__package__}.instances"  # the module of objects that are taken apart
 
 
@@ -33,6 +36,8 @@ class HandedOn:
     def note(self, site: Any, state: Hashable, values: Iterable[Any]) -> None:
         """The site takes, or hands on, the structures in these values of a state."""
         for i, value in enumerate(values):
+            if type(value) in LEAVES:
+                continue
             trees.flatten(value)  # which makes structures of dataclasses
             for k, part in enumerate(nodes_of(value)):
                 x = getattr(part, "source", part) if type(part).__module__ == INSTANCES else part  # or the object

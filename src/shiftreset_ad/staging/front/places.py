@@ -16,6 +16,8 @@ from shiftreset_ad.staging.front.effects import Effects
 from shiftreset_ad.staging.front.refusals import GROWS_IN_A_BRANCH, GROWS_IN_ROUNDS, HAS_EFFECT
 from shiftreset_ad.staging.front.session import Session
 
+MANY = 8  # places of a site, of which some may be of no use any more
+
 
 class Places:
     """The places that the blocks of a site change, as far as they are known."""
@@ -70,6 +72,20 @@ class Places:
             self._site.list_changes.note_slots(places, self._effects.growing_lists)
             raise Written(self, changes[0].name)
         self._require_lengths()
+
+    def keep(self, changed: set[Hashable]) -> None:
+        """Of many places, know from here on those that the blocks have changed.
+
+        In a loop that is recorded round by round, a site may change another item of a list in each round.
+        """
+        if len(self._known) > MANY:
+            self._known[:] = [
+                place
+                for place in self._known
+                if isinstance(place, Tail)
+                or place.identity() in changed
+                or any(tail.has(place) for tail in self._tails)
+            ]
 
     def _require_lengths(self) -> None:
         """Lists have the same length after each block, and before a round: their structure is a part of the record."""

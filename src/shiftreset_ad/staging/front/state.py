@@ -34,6 +34,7 @@ class State:
         self._lengths: list[int | None] = []  # of the lists before a block
         self._given: list[Any] = []  # the values before the blocks, which are no copies
         self._before: list[Any] = []  # the values before the blocks, or before the block that is being written down
+        self._changed = set[Hashable]()  # what has another value after a block
 
     @property
     def carriers(self) -> tuple[Any, ...]:
@@ -81,6 +82,8 @@ class State:
         self.places.require_nothing_else()
         values = self.arrays.handed_on(self._holders, origins)
         for holder, before, now in zip(self._holders, self._before, values, strict=True):
+            if before is not now:
+                self._changed.add(holder.identity())
             if before is None and now is not None and self._site.has_rounds:
                 self._site.not_yet(self._session, holder.name)
         for holder, given, length, now in zip(self._holders, self._given, self._lengths, values, strict=True):
@@ -105,6 +108,8 @@ class State:
         self._frame.fill(dict.fromkeys(self._frame.copy(self._site.bound), UNBOUND))
         self._fill(found)
         self._session.held_items.after_blocks(found)
+        if self._session.active == [self._site]:
+            self.places.keep(self._changed)
 
     def _keys(self) -> list[Hashable]:
         return [holder.identity() for holder in self._holders]

@@ -56,8 +56,9 @@ class JoinCode(TapeCode):
     def may_be_moved(self, like: Any, *places: int) -> bool:
         """Whether an array in another layout may be copied to the layout of this one, for these places."""
         like = unstaged(like)
-        is_own = not isinstance(like, ndarray) or all(stride > 0 for stride in like.strides)  # a place for each element
-        return is_own and not self.is_layout_seen(*places)
+        if not isinstance(like, ndarray) or any(stride <= 0 for stride in like.strides):  # no place for each element
+            return False
+        return not self.is_layout_seen(*places)
 
     def in_form(self, x: Any, like: Any, may_be_moved: bool = False) -> Value:
         """An argument in the form of another value."""

@@ -41,6 +41,7 @@ class SeenLayouts:
         self._trace = trace
         self._left = left
         self._outputs = set(left.places_in(outputs))
+        self._known: dict[Control, dict[int, list[int]]] = {}  # where each step hands on what is at a place
 
     @cached_property
     def _uses(self) -> dict[int, list[Step]]:
@@ -69,7 +70,7 @@ class SeenLayouts:
     def _made_of(self, place: int, step: Step) -> list[int] | None:
         """The places of what a step makes in an order that is that of its argument; None if the step sees the order."""
         if isinstance(step, Control):
-            return None if isinstance(step, Call) else list(self._handed_on(place, step))
+            return None if isinstance(step, Call) else self._handed_on(place, step)
         if isinstance(step, Gather):
             return [step.place]
         if step.writes or step.is_question or step.open_ended:
@@ -90,9 +91,11 @@ class SeenLayouts:
 
     def _handed_on(self, place: int, step: Control) -> list[int]:
         """Where the blocks and the answers of a step find an array."""
-        found = []
-        for xs in step.results if isinstance(step, Fork) else [step.args, *step.results]:
-            for i, x in enumerate(xs):
-                if place in self._left.places_in(x):
-                    found += [step.answers[i], *step.params[i : i + 1]]
-        return found
+        known = self._known.get(step)
+        if known is None:
+            known = self._known[step] = {}
+            for xs in step.results if isinstance(step, Fork) else [step.args, *step.results]:
+                for i, x in enumerate(xs):
+                    for part in self._left.places_in(x):
+                        known.setdefault(part, []).extend([step.answers[i], *step.params[i : i + 1]])
+        return known.get(place, [])
