@@ -19,6 +19,7 @@ from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_dead
 from shiftreset_ad.staging.seen.parts import RANDOM, are_same_states
 from shiftreset_ad.staging.seen.surroundings import Surroundings
+from shiftreset_ad.staging.signals import Signals
 from shiftreset_ad.staging.threads import recording
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
@@ -101,18 +102,21 @@ class Records:
         """The answer of the function itself. Another run of the function is recorded, and both answers must agree."""
         f, seen, seconds = self._f, Surroundings(self._f, *call.others()), 0.0
         before, way, guards, problem = Before(call, seen), None, None, seen.problem
+        signals = Signals()
         with recording:
             answer = self._answer(call)
             if problem is None and (problem := before.effect()) is not None and self._prepares(call.key, problem):
                 return answer
             if problem is None:
                 start = time.perf_counter()
-                with seen.without_caching():
+                with seen.without_caching(), signals.aside():
                     way, guards, problem = self._recorded(call, answer, seen)
                 seconds = time.perf_counter() - start
                 if (effect := before.effect()) is not None:
                     f(*call.args, **call.kwargs)  # replaces staged values that the run has left outside
                     problem = effect
+        if signals.are_handled():
+            return answer
         if problem == DIFFERS:
             return self._given_up(DIFFERS, answer)
         if problem is not None or way is None or guards is None:

@@ -18,6 +18,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import has_open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.rules.linalg.factors import apart
+from shiftreset_ad.staging.front.functions import Transparent
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.native.callables import with_calls_in_c
 from shiftreset_ad.staging.pictures import Picture
@@ -53,7 +54,7 @@ def count_of_bytes(memory_limit: Any) -> int:
     return count
 
 
-class StagedFunction(Generic[P, Y]):
+class StagedFunction(Transparent, Generic[P, Y]):
     """The function `__wrapped__`, staged. What a call runs is an attribute, as native code may take it over."""
 
     __slots__ = ("__call__", "__dict__", "__weakref__", "_calls", "_memory_limit", "_name")

@@ -36,6 +36,13 @@ _original_codes: dict[int, tuple[CodeType, CodeType]] = {}  # by the ids of rewr
 _originals: WeakKeyDictionary[Callable[..., Any], FunctionType] = WeakKeyDictionary()
 
 
+class Transparent:
+    """A callable that does what `__wrapped__` does: in a recording, this is called."""
+
+    __slots__ = ()
+    __wrapped__: Any
+
+
 def rewritten(f: Any) -> Any:
     """A function in its rewritten form; the function itself if it is not Python's, or cannot be rewritten.
 
@@ -76,6 +83,8 @@ def with_forms(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) ->
     if kind is partial:
         function = with_forms(f.func, form_of)
         return f if function is f.func else partial(function, *f.args, **f.keywords)
+    if isinstance(f, Transparent):
+        return with_forms(f.__wrapped__, form_of)
     if isinstance(f, Derived):
         function = with_forms(f.__wrapped__, form_of)
         return f if function is f.__wrapped__ else f.of(function)
@@ -87,8 +96,9 @@ def with_forms(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) ->
         composite = f.copied()
         composite.made_of(forms)
         return composite
-    call = kind.__dict__.get("__call__")
-    if type(call) is FunctionType and is_of_the_user(kind.__module__):
+    owner = next((base for base in kind.__mro__ if "__call__" in vars(base)), object)
+    call = vars(owner).get("__call__")
+    if type(call) is FunctionType and is_of_the_user(owner.__module__):
         return MethodType(form_of(call), f)
     return f
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dis
 import random
 import struct
@@ -38,6 +39,7 @@ from shiftreset_ad.staging.steps.trace import UnstageableError
 
 NOT_THERE = object()
 CACHE = type(cache(lambda: None))
+OF_AN_ABSTRACT_CLASS: Any = type(vars(abc.ABC)["_abc_impl"])  # which knows the classes that are registered with it
 PLAIN = (float, int, complex, str, bytes, bool, type(None), np.generic)
 RANDOM = "it uses random numbers. Draw them outside, and make them an argument"
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
@@ -184,6 +186,11 @@ def count_of(container: Any) -> list[Any]:
 
 def layout_of(array: np.ndarray[Any, Any]) -> list[Any]:
     return [array.shape, array.dtype]
+
+
+def classes_registered() -> list[Any]:
+    """A number that changes whenever a class is registered with an abstract one."""
+    return [abc.get_cache_token()]
 
 
 def has_nothing_inside(x: Any) -> bool:

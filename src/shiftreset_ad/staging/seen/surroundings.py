@@ -38,9 +38,11 @@ from shiftreset_ad.staging.seen.parts import (
     CONTAINERS,
     FOUNDATIONS,
     NOT_THERE,
+    OF_AN_ABSTRACT_CLASS,
     OURS,
     PLAIN,
     attributes_of,
+    classes_registered,
     contents_of_slots,
     count_of,
     is_made_by_python,
@@ -193,6 +195,8 @@ class _Look:
         elif isinstance(x, CONTAINERS):
             self.has_contents(x, name)
             self.look_at_instance(x)
+        elif type(x) is OF_AN_ABSTRACT_CLASS:
+            self.guards.parts("abstract classes", classes_registered, name)
         elif is_opaque(x):
             self.found.opaque = self.found.opaque or opaque(name, kind)
         elif not isinstance(x, logging.Logger):  # a logger changes, and that does not matter
