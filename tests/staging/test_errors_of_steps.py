@@ -131,3 +131,18 @@ def test_a_branch_that_is_reached_warns_in_each_call():
     for _ in range(4):
         with pytest.warns(RuntimeWarning, match="divide by zero"):
             compiled(np.float64(0.0), 3)
+
+
+def test_a_branch_that_is_not_taken_gives_no_warning():
+    """Its example has no elements, and NumPy warns of the mean of none."""
+
+    def centre(x, least):
+        mask = x > least
+        return x[mask].mean() if mask.any() else x[0]
+
+    f = staged(centre)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for least in (9.0, 1.0, 2.5, 9.0, 0.5):
+            assert f(np.arange(4.0), least) == centre(np.arange(4.0), least)
+    assert [w.message for w in caught if w.category is RuntimeWarning] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
@@ -27,6 +28,13 @@ def without_warnings(function: Callable[..., Any], *args: Any) -> Any:
     return context.run(function, *args)
 
 
+def in_silence(function: Callable[..., Any], *args: Any) -> Any:
+    """The same, without other warnings either, as that of the mean of no elements. Other threads lose theirs, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return without_warnings(function, *args)
+
+
 @lru_cache(16)
 def _quiet(variable: ContextVar[Any], reactions: Any) -> Any:
     """These reactions, which are those of the context, without the warnings. NumPy takes long to make them."""
@@ -36,6 +44,6 @@ def _quiet(variable: ContextVar[Any], reactions: Any) -> Any:
 
 
 def _ignore_warnings() -> None:
-    warnings = [kind for kind, reaction in np.geterr().items() if reaction == "warn"]
-    ignored: dict[str, Any] = dict.fromkeys(warnings, "ignore")
+    warned = [kind for kind, reaction in np.geterr().items() if reaction == "warn"]
+    ignored: dict[str, Any] = dict.fromkeys(warned, "ignore")
     np.seterr(**ignored)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.native import gate
+from shiftreset_ad.staging.native import gate, machine
 from shiftreset_ad.staging.native.entry import fill_of
 from shiftreset_ad.staging.native.gate import BYTES_OF_A_MARK, Items
 from shiftreset_ad.staging.native.structure_forms import form_of, form_of_answer, forms_of, in_order_of_leaves
@@ -20,8 +20,8 @@ from shiftreset_ad.staging.seen.keys import StagedCall, is_input
 from shiftreset_ad.staging.steps.trace import REACTIONS, settings_of_numpy
 from shiftreset_ad.staging.ways import Signature, Way
 
-MOST_LEAVES = 512  # of which a gate compares each array with the others; a key takes less time for more of them
-MOST_ANSWERS = 4096  # which a gate has on the stack of C
+MOST_ARRAYS = 512  # of which a gate compares each with the others; a key takes less time for more of them
+SHARE = 64  # of the stack, for the leaves of the arguments, and for the answers, which take 8 bytes each
 MOST_GATES = 8  # which look at a call one after another
 
 
@@ -73,7 +73,8 @@ def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
     entry = way.quick
     if entry is None or REACTIONS is None or not gate.is_made():
         return None
-    if len(call.leaves) > MOST_LEAVES or way.spec.num_leaves > MOST_ANSWERS:
+    most, arrays = most_leaves(), [leaf for leaf in call.leaves if type(leaf) is np.ndarray]
+    if len(call.leaves) > most or way.spec.num_leaves > most or len(arrays) > MOST_ARRAYS:
         return None
     if any(type(part) is int for part in way.given.values()):  # of structures in the arguments
         return None
@@ -101,6 +102,11 @@ def items_for(way: Way, signature: Signature, call: StagedCall) -> Items | None:
         changed=signature.changed,
         key=call.key,
     )
+
+
+def most_leaves() -> int:
+    """How many leaves a gate may have on the stack of C."""
+    return machine.stack() // SHARE
 
 
 def marks_of(leaves: list[Any]) -> bytes:

@@ -72,7 +72,7 @@ class StagedFunction(Transparent, Generic[P, Y]):
         update_wrapper(self, f)
         self._name, self._memory_limit = named("staged", f), memory_limit
         self._calls = _Calls(self._name, f, memory_limit, self)
-        self.__call__ = self._calls.call
+        self._replace(self._calls.call)
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -83,6 +83,10 @@ class StagedFunction(Transparent, Generic[P, Y]):
 
     def __repr__(self) -> str:
         return f"<{self._name}>"
+
+    def _replace(self, call: Callable[P, Y]) -> None:
+        """Have this function called. A class that inherits from this one may have a method of the name of the slot."""
+        vars(StagedFunction)["__call__"].__set__(self, call)
 
     def __reduce__(self) -> Any:
         """Pickle it by its name if its module has it under this name, as functions are; otherwise by its arguments."""
@@ -202,7 +206,7 @@ class _Calls(Records):
         """Have this function called when the staged function is called."""
         staged = self._staged()
         if staged is not None:
-            staged.__call__ = call
+            staged._replace(call)
 
     def _given_up(self, problem: str, answer: Any) -> Any:
         self._cut_nothing_short()

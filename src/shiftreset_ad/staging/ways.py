@@ -146,10 +146,14 @@ class Signature:
 
 
 def may_go_on(way: Way, other: Way, question: int) -> bool:
-    """Whether another way is the same up to a question, and has another answer to the question."""
-    known = other.answers[: question + 1]
-    return (
-        len(known) == question + 1
-        and all(map(is_same, known[:-1], way.answers[:question]))
-        and not is_same(known[-1], way.answers[question])
-    )
+    """Whether another way may hold for a call in which a question of this way is the first with another answer.
+
+    The same questions have the same answers. Where the other way asks something else, nobody knows.
+    """
+    for i in range(min(question, len(other.answers))):
+        if other.sites[i] != way.sites[i]:
+            return True
+        if not is_same(other.answers[i], way.answers[i]):
+            return False
+    is_known = question < len(other.answers) and other.sites[question] == way.sites[question]
+    return not (is_known and is_same(other.answers[question], way.answers[question]))

@@ -87,6 +87,19 @@ def test_a_class_that_inherits_from_staged_functions_has_its_own_calls():
     assert f.count == 6
 
 
+def test_a_class_that_inherits_may_call_what_it_overrides():
+    for base in (StagedFunction, type(settled(square, 3.0))):
+
+        class Checked(base):
+            def __call__(self, x):
+                return super().__call__(abs(x))
+
+        f = Checked(square)
+        assert [f(x) for x in (3.0, -2.0, 1.0, -4.0, 5.0)] == [9.0, 4.0, 1.0, 16.0, 25.0]
+        assert len(f.sources) == 1
+        assert not f.llvm[0].startswith("; no native code")
+
+
 def test_cycles_through_a_staged_function_are_collected():
     for _ in range(3):
         f = settled(square, 3.0)

@@ -24,7 +24,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging import shortcuts
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.seen.keys import is_dead
-from shiftreset_ad.staging.shortcuts import MOST_ANSWERS, MOST_GATES, MOST_LEAVES
+from shiftreset_ad.staging.shortcuts import MOST_ARRAYS, MOST_GATES
 from tests.staging.in_threads import require_same_in_threads
 from tests.staging.native.natively import has_gate, is_passed, needs_native, settled
 
@@ -633,11 +633,27 @@ def test_gates_that_are_of_no_use_are_made_ever_more_rarely(monkeypatch):
     assert 5 < len(made) < 15
 
 
-def test_calls_with_too_many_leaves_have_no_gate():
-    f = staged(lambda xs: xs[0] * xs[-1])
-    for _ in range(5):
-        assert f([2.0] * (MOST_LEAVES + 1)) == 4.0
-    assert not has_gate(f)
+def test_calls_with_many_leaves(monkeypatch):
+    """More numbers than the stack should hold, or more arrays than should be compared, have no gate."""
+    monkeypatch.setattr(shortcuts, "most_leaves", lambda: 1000)
+    for count, expected in ((600, True), (1000, True), (1001, False)):
+        f = staged(lambda xs: xs[0] * xs[-1])
+        for _ in range(5):
+            assert f([2.0] * count) == 4.0
+        assert has_gate(f) is expected
+    for count in (MOST_ARRAYS, MOST_ARRAYS + 1):
+        f, arrays = staged(lambda xs: xs[0] * xs[-1]), [np.array([2.0, i]) for i in range(count)]
+        for _ in range(5):
+            assert f(arrays)[0] == 4.0
+        assert has_gate(f) is (count == MOST_ARRAYS)
+
+
+def test_a_gate_has_room_for_many_numbers():
+    f, xs = staged(lambda xs: sum(xs) / len(xs)), [0.5 * i for i in range(3000)]
+    for _ in range(4):
+        assert f(xs) == sum(xs) / len(xs)
+    assert is_passed(f, xs[::-1])
+    assert shortcuts.most_leaves() > 10_000
 
 
 def test_deep_structures_are_taken_apart():
@@ -755,12 +771,13 @@ def test_a_staged_function_with_a_gate_is_one_to_python():
     assert f.__name__ == "square"
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, MOST_ANSWERS, MOST_ANSWERS + 1])
-def test_so_many_answers(count):
+@pytest.mark.parametrize("count", [0, 1, 2, 1000, 1001])
+def test_so_many_answers(count, monkeypatch):
+    monkeypatch.setattr(shortcuts, "most_leaves", lambda: 1000)
     f = staged(lambda x: [x * float(i) for i in range(count)])
     for _ in range(5):
         assert f(2.0) == [2.0 * i for i in range(count)]
-    assert has_gate(f) is (count <= MOST_ANSWERS)
+    assert has_gate(f) is (count <= 1000)
 
 
 def test_answers_are_kept_by_nobody_else():

@@ -20,7 +20,7 @@ from numpy import ndarray
 
 from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.control.frames import is_of_a_library
-from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.numbers.floating_errors import in_silence, without_warnings
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules import COMPOSITE
 from shiftreset_ad.rules.stand_ins import StagedValue
@@ -311,7 +311,8 @@ def call(
         kwargs = {name: kept(arg, trace) for name, arg in kwargs.items()}
     try:
         if trace.is_quiet:
-            answer = without_warnings(on_plain, function, args, kwargs)
+            has_elements = all(np.size(x.inside) for x in operands)
+            answer = (without_warnings if has_elements else in_silence)(on_plain, function, args, kwargs)
         else:
             answer = function(*plain) if is_usual else on_plain(function, args, kwargs)
     except Exception as error:
