@@ -64,9 +64,9 @@ def call_in(iterable: ast.expr) -> ast.Call | None:
     return iterable if isinstance(iterable, ast.Call) and not _is_enumerate(iterable.func) else None
 
 
-def with_notes(call: ast.Call, loop: ast.For, code: RewrittenCode) -> None:
-    """Have a call that is rewritten note whether it makes a generator for this loop."""
-    called = call.func
+def with_notes(call: ast.Call | None, loop: ast.For, code: RewrittenCode) -> None:
+    """Have a call that is rewritten, if there is one, note whether it makes a generator for this loop."""
+    called = call and call.func
     if isinstance(called, ast.Call) and len(called.args) == 1:
         around = [] if loop.iter is call else [load("enumerate")]
         site = code.constant(LoopOverCall(code, place_of(loop)))

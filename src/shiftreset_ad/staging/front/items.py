@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.front.buffers import PlainItems
 from shiftreset_ad.staging.front.refusals import MAY_ACT
+from shiftreset_ad.staging.front.rows import are_rows, parts_for
 from shiftreset_ad.staging.front.sequences import sliced
 from shiftreset_ad.staging.front.session import Session, changing, current
 from shiftreset_ad.staging.front.sites import Site
@@ -26,6 +27,8 @@ class ItemSite(Site):
     def item(self, x: Any, index: Any) -> Any:
         """`x[index]`. A row that the steps choose has no name in common with `x`, so `x` must not change later."""
         session = current()
+        if type(index) is list and are_rows(x, index):
+            return np.stack([self.item(x, i) for i in index])
         if session is None or type(x) not in (list, tuple, dict, ndarray) or self in session.refusals:
             return x[index]
         return session.control.item(x, index, partial(session.handed_on.note_read, self))
@@ -56,6 +59,30 @@ def writable(x: Any) -> Any:
     if session is None or type(x) is not list or session.control.is_outside(x):
         return x
     return WritableItems(x, session)
+
+
+def writable_rows(x: Any) -> Any:
+    """What stands for `x` in `x[[i, j]] = item`."""
+    found = writable(x)
+    return found if current() is None or type(found) is not type(x) else WritableRows(x)
+
+
+class WritableRows:
+    """The rows of an array, which are written one after another."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array[index]
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        parts = parts_for(self._array, index, item) if are_rows(self._array, index) else None
+        if parts is None:
+            self._array[index] = item
+            return
+        for i, part in zip(index, parts, strict=True):
+            self._array[i] = part
 
 
 class WritableItems:

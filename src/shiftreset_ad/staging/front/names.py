@@ -156,7 +156,7 @@ def _is_path(node: ast.expr) -> bool:
 def unwrapped(holder: ast.expr) -> ast.expr:
     """The holder of an attribute or an item that is written to, without what stands for it."""
     is_wrapped = isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute)
-    is_ours = is_wrapped and holder.func.attr in ("changing", "writable")  # type: ignore[attr-defined]
+    is_ours = is_wrapped and holder.func.attr in ("changing", "writable", "writable_rows")  # type: ignore[attr-defined]
     return holder.args[0] if is_ours else holder  # type: ignore[attr-defined]
 
 

@@ -179,12 +179,11 @@ class Rewriter(Displays, ast.NodeTransformer):
         site = self._loop(node, bound, [node.target, *node.body])
         cells = self._cells(node, [node.target, *node.body], bound | ({site.rounds} if site.rounds else set()))
         call, iterable = call_in(node.iter), self._iterable(node.iter, COUNTED)
-        if call is not None:
-            with_notes(call, node, self._code)
+        with_notes(call, node, self._code)
         node.target = self.visit(node.target)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
-        first = place(ast.Assign([node.target], load(ITEM)), node.target)
-        site.round = CodeBlock(self._code, [first, *node.body], bound, is_round=True)
+        body = [place(ast.Assign([node.target], load(ITEM)), node.target), *node.body]
+        site.round = CodeBlock(self._code, body, bound, is_round=True)
         items: ast.expr = self._call(site, "items", iterable, cells)
         if site.rounds is not None:
             items = ast.NamedExpr(ast.Name(site.rounds, ast.Store()), items)
@@ -294,7 +293,8 @@ class Rewriter(Displays, ast.NodeTransformer):
     def _item(self, node: ast.Subscript, read: str) -> Any:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
-            node.value = place(self._run("writable", node.value), node.value)
+            stands_for = "writable_rows" if isinstance(node.slice, ast.List) else "writable"
+            node.value = place(self._run(stands_for, node.value), node.value)
             facts(node).is_written = True
             return node
         if is_constant(node.slice) or isinstance(node.ctx, ast.Del):

@@ -25,7 +25,7 @@ from shiftreset_ad.staging.front.generators import VISIT, LoopOverCall
 from shiftreset_ad.staging.front.growing import GrowingList, by_numpy, without_growing
 from shiftreset_ad.staging.front.indices import slice_of
 from shiftreset_ad.staging.front.instances import hashed, may_tell_apart, not_told_apart
-from shiftreset_ad.staging.front.items import writable
+from shiftreset_ad.staging.front.items import writable, writable_rows
 from shiftreset_ad.staging.front.membership import contained
 from shiftreset_ad.staging.front.numbers import (
     IN_ORDER,
@@ -113,6 +113,7 @@ __all__ = [
     "truth_of",
     "visiting",
     "writable",
+    "writable_rows",
     "written_to",
 ]
 

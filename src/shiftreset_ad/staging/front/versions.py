@@ -15,6 +15,7 @@ from shiftreset_ad.staging.front.facts import assign, load, place
 from shiftreset_ad.staging.front.indices import outside_brackets
 from shiftreset_ad.staging.front.names import SCOPES, items_written_together, write_in_place, write_to_a_part
 from shiftreset_ad.staging.front.nodes import copied
+from shiftreset_ad.staging.front.rows import are_rows, parts_for
 from shiftreset_ad.staging.front.session import Session, changing, current
 
 DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
@@ -174,7 +175,12 @@ def has_array(x: Any, index: Any) -> bool:
 def item_written(item: Any, x: Any, index: Any) -> Any:
     """The array after `x[index] = item` of the program."""
     _session().held_items.written(x)
-    return _renamed(x, _versions().write(x, index, item))
+    parts = parts_for(x, index, item) if are_rows(x, index) else None
+    if parts is None:
+        return _renamed(x, _versions().write(x, index, item))
+    for i, part in zip(index, parts, strict=True):
+        x = _renamed(x, _versions().write(x, i, part))
+    return x
 
 
 def version_with(item: Any, x: Any, index: Any) -> Any:
