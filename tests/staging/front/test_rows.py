@@ -8,6 +8,7 @@ from shiftreset_ad import grad, jvp, staged
 from tests.staging.front.agreement import by_numpy, ids
 
 RNG = np.random.default_rng(0)
+THREE = np.ones((3, 4))
 POINTS = [(RNG.normal(size=(4, 4)), RNG.normal(size=4)) for _ in range(8)]
 
 
@@ -101,16 +102,16 @@ def test_derivatives(mode):
 
 
 def test_a_wrong_item_raises_the_error_of_numpy():
-    def f(a, b, item=np.ones((3, 4))):
+    def f(a, b, item=THREE):
         a, i = a.copy(), int(np.argmax(b))
         a[[i, 0]] = item
         return a
 
     compiled = staged(f)
     for _ in range(2):
-        with pytest.raises(ValueError, match="could not broadcast") as expected:
+        with pytest.raises(ValueError, match="shape mismatch") as expected:
             f(*POINTS[0])
-        with pytest.raises(ValueError, match="could not broadcast") as found:
+        with pytest.raises(ValueError, match="shape mismatch") as found:
             compiled(*POINTS[0])
         assert str(found.value) == str(expected.value)
     item = np.arange(8.0).reshape(1, 2, 4)
