@@ -3,9 +3,11 @@
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
+from shiftreset_ad.staging.native import machine
 from tests.staging.front import python_functions as programs
 from tests.staging.front.agreement import (
     POINTS,
@@ -92,3 +94,39 @@ def test_a_key_is_called_once_for_each_value_and_in_order(f):
     compiled = staged(program)
     for x, n in (*POINTS, (0.7, 6), (0.7, 7)):
         assert compiled(x, n) == program(x, n)
+
+
+SPECIAL = (0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan)
+OF_FLOATS = [
+    lambda x, y: (min(x, y), max(x, y)),
+    lambda x, y: (min(x, 1.0, y, -0.0), max([0.0, y, x])),
+    lambda x, y: (min((x * 1.0,)), max(y, 0.0), min(0.0, y), max(v * 2.0 for v in (x, y))),
+]
+
+
+@pytest.mark.parametrize("f", OF_FLOATS)
+@pytest.mark.parametrize("natively", [True, False])
+def test_the_least_of_floats_has_the_bits_of_python(f, natively, monkeypatch):
+    """The first of equal ones, as 0.0 and -0.0, and what Python gives for NaN."""
+    if not natively:
+        monkeypatch.setattr(machine, "unfit", lambda: "not here")
+    compiled = staged(lambda x, y: f(x, y) if x * 0.0 == 0.0 or x != x or x == x else None)
+    for x in SPECIAL:
+        for y in SPECIAL:
+            assert list(map(repr, compiled(x, y))) == list(map(repr, f(x, y)))
+    assert len(compiled.sources) <= 4
+
+
+def test_the_least_of_floats_is_a_step_without_branches():
+    f = staged(lambda x, y: min(x, y, 3.0) * max(x, 1.0) if x > y else min(y, x))
+    for x, y in ((0.5, 1.0), (2.0, 1.0), (5.0, 4.0), (-1.0, -2.0), (0.0, 0.0)):
+        assert f(x, y) == (min(x, y, 3.0) * max(x, 1.0) if x > y else min(y, x))
+    assert len(f.sources) == 1
+    assert f.sources[0].count("if ") == 1
+
+
+def test_the_least_of_numbers_of_other_types_is_what_python_gives():
+    f = staged(lambda x, n: (min(x, n), max(n, 2, x), min(np.float64(x), n)))
+    for x, n in ((0.5, 1), (2.0, 1), (5.0, 7), (-1.0, -2), (1.0, 1)):
+        found, expected = f(x, n), (min(x, n), max(n, 2, x), min(np.float64(x), n))
+        assert found == expected

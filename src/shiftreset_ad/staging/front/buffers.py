@@ -18,6 +18,7 @@ from numpy import ndarray
 from shiftreset_ad.staging.front.session import Session, current
 from shiftreset_ad.staging.front.sites import Site
 from shiftreset_ad.staging.front.versions import OPERATORS
+from shiftreset_ad.staging.seen.parts import attributes_of
 from shiftreset_ad.staging.steps.values import Staged
 
 MAKERS: set[Any] = {
@@ -60,11 +61,17 @@ def is_staged_float(x: Any) -> bool:
     return type(x) is Staged and isinstance(x.inside, float)
 
 
-def written_to(x: Any, value: Any) -> Any:
-    """The value of `x += value`, or its kin, where `x` may be a plain array that the program has made."""
+def written_to(x: Any, name: str | None, value: Any) -> Any:
+    """The value of `x += value`, or of `x.name += value`, or its kin.
+
+    What is written to may be a plain array that the program has made. No code of the program is called to find it.
+    """
     session = current()
-    if session is not None and type(x) is ndarray and session.control.has_staged(value) and session.is_made(x):
-        session.needs_buffer(x)
+    if session is None or not session.control.has_staged(value):
+        return value
+    array = x if name is None else (attributes_of(x) or {}).get(name)
+    if type(array) is ndarray and session.is_made(array):
+        session.needs_buffer(array)
     return value
 
 

@@ -161,14 +161,14 @@ class Displays(Assembler, ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x += v` and `o.x += v` write to an array, which may be a plain one that the program has made."""
-        found: ast.expr | None = None
-        if isinstance(node.target, ast.Name):
-            found = load(node.target.id)
-        elif isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Name):
-            found = ast.Attribute(load(node.target.value.id), node.target.attr, ast.Load())
+        target, at = node.target, list[ast.expr]()
+        if isinstance(target, ast.Name):
+            at = [load(target.id), ast.Constant(None)]
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            at = [load(target.value.id), ast.Constant(target.attr)]
         self.generic_visit(node)
-        if found is not None:
-            node.value = place(self._run("written_to", found, node.value), node.value)
+        if at:
+            node.value = place(self._run("written_to", *at, node.value), node.value)
         return node
 
     def _changes(self, node: ast.Assign | ast.AnnAssign) -> dict[ast.expr, ast.expr]:

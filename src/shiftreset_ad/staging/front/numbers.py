@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from types import FunctionType
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.staging.control.choosing import value_of
 from shiftreset_ad.staging.front.growing import GrowingList
-from shiftreset_ad.staging.steps.functions import comparable
+from shiftreset_ad.staging.steps.functions import comparable, greater, lesser
 from shiftreset_ad.staging.steps.values import Staged, call, is_staged, unstaged
 
 Less = Callable[[Any, Any], Any]
@@ -64,6 +65,14 @@ def _stacked(parts: Sequence[Any]) -> Any:
     if not found or any(part is None or shape_of(part) != shape_of(found[0]) for part in found):
         return None
     return np.stack(found)
+
+
+def least_of_floats(function: Any, values: Sequence[Any]) -> Any:
+    """`min` or `max` of Python's floats, some of which are staged, as steps without branches; None of others."""
+    if not any(type(x) is Staged for x in values) or any(type(unstaged(x)) is not float for x in values):
+        return None
+    chosen = {min: lesser, max: greater}[function]
+    return reduce(lambda x, y: call(chosen, (x, y)) if is_staged((x, y)) else chosen(x, y), values)
 
 
 def decide_the_order(keys: Sequence[Any]) -> bool:

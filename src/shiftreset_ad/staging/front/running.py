@@ -40,6 +40,7 @@ from shiftreset_ad.staging.front.numbers import (
     has_staged_number,
     in_order,
     in_order_by_parts,
+    least_of_floats,
     of_numbers,
 )
 from shiftreset_ad.staging.front.objects import (
@@ -248,6 +249,8 @@ def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         again = (values,) if type(items) is GeneratorType else tuple(map(_rewritten_argument, args))
         return f(*again, **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
     keys = values if key is None else [key(x) for x in values]
+    if f is not sorted and key is None and (found := least_of_floats(f, values)) is not None:
+        return found
     is_written, less = decide_the_order(keys), operator.lt
     if not is_written and (by_parts := in_order_by_parts(keys)) is not None:
         is_written, keys, less = True, by_parts, called_form(IS_LESS)

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from shiftreset_ad.staging.native.llvm import Code, double, refuse
+from shiftreset_ad.staging.steps.functions import greater, lesser
 
 OF_ONE = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -110,6 +111,16 @@ def _times(factor: float) -> Callable[[Code, str], str]:
     return lambda code, x: code.new(f"fmul double {x}, {double(factor)}")
 
 
+def _one_of(comparison: str) -> Callable[[Code, str, str], str]:
+    """The second number where the comparison of it with the first one holds, and otherwise the first one."""
+
+    def emit(code: Code, x: str, y: str) -> str:
+        is_second = code.new(f"fcmp {comparison} double {y}, {x}")
+        return code.new(f"select i1 {is_second}, double {y}, double {x}")
+
+    return emit
+
+
 FUNCTIONS: dict[Any, Callable[..., str]] = {
     **{getattr(math, name): _of_c(name) for name in (*OF_ONE, *OF_TWO)},
     math.log: _logarithm,
@@ -118,4 +129,6 @@ FUNCTIONS: dict[Any, Callable[..., str]] = {
     math.copysign: _with_sign_of,
     math.degrees: _times(180.0 / math.pi),
     math.radians: _times(math.pi / 180.0),
+    lesser: _one_of("olt"),
+    greater: _one_of("ogt"),
 }

@@ -113,6 +113,16 @@ COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, 
 OPERATORS = {*INFIX, *PREFIX, operator.abs}
 
 
+def lesser(x: float, y: float) -> float:
+    """`min(x, y)` of Python's floats."""
+    return y if y < x else x
+
+
+def greater(x: float, y: float) -> float:
+    """`max(x, y)` of Python's floats."""
+    return y if y > x else x
+
+
 def comparable(x: Any) -> Any:
     """A number to put in order. Raises ValueError for NaN: its place depends on how Python sorts."""
     if x != x:
@@ -154,7 +164,10 @@ def as_pythons_number(x: Any) -> Any:
 
 OF_PLACES = {place_of_key, place_in, place_at_end}
 NEVER_OPEN_ENDED = (
-    (OPERATORS - {operator.pow}) | OF_NUMBERS | {replaced, scatter, comparable, as_pythons_number} | OF_PLACES
+    (OPERATORS - {operator.pow})
+    | OF_NUMBERS
+    | {replaced, scatter, comparable, lesser, greater, as_pythons_number}
+    | OF_PLACES
 )
 BINARY_OP = dis.opmap["BINARY_OP"]
 # NumPy's scalars compute by Python's operators, and by other code than NumPy's ufuncs.
