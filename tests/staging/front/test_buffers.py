@@ -228,11 +228,50 @@ def of_an_object(x, n):
     return held.w
 
 
-@pytest.mark.parametrize("f", [summed, scaled, stepped, through_a_row, of_an_object], **ids)
+def of_items(x, n):
+    sums, table = [np.zeros(2), np.zeros(3)], {"a": np.zeros(2)}
+    for i in range(2):
+        sums[i] += x * i
+        sums[i] *= 2.0
+    table["a"] -= x
+    key = "a"
+    table[key] += sums[0] + 1.0
+    return sums[1], table["a"]
+
+
+def in_a_loop(x, n):
+    total, k = np.zeros(3), 0.0
+    while k < 2.0 + x:
+        total += k * x
+        k += 0.5
+    return total
+
+
+def in_a_branch_of_a_loop(x, n):
+    total, k, other = np.zeros(3), 0.0, np.ones(2)
+    while k < 3.0:
+        if k * x > 1.0:
+            total -= k
+        else:
+            total *= 0.5
+            other += 1.0
+        k += 0.5
+    return total, other
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(summed, scaled, stepped, through_a_row, of_an_object, of_items),
+        *(in_a_loop, in_a_branch_of_a_loop),
+    ],
+    **ids,
+)
 def test_an_array_that_is_changed_as_a_whole(f):
     compiled = staged(f)
     for x, n in ((0.5, 3), (0.7, 3), (0.2, 3), (1.5, 3)):
-        np.testing.assert_array_equal(compiled(x, n), f(x, n))
+        for found, expected in zip(tuple(compiled(x, n)), tuple(f(x, n)), strict=True):
+            np.testing.assert_array_equal(found, expected)
     assert len(compiled.sources) == 1
 
 

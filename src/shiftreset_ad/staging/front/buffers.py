@@ -8,6 +8,7 @@ other arrays stay plain, and what is computed with them stays a constant.
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType
 from typing import Any
@@ -61,17 +62,22 @@ def is_staged_float(x: Any) -> bool:
     return type(x) is Staged and isinstance(x.inside, float)
 
 
-def written_to(x: Any, name: str | None, value: Any) -> Any:
-    """The value of `x += value`, or of `x.name += value`, or its kin.
+def written_to(x: Any, part: str | None, key: Any, value: Any) -> Any:
+    """The value of `x += value`, of `x.key += value` or of `x[key] += value`, or its kin, by the `part` of `x`.
 
     What is written to may be a plain array that the program has made. No code of the program is called to find it.
     """
     session = current()
     if session is None or not session.control.has_staged(value):
         return value
-    array = x if name is None else (attributes_of(x) or {}).get(name)
-    if type(array) is ndarray and session.is_made(array):
-        session.needs_buffer(array)
+    if part == "attribute":
+        x = (attributes_of(x) or {}).get(key)
+    elif part == "item":
+        has_key = type(x) in (list, dict) and not session.control.has_staged(key)
+        with suppress(LookupError, TypeError):  # which the statement itself raises
+            x = x[key] if has_key else None
+    if type(x) is ndarray and session.is_made(x):
+        session.needs_buffer(x)
     return value
 
 

@@ -13,6 +13,7 @@ from shiftreset_ad.staging.front.folds import ITEMS, FunctionBlock, loop_that_ap
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.indices import outside_brackets
+from shiftreset_ad.staging.front.nodes import copied
 from shiftreset_ad.staging.front.own_lists import OwnLists, added, bindings, part_of, repeated
 from shiftreset_ad.staging.front.refusals import FILTERS
 from shiftreset_ad.staging.front.sequences import sequential
@@ -160,12 +161,14 @@ class Displays(Assembler, ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """`x += v` and `o.x += v` write to an array, which may be a plain one that the program has made."""
+        """`x += v`, `o.x += v` and `xs[i] += v` write to an array, perhaps to a plain one that the program has made."""
         target, at = node.target, list[ast.expr]()
         if isinstance(target, ast.Name):
-            at = [load(target.id), ast.Constant(None)]
+            at = [load(target.id), ast.Constant(None), ast.Constant(None)]
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            at = [load(target.value.id), ast.Constant(target.attr)]
+            at = [load(target.value.id), ast.Constant("attribute"), ast.Constant(target.attr)]
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and _is_simple(target.slice):
+            at = [load(target.value.id), ast.Constant("item"), copied(target.slice)]
         self.generic_visit(node)
         if at:
             node.value = place(self._run("written_to", *at, node.value), node.value)
@@ -224,3 +227,8 @@ class Displays(Assembler, ast.NodeTransformer):
         self._sites[node] = site
         is_loop, listed = self._call(site, "is_a_loop", items), self._call(site, "listed", load(ITEMS), cells)
         return place(ast.IfExp(is_loop, listed, self.visit(node)), node)  # type: ignore[no-any-return]
+
+
+def _is_simple(index: ast.expr) -> bool:
+    """Whether an index is a variable or a constant, so that it may be looked at twice."""
+    return isinstance(index, ast.Name | ast.Constant)

@@ -43,6 +43,9 @@ class State:
 
     def start(self) -> tuple[Any, ...]:
         """The state before the blocks."""
+        for name in self._site.written & {*self._variables}:  # as by `x += v`, after which the variable has a value
+            if self._session.is_made(self._frame[name]):
+                self._session.needs_buffer(self._frame[name])
         written = sorted(self._site.written & self._frame.cells.keys() - {*self._variables})
         variables = [Variable(self._frame, name) for name in (*self._variables, *written)]
         holders = self.arrays.start([*variables, *self.places.carried])
