@@ -63,7 +63,7 @@ class StagedFunction(Transparent, Generic[P, Y]):
     __name__: str
     __qualname__: str
 
-    def __new__(cls, f: Callable[P, Y], memory_limit: int | None = None) -> Self:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # a class that inherits may take others
         kind: Any = with_calls_in_c(StagedFunction) if cls is StagedFunction else cls
         made: Self = super().__new__(kind)
         return made
