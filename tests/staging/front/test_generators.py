@@ -12,6 +12,7 @@ from shiftreset_ad import grad, jvp, staged
 from shiftreset_ad.staging import StagingWarning
 from shiftreset_ad.staging.front import generators
 from tests.staging.front.agreement import by_numpy, ids, require_one_record
+from tests.staging.front.random_programs import function_from
 
 RNG = np.random.default_rng(0)
 DATA, WANTED = RNG.normal(size=(48, 4)), RNG.normal(size=48)
@@ -526,6 +527,24 @@ def test_a_body_with_a_global_variable():
         assert counted == n
 
 
+def test_a_body_that_declares_a_global_variable():
+    def f(x, n):
+        s = 0.0
+        for v in powers(x, n):
+            global SCALE
+            SCALE = 2.0
+            s += v * SCALE
+        return s
+
+    compiled = staged(f)
+    for x, n in POINTS:
+        assert compiled(x, n) == pytest.approx(f(x, n), rel=1e-12)
+    assert compiled.sources
+
+
+SCALE = 2.0
+
+
 def test_a_body_that_uses_super():
     class Base:
         def scaled(self, x):
@@ -542,6 +561,8 @@ def test_a_body_that_uses_super():
     compiled = staged(f)
     for x, n in POINTS:
         assert compiled(x, n) == pytest.approx(f(x, n), rel=1e-12)
+    assert "_sr_visit" not in compiled.report()
+    assert compiled.sources
 
 
 def test_a_body_with_a_variable_of_the_function_around():
@@ -562,6 +583,20 @@ def test_a_body_with_a_variable_of_the_function_around():
     for x, n in POINTS:
         assert compiled(x, n) == pytest.approx(f(x, n), rel=1e-12)
     assert len(compiled.sources) == 2  # without a round, `v` has no value
+
+
+def test_another_function_of_the_name_enumerate():
+    text = """
+def f(x, n):
+    s = 0.0
+    for i, v in enumerate(powers(x, n)):
+        s += i * v
+    return s
+"""
+    f = function_from(text, powers=powers, enumerate=lambda items: [(7.0, v) for v in items])
+    compiled = staged(f)
+    for x, n in POINTS:
+        assert compiled(x, n) == pytest.approx(f(x, n), rel=1e-12)
 
 
 def test_a_generator_that_is_replaced_is_seen(monkeypatch):

@@ -69,8 +69,17 @@ def of_one_axis(a, b):
     return b
 
 
+def in_the_order_of_fortran(a, b):
+    a, i = a.copy("F") * 2.0, int(np.argmax(b))
+    rows = a[[i, 0, 1]]
+    a[[0, i]] = a[[i, 0]]
+    return a, rows
+
+
 @pytest.mark.parametrize(
-    "f", [pivoted, pivoted_under_a_test, solved, other_items, of_a_plain_array, of_one_axis], **ids
+    "f",
+    [in_the_order_of_fortran, pivoted, pivoted_under_a_test, solved, other_items, of_a_plain_array, of_one_axis],
+    **ids,
 )
 @pytest.mark.parametrize("natively", [True, False])
 def test_one_record_serves_all_calls(f, natively, monkeypatch):

@@ -110,6 +110,7 @@ def changes():
     point, points, coefficients, sizes = Point(2.0), [Point(2.0), Point(3.0)], [2.0, 3.0], {"a": 2.0, "b": 3.0}
     module, shaped = ModuleType("a_module_of_the_users"), np.zeros((2, 3))
     module.by = 2.0
+    shaped.setflags(write=False)  # so that its elements need not be compared
 
     def polynomial(x):
         return x * sum(c for c in coefficients)

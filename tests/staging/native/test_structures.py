@@ -119,6 +119,18 @@ def test_other_parts_are_not_passed(kind):
             compiled(wrong, X)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_structures_of_other_lengths_in_the_parts_are_not_passed(kind):
+    def f(p, x):
+        return sum(p.weights) * x + (sum(p.bias) if isinstance(p.bias, tuple) else p.bias)
+
+    for other in (kind((1.0,), 0.5), kind((1.0, 2.0, 3.0), 0.5), kind([1.0, 2.0], 0.5), kind((1.0, 2.0), (0.5, 1.0))):
+        compiled = settled(f, kind((1.0, 2.0), 0.5), 3.0)
+        assert not is_passed(compiled, other, 3.0)
+        for _ in range(4):
+            assert compiled(other, 3.0) == f(other, 3.0)
+
+
 def test_an_argument_by_its_name():
     f = settled(loss, x=X, p=Model(W, 0.1))
     assert is_passed(f, x=X, p=Model(W, 0.2))
@@ -279,9 +291,24 @@ def test_a_class_that_says_what_its_parts_are():
             for _ in range(6):
                 require_same(f, compiled, kind(W, 0.1), X)
                 require_same(f, compiled, kind(W, 2.0), X)
+            compiled = staged(lambda p: p.weights - 10.0 * p.bias)
+            for x in (1.0, 2.0, 3.0, 4.0, 5.0):
+                assert compiled(kind(x, 2.0 * x)) == x - 20.0 * x
     finally:
         for kind in kinds:
             optree.unregister_pytree_node(kind, namespace=trees.NAMESPACE)
+
+
+def test_named_tuples_that_make_or_have_more_have_no_form_of_their_own():
+    made, begun, more = (collections.namedtuple("Named", "weights bias") for _ in range(3))
+    made.__new__ = lambda cls, weights, bias: tuple.__new__(cls, (weights, abs(bias)))
+    begun.__init__ = lambda self, *args: None
+
+    class WithAttributes(more):
+        pass
+
+    assert structure_forms.is_named_tuple(more)
+    assert not any(map(structure_forms.is_named_tuple, (made, begun, WithAttributes, tuple, sys.float_info.__class__)))
 
 
 def test_objects_with_more_than_their_fields_have_no_form():

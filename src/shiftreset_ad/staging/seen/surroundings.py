@@ -205,7 +205,9 @@ class _Look:
     def look_at_array(self, x: Any, name: str) -> None:
         if x.dtype.hasobject:
             self.has_parts(id(x), lambda: list(x.flat), name)
-        elif not is_read_only(x):
+        elif is_read_only(x):
+            self.guards.layout(x, name)  # which may be changed even so
+        else:
             self.guards.array(x, name)
         if type(x) not in (ndarray, np.memmap):  # a masked array, say
             self.look_at_instance(x)
