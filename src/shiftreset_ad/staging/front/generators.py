@@ -21,8 +21,8 @@ from shiftreset_ad.staging.front.names import (
     INSIDE,
     LOOKS_UP_NAMES,
     LOOPS,
-    SCOPES,
     SEES_ITS_FRAME,
+    InScope,
     bound_by,
     captured_in,
     declared,
@@ -30,7 +30,7 @@ from shiftreset_ad.staging.front.names import (
     in_scope,
     read_by,
 )
-from shiftreset_ad.staging.front.nodes import copied
+from shiftreset_ad.staging.front.nodes import after_docstring, copied, visited
 from shiftreset_ad.staging.front.refusals import RefusedError
 from shiftreset_ad.staging.front.source import parameters
 
@@ -53,7 +53,7 @@ class LoopOverCall:
     place: Place
 
 
-def place_of(loop: ast.For) -> tuple[int, int]:
+def place_of(loop: ast.For) -> Place:
     return loop.lineno, loop.col_offset
 
 
@@ -87,25 +87,14 @@ def as_visits(function: ast.FunctionDef, stops: bool) -> None:
     """
     sees = any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in in_scope(function.body))
     ends = any(isinstance(node, (*INSIDE, ast.TryStar)) and has([node], YIELDS) for node in in_scope(function.body))
-    function.body = [part for statement in function.body for part in _as_list(_Yields(stops).visit(statement))]
+    function.body = visited(_Yields(stops), function.body)
     if sees or ends or has(function.body, YIELDS):
         raise RefusedError(NO_VISITS)
     function.args.kwonlyargs.append(place(ast.arg(VISIT), function))
     function.args.kw_defaults.append(None)
 
 
-def _as_list(found: Any) -> list[ast.stmt]:
-    return found if isinstance(found, list) else [found]
-
-
-class _InScope(ast.NodeTransformer):
-    """It leaves functions and classes alone."""
-
-    def visit(self, node: ast.AST) -> Any:
-        return node if isinstance(node, SCOPES) else super().visit(node)
-
-
-class _Yields(_InScope):
+class _Yields(InScope, ast.NodeTransformer):
     def __init__(self, stops: bool) -> None:
         self._stops = stops
         self._numbers = count()
@@ -139,12 +128,11 @@ def loops_as_visits(function: ast.FunctionDef, code: RewrittenCode) -> None:
     outer = declared(function.body, ast.Nonlocal)
     note_liveness(function.body, outer | captured_in(function.body))
     loops = _Loops(code, declared(function.body, ast.Global), outer)
-    body = [part for statement in function.body for part in _as_list(loops.visit(statement))]
-    start = 1 if ast.get_docstring(function, clean=False) is not None else 0
+    body, start = visited(loops, function.body), after_docstring(function)
     function.body = [*body[:start], *loops.declarations, *body[start:]]
 
 
-class _Loops(_InScope):
+class _Loops(InScope, ast.NodeTransformer):
     def __init__(self, code: RewrittenCode, global_names: set[str], outer: set[str]) -> None:
         self._code = code
         self._globals = global_names
@@ -162,7 +150,7 @@ class _Loops(_InScope):
         number = next(self._numbers)
         visit, left, counted = f"{VISIT}{number}", f"{LEFT}{number}", f"{COUNTED}{number}"
         jumps = _Jumps(left, is_told_apart=bool(node.orelse) or bool(_returned_in(node.body)))
-        body = [part for statement in node.body for part in _as_list(jumps.visit(statement))]
+        body = visited(jumps, node.body)
         item: ast.expr = load(VISITED)
         before: list[ast.stmt] = []
         if call is not node.iter:  # by enumerate
@@ -224,7 +212,7 @@ def _returned_in(statements: Iterable[ast.stmt]) -> list[ast.AST]:
     return [node for node in in_scope(statements) if isinstance(node, ast.Return)]
 
 
-class _Jumps(_InScope):
+class _Jumps(InScope, ast.NodeTransformer):
     """The jumps that leave the body of a loop, as `return` statements of its function.
 
     `returned` has the flags and the values of the user's own `return` statements.
@@ -241,9 +229,9 @@ class _Jumps(_InScope):
         if not isinstance(node, LOOPS):
             return super().visit(node)
         self._loops += 1
-        node.body = [part for statement in node.body for part in _as_list(self.visit(statement))]
+        node.body = visited(self, node.body)
         self._loops -= 1
-        node.orelse = [part for statement in node.orelse for part in _as_list(self.visit(statement))]
+        node.orelse = visited(self, node.orelse)
         return node
 
     def visit_Continue(self, node: ast.Continue) -> Any:

@@ -27,7 +27,7 @@ class ItemSite(Site):
     def item(self, x: Any, index: Any) -> Any:
         """`x[index]`. A row that the steps choose has no name in common with `x`, so `x` must not change later."""
         session = current()
-        if type(index) is list and are_rows(x, index):
+        if are_rows(x, index):
             return np.stack([self.item(x, i) for i in index])
         if session is None or type(x) not in (list, tuple, dict, ndarray) or self in session.refusals:
             return x[index]
@@ -77,7 +77,7 @@ class WritableRows:
         return self._array[index]
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        parts = parts_for(self._array, index, item) if are_rows(self._array, index) else None
+        parts = parts_for(self._array, index, item)
         if parts is None:
             self._array[index] = item
             return

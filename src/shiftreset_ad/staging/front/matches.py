@@ -10,20 +10,17 @@ import ast
 from itertools import count
 
 from shiftreset_ad.staging.front.facts import assign, load, place
-from shiftreset_ad.staging.front.names import SCOPES
+from shiftreset_ad.staging.front.names import InScope
+from shiftreset_ad.staging.front.nodes import visited
 
 SUBJECT = "_sr_subject"  # the beginning of the names of variables for subjects
 
 
-class MatchesAsTests(ast.NodeTransformer):
+class MatchesAsTests(InScope, ast.NodeTransformer):
     """The statements of one function."""
 
     def __init__(self) -> None:
         self._numbers = count()
-
-    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
-        found: ast.AST | list[ast.stmt] = node if isinstance(node, SCOPES) else super().visit(node)
-        return found
 
     def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
@@ -35,9 +32,7 @@ class MatchesAsTests(ast.NodeTransformer):
 
 def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a function, with tests in place of matches."""
-    whole = ast.Module(body, [])
-    MatchesAsTests().generic_visit(whole)
-    return whole.body
+    return visited(MatchesAsTests(), body)
 
 
 def _tests(subject: str, cases: list[ast.match_case]) -> list[ast.stmt]:

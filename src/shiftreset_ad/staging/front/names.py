@@ -26,6 +26,13 @@ def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting += parts_in_scope(node)[::-1]
 
 
+class InScope(ast.NodeTransformer):
+    """It leaves functions and classes alone."""
+
+    def visit(self, node: ast.AST) -> Any:
+        return node if isinstance(node, SCOPES) else super().visit(node)
+
+
 def parts_in_scope(node: ast.AST) -> list[ast.AST]:
     """The parts of a node that are carried out in the scope of the node."""
     if isinstance(node, ast.ClassDef):

@@ -30,6 +30,18 @@ def all_nodes(node: ast.AST) -> Iterator[ast.AST]:
         waiting += children_of(node)
 
 
+def visited(transformer: ast.NodeTransformer, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """These statements after a transformer, which may put several in place of one."""
+    whole = ast.Module(statements, [])
+    transformer.generic_visit(whole)
+    return whole.body
+
+
+def after_docstring(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Where in its body a function begins: at 1 if there is a docstring."""
+    return 0 if ast.get_docstring(function, clean=False) is None else 1
+
+
 def copied(part: Any) -> Any:
     """A copy of a node, or of a list of nodes, and of what is kept in them, such as their facts."""
     if type(part) is list:

@@ -51,7 +51,7 @@ from shiftreset_ad.staging.front.names import (
     rebound_in,
     surely_bound_by,
 )
-from shiftreset_ad.staging.front.nodes import all_nodes, copied
+from shiftreset_ad.staging.front.nodes import after_docstring, all_nodes, copied
 from shiftreset_ad.staging.front.own_lists import OwnLists
 from shiftreset_ad.staging.front.refusals import BINDS_IN_EXPRESSION
 from shiftreset_ad.staging.front.requirements import Requirement
@@ -101,7 +101,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         else:
             jumps = Jumps(lambda statement: AnswerSite(statement.lineno, self._code))
             node.body = jumps.to_the_end(statements_of(body))
-            first = 0 if ast.get_docstring(node, clean=False) is None else 1
+            first = after_docstring(node)
             for name, site in jumps.answers.items():
                 node.body.insert(first, assign(name, self._call(site, "stand_in"), node.body[first]))
             if any(isinstance(part, ast.If) and facts(part).answers for part in all_nodes(node)):

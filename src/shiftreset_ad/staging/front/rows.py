@@ -6,7 +6,6 @@ array of such numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ MOST = 8  # rows
 def are_rows(x: Any, index: Any) -> bool:
     """Whether an index is a list of integers, some of them staged, for an array whose rows lie one after another."""
     session = current()
-    if session is None or type(index) is not list or not 0 < len(index) <= MOST:
+    if type(index) is not list or session is None or not 0 < len(index) <= MOST:
         return False
     control, array = session.control, unstaged(in_memory(x))
     if not any(map(control.is_staged, index)) or not isinstance(array, ndarray):
@@ -33,8 +32,10 @@ def are_rows(x: Any, index: Any) -> bool:
     return is_usual and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
 
 
-def parts_for(x: Any, index: Sequence[Any], item: Any) -> list[Any] | None:
-    """What each of these rows gets of an item; None if NumPy is to say why it cannot."""
+def parts_for(x: Any, index: Any, item: Any) -> list[Any] | None:
+    """What each of these rows gets of an item; None if they are no such rows, or if NumPy is to say why it cannot."""
+    if not are_rows(x, index):
+        return None
     ndim, shape = len(shape_of(x)), shape_of(item)
     if len(shape) < ndim:
         return [item] * len(index)

@@ -13,9 +13,9 @@ from typing import Any
 
 from shiftreset_ad.staging.front.facts import assign, load, place
 from shiftreset_ad.staging.front.indices import outside_brackets
-from shiftreset_ad.staging.front.names import SCOPES, items_written_together, write_in_place, write_to_a_part
+from shiftreset_ad.staging.front.names import InScope, items_written_together, write_in_place, write_to_a_part
 from shiftreset_ad.staging.front.nodes import copied
-from shiftreset_ad.staging.front.rows import are_rows, parts_for
+from shiftreset_ad.staging.front.rows import parts_for
 from shiftreset_ad.staging.front.session import Session, changing, current
 
 DECIDES = "_sr_decides"  # what an `if` has that chooses between a new version and a write
@@ -40,7 +40,7 @@ OPERATORS = {
 READ_BY = {"attribute": "attribute_of", "item": "item_of", "item_at": "item_of"}
 
 
-class WritesAsVersions(ast.NodeTransformer):
+class WritesAsVersions(InScope, ast.NodeTransformer):
     """Statements that write to arrays of these variables make new versions of the arrays, once."""
 
     def __init__(self, names: set[str], running: ast.expr) -> None:
@@ -48,9 +48,6 @@ class WritesAsVersions(ast.NodeTransformer):
         self._names = names
         self._running = running
         self._numbers = count()
-
-    def visit(self, node: ast.AST) -> Any:
-        return node if isinstance(node, SCOPES) else super().visit(node)
 
     def visit_If(self, node: ast.If) -> Any:
         return node if hasattr(node, DECIDES) else self.generic_visit(node)
@@ -175,7 +172,7 @@ def has_array(x: Any, index: Any) -> bool:
 def item_written(item: Any, x: Any, index: Any) -> Any:
     """The array after `x[index] = item` of the program."""
     _session().held_items.written(x)
-    parts = parts_for(x, index, item) if are_rows(x, index) else None
+    parts = parts_for(x, index, item)
     if parts is None:
         return _renamed(x, _versions().write(x, index, item))
     for i, part in zip(index, parts, strict=True):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.control.in_c import in_table
 from shiftreset_ad.staging.native import exchange, frames, lock, pages, stack
 from shiftreset_ad.staging.native.answers import VIEWED, copied, dropped, given, new_answers, no_answers
 from shiftreset_ad.staging.native.exchange import DTYPES
@@ -121,10 +122,7 @@ def declared(functions: Mapping[str, str]) -> Iterator[str]:
 
 def _of_numpy() -> dict[str, int]:
     """The addresses of NumPy's functions in C."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    functions = pointer(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
-    return {name: ctypes.c_void_p.from_address(functions + 8 * number).value or 0 for name, number in OF_NUMPY.items()}
+    return in_table(np._core._multiarray_umath._ARRAY_API, None, OF_NUMPY)  # type: ignore[attr-defined]
 
 
 def built(linked: Linked, objects: list[Any], count: int, *kept: Any) -> Callable[..., Any]:

@@ -174,17 +174,17 @@ def _gate() -> Iterator[str]:
     yield "  call void @llvm.stackrestore.p0(ptr %top)"
     yield "  br label %start"
     yield "raised:"
-    yield from _dropped("raised")
+    yield from _dropped("answers", "%count_of_answers", "raised")
     yield "  br label %error"
     yield "error:"
     yield "  ret ptr null"
 
 
-def _dropped(where: str) -> Iterator[str]:
-    """The lines that drop the answers; `Py_DecRef` takes null, too."""
+def _dropped(objects: str, count: str, where: str) -> Iterator[str]:
+    """The lines that drop all of these objects; `Py_DecRef` takes null, too."""
     yield "  store i64 0, ptr %i"
-    yield from while_less(where, "i", "%count_of_answers")
-    yield f"  %place_{where} = getelementptr ptr, ptr %answers, i64 %i_{where}"
+    yield from while_less(where, "i", count)
+    yield f"  %place_{where} = getelementptr ptr, ptr %{objects}, i64 %i_{where}"
     yield f"  %dropped_{where} = load ptr, ptr %place_{where}"
     yield f"  call void @Py_DecRef(ptr %dropped_{where})"
     yield from next_one(where, "i")
@@ -343,12 +343,7 @@ def _taken() -> Iterator[str]:
     yield "  br label %release"
     yield "release:"
     yield f"  %status_structured = phi i64 [{LEAVE}, %not_has_others_named], [%status_of_leaves, %enter]"
-    yield "  store i64 0, ptr %i"
-    yield from while_less("leaves", "i", "%many")
-    yield "  %place = getelementptr ptr, ptr %leaves, i64 %i_leaves"
-    yield "  %leaf = load ptr, ptr %place"
-    yield "  call void @Py_DecRef(ptr %leaf)"
-    yield from next_one("leaves", "i")
+    yield from _dropped("leaves", "%many", "leaves")
     yield "  br label %given"
 
 
@@ -358,7 +353,7 @@ def _finished() -> Iterator[str]:
     yield from unless("is_leaf", "icmp eq ptr %sort, @int_type", "one")
     yield from unless("is_function", "icmp ne ptr %sort, @tuple_type", "by_function")
     yield "  %made = call ptr @make(ptr %its_finish, ptr %answers)"
-    yield from _dropped("made")
+    yield from _dropped("answers", "%count_of_answers", "made")
     yield "  ret ptr %made"
     yield "one:"
     yield "  %only = load ptr, ptr %answers"

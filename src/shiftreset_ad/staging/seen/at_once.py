@@ -9,7 +9,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
+from itertools import chain, starmap
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -55,10 +55,9 @@ class AtOnce(NamedTuple):
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Any, list[Any]]], wholes: Places, others: Any = None, **places: Places) -> AtOnce:
-        """The places, each with its contents. `parts` are those of `Guards.parts` that can be compared in C."""
+        """The places, each with its contents. `parts` are those of `Guards.parts`; some can be compared in C."""
         found: dict[str, list[Iterable[Any]]] = {name: [] for name in OF_PARTS}
-        for now, before in parts:
-            name, of_kind = _in_c(now, before)
+        for name, of_kind in filter(None, starmap(in_c, parts)):
             found[name] += of_kind
         found["wholes"] += [(container, tuple(before)) for container, before in wholes]
         return cls(**{name: flat(of_name) for name, of_name in (places | found).items()}, others=others)
@@ -66,32 +65,24 @@ class AtOnce(NamedTuple):
     @classmethod
     def only(cls, others: Callable[[], str | None]) -> AtOnce:
         """No places but those that `others` compares."""
-        return cls.of((), (), others, **{name: () for name in cls._fields if name not in {"others", *OF_PARTS}})
+        return cls._make([*[()] * (len(cls._fields) - 1), others])
 
 
-def is_compared_in_c(parts: Callable[[], list[Any]]) -> bool:
-    """Whether the parts that a function finds are compared in C."""
+def in_c(parts: Callable[[], list[Any]], before: list[Any]) -> tuple[str, list[Iterable[Any]]] | None:
+    """The kind of the places at which a function looks, and the places; None if they are not compared in C."""
     if type(parts) is not partial:
-        return False
+        return None
     of = parts.args[0]
-    if parts.func is parts_of:
-        return type(of) is list or (type(of) is MappingProxyType and type(dict_of(of)) is dict)
-    if parts.func is contents_of_slots:
-        return all(_slot_of(of, slot.__name__) is slot for slot in parts.args[1])
-    return parts.func is layout_of or (parts.func is count_of and type(of) in (list, dict))
-
-
-def _in_c(parts: Any, before: list[Any]) -> tuple[str, list[Iterable[Any]]]:
-    """The name for the kind of place that a function looks at, and the places."""
-    of = parts.args[0]
-    if parts.func is parts_of:
-        return "wholes", [(dict_of(of), tuple(before))]
-    if parts.func is contents_of_slots:
+    if parts.func is parts_of and type(of) in (list, MappingProxyType) and type(whole := dict_of(of)) in (list, dict):
+        return "wholes", [(whole, tuple(before))]
+    if parts.func is contents_of_slots and all(_slot_of(of, slot.__name__) is slot for slot in parts.args[1]):
         return "slots", [(of, slot.__name__, content) for slot, content in zip(parts.args[1], before, strict=True)]
-    if parts.func is count_of:
+    if parts.func is count_of and type(of) in (list, dict):
         return "counts", [(of, *before)]
-    shape, dtype = before
-    return "layouts", [(of, np.array(shape, np.intp).tobytes(), dtype)]
+    if parts.func is layout_of:
+        shape, dtype = before
+        return "layouts", [(of, np.array(shape, np.intp).tobytes(), dtype)]
+    return None
 
 
 def _slot_of(x: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ from shiftreset_ad.staging.seen.at_once import (
     AtOnce,
     dict_of,
     have_same_layout,
-    is_compared_in_c,
+    in_c,
     is_element,
     is_entry,
 )
@@ -145,7 +145,7 @@ class Guards:
         simple: dict[Any, Callable[..., bool]] = {
             _changed_item: lambda holder, key, *_: is_entry(holder, key) or is_element(holder, key),
             _changed_dict: lambda *_: True,
-            _changed_parts: lambda parts, *_: is_compared_in_c(parts),
+            _changed_parts: lambda parts, before, _: in_c(parts, before) is not None,
             _changed_array: lambda array, as_it_was, _: have_same_layout(array, as_it_was),
             _changed_kind: lambda *_: True,
             _changed_bases: lambda *_: True,
@@ -156,7 +156,6 @@ class Guards:
             if left := [place for place in places if is_simple is None or not is_simple(*place)]:
                 others.append((look, left))
         items = [place[:3] for place in self._items.values()]
-        in_parts = [place for place in self._parts.values() if is_compared_in_c(place[0])]
         return AtOnce.of(
             cells=[(cell, content) for cell, _, content in self._cells.values()],
             entries=[(dict_of(places), key, content) for places, key, content in self._entries.values()]
@@ -167,7 +166,7 @@ class Guards:
             elements=[item for item in items if is_element(*item[:2])],
             wholes=[place[:2] for place in self._dicts.values()],
             arrays=[(x, before, x.nbytes) for x, before, _ in self._arrays.values() if have_same_layout(x, before)],
-            parts=[place[:2] for place in in_parts],
+            parts=[place[:2] for place in self._parts.values()],
             others=partial(_first_change, others) if others else None,
         )
 
