@@ -1,9 +1,13 @@
 """Guards see each change of what they guard, in whatever way they compare."""
 
+from functools import partial
+
 import pytest
 
 from shiftreset_ad.staging.seen import guards
+from shiftreset_ad.staging.seen.at_once import in_c
 from shiftreset_ad.staging.seen.guards import Guards
+from shiftreset_ad.staging.seen.parts import contents_of_slots
 
 
 def outer(is_filled=False):
@@ -104,3 +108,19 @@ def test_an_equal_float_is_no_change_and_another_zero_is_one(most, monkeypatch):
 
 def test_no_guards_see_nothing():
     assert Guards().comparison()() is None
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+class Shadowed(Slotted):
+    __slots__ = ()
+    x = property(lambda self: 2.0)
+
+
+def test_a_slot_that_a_class_hides_is_not_compared_in_c():
+    for x, is_found in ((Slotted(), True), (Shadowed(), False)):
+        Slotted.x.__set__(x, 1.0)
+        found = in_c(partial(contents_of_slots, x, [Slotted.x]), [1.0])
+        assert found == (("slots", [(x, "x", 1.0)]) if is_found else None)

@@ -8,7 +8,7 @@ import pytest
 
 from shiftreset_ad.staging.front import blocks, names
 from shiftreset_ad.staging.front.facts import facts
-from shiftreset_ad.staging.front.nodes import all_nodes, children_of, copied
+from shiftreset_ad.staging.front.nodes import after_docstring, all_nodes, children_of, copied
 
 TREES = [
     ast.parse(text)
@@ -44,3 +44,8 @@ def test_a_copy_has_facts_of_its_own():
     assert facts(other) == facts(statement)
     facts(other).flag = "two"
     assert facts(statement).flag == "one"
+
+
+@pytest.mark.parametrize(("text", "first"), [("def f():\n 'A.'\n return 1", 1), ("def f():\n return 1", 0)])
+def test_a_function_begins_after_its_docstring(text, first):
+    assert after_docstring(ast.parse(text).body[0]) == first
