@@ -9,9 +9,10 @@ from shiftreset_ad import staged
 from shiftreset_ad.staging.ways import may_go_on
 
 
-def way(*asked):
+def way(*asked, carries_zeros=False):
     """A way with these questions, each with its place and its answer."""
-    return SimpleNamespace(sites=[site for site, _ in asked], answers=[answer for _, answer in asked])
+    sites, answers = [site for site, _ in asked], [answer for _, answer in asked]
+    return SimpleNamespace(sites=sites, answers=answers, carries_zeros=carries_zeros)
 
 
 FIRST = way(("a", True), ("b", 1), ("c", 2.0))
@@ -25,6 +26,7 @@ FIRST = way(("a", True), ("b", 1), ("c", 2.0))
         (way(("a", False), ("b", 2)), 1, False),
         (way(("a", False)), 0, True),
         (way(("a", True)), 0, False),
+        (way(("a", False), ("b", 2), carries_zeros=True), 1, True),  # it may ask something else at "a"
         (way(("a", True)), 1, True),
         (way(), 2, True),
         (way(("x", True), ("b", 1)), 1, True),

@@ -56,6 +56,7 @@ class Program:
             "_steps",
             "_strides",
             "answers",
+            "carries_zeros",
             "has_control",
             "ir",
             "length",
@@ -93,7 +94,7 @@ class Program:
         self.spec = spec
         self.libraries: set[type | None] = set()
         self.lines = lines
-        self.has_control = False
+        self.has_control = self.carries_zeros = False
         self.is_asked = trace.is_asked
         self.ir = text_of(trace, outputs, left)
         questions = [step for step in left.steps if step.is_question]

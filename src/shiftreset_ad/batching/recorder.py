@@ -10,6 +10,7 @@ from shiftreset_ad.batching.axes import in_numpy
 from shiftreset_ad.batching.program import Program
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.tags import seeing, watcher
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.recording import also_row_by_row, recorded
 from shiftreset_ad.staging.records import Records
@@ -123,7 +124,8 @@ class Recorder(Records):
 
     def _recorded(self, call: StagedCall, answer: Any, seen: Surroundings) -> Any:
         make = Program if self._in_library is None else _OfTensors
-        return also_row_by_row(partial(recorded, self._f, call, answer, seen, make=make))
+        with carried.asking():
+            return also_row_by_row(partial(recorded, self._f, call, answer, seen, make=make))
 
     def _call(self, example: Arguments) -> StagedCall:
         args, kwargs = example

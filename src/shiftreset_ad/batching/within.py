@@ -23,6 +23,7 @@ from shiftreset_ad.batching.rows import Rows
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import plain_value
 from shiftreset_ad.numbers.tags import seeing, watcher
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.front.session import closed, current
 from shiftreset_ad.staging.recording import output_of
@@ -90,7 +91,7 @@ def _program(f: Callable[..., Any], batch: Batch) -> Program:
     outer, has_session = (recorder.adopt, recorder.rule_of_its_own), current() is not None
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
     try:
-        with closed():
+        with closed(), carried.asking():
             returned = seeing((), partial(f, *args, **kwargs))
         if trace.refusal is not None:
             raise UnstageableError(trace.refusal)

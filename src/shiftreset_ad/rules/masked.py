@@ -18,7 +18,7 @@ from numpy import float64, ndarray
 from shiftreset_ad.rules.annotations import Cotangent, Tangent
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, shape_of
 from shiftreset_ad.rules.indexing import At, names_each_position_once, read, scatter, staged_part
-from shiftreset_ad.rules.stand_ins import StagedValue
+from shiftreset_ad.rules.stand_ins import StagedValue, is_staged
 from shiftreset_ad.rules.table import LinearMap, MapByMethods
 
 BOOL, INT8 = np.dtype(bool), np.dtype(np.int8)
@@ -94,7 +94,9 @@ def selected(mask: Any, values: Any) -> Any:
             chosen = ZEROS(mask.shape)
             PUT(chosen, mask, values)
             return chosen
-    return np.where(mask, values, 0.0)
+    values = np.where(mask, values, 0.0)
+    is_array = type(values) is ndarray or is_staged(values)
+    return values[()] if is_array and not shape_of(values) else values
 
 
 def selected_by_bits(mask: Any, values: Any) -> Any:
@@ -177,6 +179,8 @@ class Choice(MapByMethods):
         shares = self.shares
         if shape_of(shares):
             return selected(mask, x_dot if shares is mask else shares * x_dot)
+        if is_staged(mask):
+            return selected(mask, shares * x_dot)
         return shares * x_dot if shares else np.where(False, x_dot, 0.0)[()]
 
     __mul__ = pushforward
@@ -192,6 +196,8 @@ class Choice(MapByMethods):
         shares = self._shares
         is_whole = shares is mask  # nothing is shared
         if type(mask) is not ndarray:
+            if is_staged(mask) and not shape_of(mask):
+                return Masked(shares * settled(y_bar), mask)
             if not shape_of(shares):
                 return shares * y_bar if shares else NOTHING
             if not is_of_numpy(mask):

@@ -23,7 +23,7 @@ from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.front.writing import Writing
 from shiftreset_ad.staging.native import machine
-from shiftreset_ad.staging.recording import Recorded, recorded
+from shiftreset_ad.staging.recording import Recorded, also_asking, recorded
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall
 from shiftreset_ad.staging.seen.reads import Reads
@@ -48,7 +48,7 @@ def recorded_in_a_form(
 
     The rewritten form has paths that the run as it is has not taken. What it reads there is guarded, too.
     """
-    record = partial(recorded, memory_limit=memory_limit)
+    record = partial(also_asking, partial(recorded, memory_limit=memory_limit))
     found = record(f, call, expected, surroundings, patience=PATIENCE)
     as_it_is, of_reads, reason = found
     is_long = reason is not None and reason.startswith(TOO_MANY)

@@ -15,7 +15,9 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.boundary.places import line_text
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.rules.broadcasting import dtype_of
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import recorder
+from shiftreset_ad.staging.control.certainty import UNCERTAIN, certain_of, try_zeros
 from shiftreset_ad.staging.layouts import laid_out_as
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.answers import seen_in
@@ -71,6 +73,8 @@ def recorded(
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
+    carried.certain_of, carried.try_rule = certain_of, try_zeros
+    carried.any = carried.is_uncertain = carried.is_doubtful = False
     recorder.watch = watch
     recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
     try:
@@ -87,6 +91,7 @@ def recorded(
             require_own_indices(expected, returned)
             result, spec = taken_apart(result, spec, kept)
         trace.rule_of_its_own = recorder.rule_of_its_own
+        trace.carries_zeros |= carried.any
         if trace.has_control:
             trace.handed_on = _handed_on(trace, result, reads)
         _require_new(trace, result, expected, call, kept)
@@ -94,9 +99,13 @@ def recorded(
         outputs = [output_of(trace, part) for i, part in enumerate(result) if i not in given]
         way = make(trace, outputs, spec, given, watch.lines)
         answer = way.answer([_plain(part) for i, part in enumerate(result) if i not in given], call.nodes)
-        if agree(answer, expected, trace.has_control and not trace.is_exact) or (
-            trace.has_control and any(map(has_nan, trees.flatten(answer)[0]))
-        ):
+        agrees = agree(answer, expected, trace.carries_zeros and not trace.is_exact) and not carried.is_uncertain
+        is_nan = trace.carries_zeros and any(map(has_nan, trees.flatten(answer)[0]))
+        may_ask = trace.carries_zeros and not trace.has_control
+        is_doubtful = carried.is_uncertain or (carried.is_doubtful and not agrees)
+        if (may_ask and (is_nan or not agrees)) or (is_doubtful and not is_nan):
+            return None, None, UNCERTAIN
+        if agrees or is_nan:
             if isinstance(way, Way):
                 way.keep()
             return way, reads.all_guards(), None
@@ -105,10 +114,21 @@ def recorded(
     except UnstageableError as error:
         return None, None, f"{trace.refusal or error}{_at(watch)}"
     except Exception as error:
-        return None, None, trace.refusal or f"it raises {error!r} when it is recorded"
+        may_ask = carried.any and not trace.has_control  # it may come of what is not chosen
+        return None, None, UNCERTAIN if may_ask else trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
-        recorder.adopt = recorder.unwatched = recorder.watch = None
+        recorder.adopt = recorder.unwatched = recorder.watch = carried.certain_of = carried.try_rule = None
+        carried.any = False
         trace.close()
+
+
+def also_asking(record: Callable[..., Recorded], *args: Any, **kwargs: Any) -> Recorded:
+    """The answer of `record`. If it is not certain, because of a zero, a second run asks which number is chosen."""
+    found = record(*args, **kwargs)
+    if found[2] is None or not found[2].startswith(UNCERTAIN):
+        return found
+    with carried.asking():
+        return record(*args, **kwargs)
 
 
 def also_row_by_row(record: Callable[[], Recorded]) -> Recorded:
@@ -199,15 +219,15 @@ def _plain(leaf: Any) -> Any:
     return leaf.inside if type(leaf) is Staged else leaf
 
 
-def agree(answer: Any, expected: Any, has_control: bool = False) -> bool:
+def agree(answer: Any, expected: Any, carries_zeros: bool = False) -> bool:
     """Whether two answers are the same up to rounding.
 
-    With control, a float may be Python's or NumPy's, and an integer that is a float on another path is a float. A
-    branch that is not taken leaves a zero of its own type.
+    If the steps have control, or carry zeros for what was not chosen, a float may be Python's or NumPy's, and an
+    integer that is a float on another path is a float. A branch that is not taken leaves a zero of its own type.
     """
     leaves, spec = trees.flatten(answer)
     wanted, spec_wanted = trees.flatten(expected)
-    if has_control:
+    if carries_zeros:
         leaves = [float(x) if type(x) is np.float64 else x for x in leaves]
         wanted = [
             float(y) if type(y) is np.float64 or (type(x) is float and is_integer(y)) else y

@@ -160,7 +160,7 @@ class Records:
     def _checked(self, way: Way, answer: Any, expected: Any) -> Any:
         """The answer of the function. When the steps are replayed for the first time, their answer must be the same."""
         way.is_checked = True
-        return expected if agree(answer, expected, way.has_control) else self._given_up(DIFFERS, expected)
+        return expected if agree(answer, expected, way.carries_zeros) else self._given_up(DIFFERS, expected)
 
     def _given_up(self, problem: str, answer: Any) -> Any:
         """The answer of the function itself. From now on, only the function itself runs."""

@@ -18,6 +18,7 @@ from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import has_open_tags, watcher
 from shiftreset_ad.rules.annotations import P, Q, X, Y
 from shiftreset_ad.rules.linalg.factors import apart
+from shiftreset_ad.staging.control.certainty import UNCERTAIN
 from shiftreset_ad.staging.front.functions import Transparent
 from shiftreset_ad.staging.native import gate
 from shiftreset_ad.staging.native.callables import with_calls_in_c
@@ -160,12 +161,13 @@ class _Calls(Records):
                 way = ways.pop(0)
                 try:
                     answers = way.take(inputs)
-                except NoRoomError:  # another way may have more room, or else the function is recorded again
-                    self._reason = MORE_ITEMS
-                    continue
                 except Exception as error:  # such as a division by zero: the function itself knows where
                     if is_of_a_handler(error):
                         raise
+                    may_ask = way.carries_zeros and not way.has_control and isinstance(error, ArithmeticError)
+                    if may_ask or isinstance(error, NoRoomError):  # another way may do, or one that is recorded
+                        self._reason = UNCERTAIN if may_ask else MORE_ITEMS
+                        continue
                     answers = None
                 if answers is None:
                     return f(*args, **kwargs)

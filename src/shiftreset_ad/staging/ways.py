@@ -34,8 +34,8 @@ class Way:
     """
 
     __slots__ = (
-        *("_native", "_texts", "answers", "given", "has_control", "is_asked", "is_checked", "lines", "not_written"),
-        *("sites", "source", "spec", "take", "unlimited"),
+        *("_native", "_texts", "answers", "carries_zeros", "given", "has_control", "is_asked", "is_checked", "lines"),
+        *("not_written", "sites", "source", "spec", "take", "unlimited"),
     )
 
     def __init__(
@@ -66,6 +66,7 @@ class Way:
         self.spec = spec
         self.given = given
         self.has_control = trace.has_control
+        self.carries_zeros = trace.carries_zeros
         self.is_asked = trace.is_asked
         self.lines = lines
         self.is_checked = False
@@ -150,6 +151,8 @@ def may_go_on(way: Way, other: Way, question: int) -> bool:
 
     The same questions have the same answers. Where the other way asks something else, nobody knows.
     """
+    if way.carries_zeros != other.carries_zeros:  # only one of them asks which numbers are chosen
+        return True
     for i in range(min(question, len(other.answers))):
         if other.sites[i] != way.sites[i]:
             return True

@@ -28,6 +28,7 @@ from shiftreset_ad.numbers.number import Number, with_levels_of, zeros_alike
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import P, Primal, Tangent, X, Y
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.numpy.recurrences import Coefficients
 from shiftreset_ad.rules.stand_ins import is_staged
@@ -121,7 +122,10 @@ def expanded(
         require_all_usable(operator, answers.numbers, tag)
     finally:
         tag.finish()
-    return answers, [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
+    expansions = [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
+    if carried.any and carried.certain_of is not None:
+        expansions = [carried.certain_of(coefficients) for coefficients in expansions]
+    return answers, expansions
 
 
 def one_like(x: Primal) -> Tangent:

@@ -98,6 +98,7 @@ class Expressions:
             (0.3, lambda: f"np.clip({one}, -0.9, {self.constant()} + 2.0)"),
             (0.2, lambda: f"np.interp({one}, [-1.0, 0.5, 2.0], [0.2, 0.5, -0.3])"),
             (0.4, lambda: f"np.minimum({one}, {other})"),
+            (0.4, lambda: f"np.where({one} > {other}, {one}, np.sqrt({other} * {other}))"),
             (0.4, lambda: f"min({one}, {other})"),
             (0.4, lambda: f"max({one}, {other})"),
             (0.2, lambda: f"max(abs(e) for e in ({one}, {other}))"),

@@ -15,6 +15,7 @@ from shiftreset_ad.numbers.memory import ARGUMENT, protect
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Primal, Tangent
+from shiftreset_ad.rules.carried_zeros import carried
 
 
 def push(
@@ -71,4 +72,6 @@ def _ended(ys: list[Primal], tag: Tag) -> tuple[list[Primal], list[Tangent]]:
         is_active = type(y) is NumF and y.tag is tag
         values.append(y.primal if is_active else y)
         tangents.append(y.tangent if is_active else None)
+    if carried.any and carried.certain_of is not None:
+        tangents = carried.certain_of(tangents)
     return values, tangents

@@ -38,11 +38,12 @@ from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, singl
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, are_doubles, dtype_of, is_complex, shape_of, unbroadcast
+from shiftreset_ad.rules.carried_zeros import may_count
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, masked_values, through, unbroadcast_mask
 from shiftreset_ad.rules.numpy.shapes import astype, in_precision
-from shiftreset_ad.rules.stand_ins import StagedValue, is_staged, may_hold
+from shiftreset_ad.rules.stand_ins import StagedValue, is_staged
 
 PLAIN = (float, complex, np.generic, ndarray)
 USUAL = frozenset((float, float64, ndarray))
@@ -173,12 +174,12 @@ def accumulate_masked(x: Accumulator, x_bar: Masked) -> None:
     if not is_plain or not given.shape == plain.shape == x_bar.mask.shape != ():
         primal = x.primal
         shape, mask = shape_of(primal), x_bar.mask
-        if mask.shape != shape:
-            mask = unbroadcast_mask(mask, shape)
         if not shape:
-            if may_hold(mask) if is_staged(mask) else mask:  # what does not count is zero
+            if may_count(mask) if is_staged(mask) else COUNT(mask):
                 accumulate(x, conform(values, primal))
             return
+        if mask.shape != shape:
+            mask = unbroadcast_mask(mask, shape)
         x_bar = Masked(values if conforms(given, plain) else conform(values, primal), mask)
     if adjoint is ZERO or (type(adjoint) is Window and type(adjoint.root.adjoint) is Viewed):
         x.adjoint, x.owns = x_bar, False

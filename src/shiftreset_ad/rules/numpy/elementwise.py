@@ -22,6 +22,7 @@ from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, dtype_of, is_comple
 from shiftreset_ad.rules.masked import Choice, chosen_where, halved_unless
 from shiftreset_ad.rules.numpy.shapes import astype, constant_of
 from shiftreset_ad.rules.reads import reads
+from shiftreset_ad.rules.stand_ins import is_staged
 from shiftreset_ad.rules.table import (
     CONSTANT,
     LinearMap,
@@ -76,6 +77,8 @@ def choice(function: Callable[..., Any]) -> tuple[Partial, Partial]:
         mask = a == y
         if type(mask) is not np.ndarray:
             tie = a == b
+            if is_staged(mask) and not shape_of(tie):
+                return Choice(mask.item() * (1.0 - 0.5 * tie.item()), mask)  # a float, as below, without asking
             return Choice(np.where(tie, 0.5, mask) if shape_of(tie) else 0.5 if tie else float(mask))
         alone = a != b
         return chosen_where(mask) if COUNT(alone) == alone.size else halved_unless(alone, mask)

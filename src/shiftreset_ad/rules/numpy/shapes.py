@@ -247,6 +247,8 @@ def broadcast(x: Any, shape: tuple[int, ...]) -> Any:
 @dispatched
 def repeated(x: Any, shape: tuple[int, ...]) -> Any:
     """`broadcast`, as a function that numbers have a rule for: it makes no view, and so costs less."""
+    if type(x) is float:  # such as a zero for what has no derivative
+        x = float64(x)
     return broadcast(x, shape) if isinstance(x, ndarray | float64) else np.broadcast_to(x, shape)
 
 

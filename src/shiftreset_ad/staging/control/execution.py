@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.numbers.floating_errors import without_warnings
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.staging.control.persistent import LAZILY, answered, answered_lazily, has_lazy, plain
 from shiftreset_ad.staging.control.repeated import AT_FIRST, Run, function_of
 from shiftreset_ad.staging.python.expressions import is_same
 from shiftreset_ad.staging.python.idle import like
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, Gather, Loop
-from shiftreset_ad.staging.steps.functions import NoRoomError, comparable, name_in_program, place_in, place_of_key
+from shiftreset_ad.staging.steps.functions import (
+    NoRoomError,
+    UncertainError,
+    comparable,
+    name_in_program,
+    place_in,
+    place_of_key,
+)
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError
 from shiftreset_ad.staging.steps.unwatched import IS_CHEAP, Pause
 from shiftreset_ad.staging.steps.values import Staged
@@ -174,6 +182,10 @@ class Execution:
                 answer = self._answer(step, frame)
             except (UnstageableError, NoRoomError):
                 raise
+            except UncertainError:
+                if not self._is_example:
+                    carried.is_uncertain = True
+                answer = resolved(step.args[0], frame)
             except Exception as error:
                 name = IN_WORDS.get(step.function) or name_in_program(step.function)
                 self._trace.refuse(f"{name} raises {error!r} in a round of a loop")

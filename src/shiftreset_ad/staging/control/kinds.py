@@ -25,6 +25,7 @@ from shiftreset_ad.modes.stacks.number import Stack
 from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.staging.steps.values import Staged
 from shiftreset_ad.transforms.custom.transposition import UnknownDirection
 
@@ -114,6 +115,7 @@ def parts_as(x: Any, kind: Kind) -> list[Any]:
     if kind.number is Stack:
         rows = np.copy(np.broadcast_to(x, (kind.rows, *shape_of(x))), order="C")
         return [rows if dtype_of(rows).kind in "fc" else rows.astype(np.float64)]  # an integer may become a float
+    carried.any = True
     return [x, *[zeros(x) for _ in kind.parts[1:]]]
 
 

@@ -23,6 +23,7 @@ from shiftreset_ad.modes.reverse.unsettled import Held
 from shiftreset_ad.modes.reverse.writing import writes_among
 from shiftreset_ad.numbers.number import ZERO
 from shiftreset_ad.numbers.tags import Tag
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.staging.control.kinds import Kind, staged_inside
 from shiftreset_ad.staging.control.writing import Body, ControlWay, collecting, open_reverse_tags
 
@@ -89,6 +90,7 @@ class Record:
         is_idle = all(bar is ZERO for bar in bars) and all(map(is_untouched, made.values()))
         if is_idle and not any(part.calls for part in self.parts):
             return
+        carried.any = True  # for what another round or branch adds to, and this one does not
         used = {id(x): x for part in self.parts for x in part.used(self.tag)}
         free = [x for x in used.values() if id(x) not in made and not self.is_inside(x)]
         before = [(x, x.adjoint) for x in free]
@@ -196,6 +198,7 @@ def pull_control(operation: Operation) -> None:
 
 def pull_call(operation: Operation) -> None:
     _, ys, record, ins, frame = operation
+    carried.any = True
     record.pull_call(ys, ins, frame)
 
 

@@ -193,7 +193,7 @@ def answered(trace: Trace, step: Control) -> list[Staged]:
     An answer may be an array from outside that a branch hands on. A derivative knows them as two numbers, so a write to
     one would not be seen in the other. Therefore nobody may write to what any of the blocks hands on.
     """
-    trace.has_control = True
+    trace.has_control = trace.carries_zeros = True
     step.errors = trace.reactions()
     step.answers = [trace.keep(unstaged(x)) for x in step.results[-1]]
     trace.block.steps.append(step)

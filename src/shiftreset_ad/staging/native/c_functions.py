@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from shiftreset_ad.staging.native.llvm import Code, double, refuse
-from shiftreset_ad.staging.steps.functions import greater, lesser
+from shiftreset_ad.staging.steps.functions import certain, greater, lesser
 
 OF_ONE = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -121,6 +121,11 @@ def _one_of(comparison: str) -> Callable[[Code, str, str], str]:
     return emit
 
 
+def _known(code: Code, x: str) -> str:
+    code.leave_if(code.new(f"fcmp uno double {x}, {x}"))
+    return x
+
+
 FUNCTIONS: dict[Any, Callable[..., str]] = {
     **{getattr(math, name): _of_c(name) for name in (*OF_ONE, *OF_TWO)},
     math.log: _logarithm,
@@ -131,4 +136,5 @@ FUNCTIONS: dict[Any, Callable[..., str]] = {
     math.radians: _times(math.pi / 180.0),
     lesser: _one_of("olt"),
     greater: _one_of("ogt"),
+    certain: _known,
 }

@@ -56,8 +56,9 @@ def emit(code: Code, step: Step, args: tuple[Any, ...], answer: Any) -> None:
         refuse(f"{name_in_program(function)} gives {described(answer)}")
     if form == INTEGER and any(np.bool in code.types(arg) for arg in args):
         refuse("it computes with NumPy's booleans")
-    if function in OPERATIONS:
-        text = OPERATIONS[function](code, args, answer)
+    operation = _item if function is operator.getitem else OPERATIONS.get(function)  # it is none on elements
+    if operation is not None:
+        text = operation(code, args, answer)
     elif isinstance(function, np.ufunc) and form == DOUBLE:
         text = call_of_loop(code, function, args)
     else:
@@ -263,10 +264,11 @@ def _rounded(instruction: str) -> Emit:
 
 
 def _item(code: Code, args: tuple[Any, ...], answer: Any) -> str:
-    """A number of NumPy's as Python's number."""
-    if len(args) != 1 or ndarray in code.types(args[0]) or form_of(answer) != code.value(args[0]).form:
-        refuse("it takes an item of an array by x.item")
-    return code.value(args[0]).text
+    """The item of a number of NumPy's, or of an array without dimensions, by `x.item()` or `x[()]`."""
+    x, *index = args
+    if index not in ([], [()]) or code.types(x) > {ndarray} or form_of(answer) != code.value(x).form:
+        refuse("it takes an item of an array by x.item or x[i]")
+    return code.value(x).text
 
 
 def _root(code: Code, x: str) -> str:

@@ -145,7 +145,7 @@ class Program:
             parts.append(code)
             now = code.now
         last = _Part(len(parts), shared, now)
-        if trace.has_control:
+        if trace.carries_zeros:
             last.leave_if_nan(outputs)
         self.inputs = [_input(trace.values[place], slots.of.get(place)) for place in range(trace.inputs)]
         self.outputs = [last.output(x, together) for x in outputs]
@@ -154,7 +154,7 @@ class Program:
                 answer, given = [operand(last.address(side), unstaged(side)) for side in sides]
                 last.leave_if(are_equal(last, answer, given, False))
         last.finish()
-        if trace.has_control:
+        if trace.carries_zeros:
             parts.append(last)
         self.flags, self.questions, self.constants = shared.flags, shared.questions, shared.constants.arrays
         self.foreign = shared.foreign
@@ -248,7 +248,7 @@ class _Part(CallingCode):
         for x in outputs:
             if type(x) is not Staged or x._place in self.shared.left.fixed:
                 if has_nan(unstaged(x)):
-                    refuse("it has loops or branches, and returns NaN")
+                    refuse("it has loops, branches or choices, and returns NaN")
             elif form_of(x.inside) == ARRAY and x.inside.dtype == np.float64:
                 self.leave_if(self.is_nan_in(x))
             elif form_of(x.inside) == DOUBLE:

@@ -12,6 +12,7 @@ from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, Rounds
+from shiftreset_ad.staging.steps.functions import UncertainError
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 
 
@@ -183,13 +184,13 @@ def gathering(writer: Writer, step: Gather) -> str:
 
 
 def certain(answers: list[Any]) -> list[Any]:
-    """The answers. ArithmeticError if one is NaN; then the function itself runs.
+    """The answers. Raises UncertainError if one is NaN; then the function itself runs.
 
     Control carries zeros where the function itself has no derivative at all: of a value that only another branch uses,
-    for example. Zero times an infinite derivative is NaN.
+    for example. So does a choice between numbers, such as `maximum`. Zero times an infinite derivative is NaN.
     """
     if any(map(has_nan, answers)):
-        raise ArithmeticError("an answer is NaN")
+        raise UncertainError("an answer is NaN")
     return answers
 
 

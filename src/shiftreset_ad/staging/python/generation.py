@@ -72,7 +72,7 @@ class _Source(Expressions):
         lines += self.block(self.left.steps, None)
         copies, answers = self.answers(outputs)
         found = f"[{', '.join(answers)}]"
-        if self.trace.has_control:
+        if self.trace.carries_zeros:
             found = f"certain({found})"
         return ["def steps(inputs):", *indented([*lines, *copies]), f"    return {found}"]
 

@@ -146,6 +146,17 @@ def place_in(index: int, length: int, message: str) -> int:
     return place
 
 
+class UncertainError(ArithmeticError):
+    """A derivative or an answer is NaN, and it may come of a zero that stands for no derivative at all."""
+
+
+def certain(x: Any) -> Any:
+    """The number `x`. Raises UncertainError if it is NaN."""
+    if x != x:
+        raise UncertainError("a derivative is NaN")
+    return x
+
+
 class NoRoomError(Exception):
     """A list grows beyond the room that its steps have for it."""
 
@@ -240,6 +251,7 @@ def name_in_program(function: Callable[..., Any]) -> str:
 
 
 attribute, method = cache(Attribute), cache(Method)  # one object for each name, so that `==` compares names
+ITEM = method("item")  # the type of its answer is that of the elements
 
 
 def is_operator(frame: FrameType) -> bool:
@@ -261,7 +273,7 @@ def is_open_ended(function: Callable[..., Any], args: tuple[Any, ...], operands:
         return not isinstance(answer, np.ndarray | np.generic)
     if isinstance(function, np.ufunc):  # of Python's integers, NumPy chooses the dtype by the value
         return all(type(x) in (int, bool) for x in (*operands, *args) if not isinstance(x, StagedValue))
-    if isinstance(function, type) or function in NEVER_OPEN_ENDED:
+    if isinstance(function, type) or function in NEVER_OPEN_ENDED or function is ITEM:
         return False
     if (function is np.where and len(args) == 1) or (function in COUNTING and len(operands) > 1):
         return True
@@ -278,7 +290,7 @@ def may_raise(function: Callable[..., Any], operands: list[Any], answer: Any, re
     """Whether a call may raise an error for other values of its operands; if so, no replay may leave it out."""
     if "raise" in reactions.values():
         return True
-    if function is operator.getitem:
+    if function is operator.getitem or function is ITEM:
         return len(operands) > 1
     if function in POWERS and dtype_of(answer).kind in "iu":
         return True

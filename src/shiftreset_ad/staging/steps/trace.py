@@ -129,7 +129,7 @@ class Trace:
         self.values: list[Any] = []
         self.homes: list[Block] = []
         self.inputs = 0
-        self.has_control = False
+        self.has_control = self.carries_zeros = False  # zeros for what has no derivative in other calls
         self.asked_in: set[CodeType] = set()  # the code of the user's that has asked
         self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
         self.count = 0  # of the steps, in all blocks
@@ -149,8 +149,8 @@ class Trace:
         self.outdated: dict[int, Any] = {}
         self.shared: dict[int, Any] = {}
         self.attempts = Attempts()
-        self.is_exact = False  # whether values must have the types of the program; if they cannot, it `is_inexact`
-        self.is_inexact = False
+        # Whether values must have the types of the program; if they cannot, it `is_inexact`
+        self.is_exact = self.is_inexact = False
         self.required: set[int] = set()  # the places of tests that must have their answers, or an error is raised
 
     def place_for(self, argument: Any) -> int:

@@ -29,6 +29,7 @@ from shiftreset_ad.numbers.memory import block_of, protect, protect_shared
 from shiftreset_ad.numbers.number import Number, levels_of, newest, plain_value
 from shiftreset_ad.numbers.plain_arrays import read_only
 from shiftreset_ad.numbers.tags import Tag, attended
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.transforms.custom.closures import Closure, Use, functions_with
 from shiftreset_ad.transforms.custom.levels import Level, lowered, protecting, with_constants
@@ -191,6 +192,8 @@ class RuledCall:
         as_given = self.as_given()
 
         def pull(y_bars: list[Any]) -> list[Any]:
+            if carried.any and carried.try_rule is not None:
+                carried.try_rule(bwd, y_bars)
             x_bars = bwd(as_given(y_bars))
             return [x_bars[i] for i in places]
 

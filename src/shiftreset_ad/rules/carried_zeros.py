@@ -1,0 +1,56 @@
+"""Zeros that a recorded run carries where a number has no derivative at all.
+
+A number that is not chosen, or that only another branch uses, adds nothing to any adjoint. Steps that serve all choices
+carry a zero for it instead. Zero times an infinite derivative is NaN, and a rule of the user's may give something for a
+cotangent of zero. So what records the run looks at each derivative that the program gets, and at each such rule.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+class _CarriedZeros(threading.local):
+    """What the thread that records a run knows of the zeros in it.
+
+    There are `any`, or the run `asks` which number is chosen, and carries none for choices. The run `is_uncertain` if
+    a derivative that the program gets is NaN, and `is_doubtful` if one is in a branch that may not be taken. While a
+    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back; `try_rule` is
+    given a rule of the user's, and the cotangents for it.
+    """
+
+    any = False
+    asks = False
+    is_uncertain = False
+    is_doubtful = False
+    certain_of: Callable[[Iterable[Any]], list[Any]] | None = None
+    try_rule: Callable[[Callable[[list[Any]], Any], list[Any]], None] | None = None
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Runs inside the block ask which number is chosen."""
+        before = self.asks, self.any
+        self.asks, self.any = True, False
+        try:
+            yield
+        finally:
+            self.asks, self.any = before
+
+
+carried = _CarriedZeros()
+
+
+def may_count(mask: Any) -> bool:
+    """Whether the adjoint of a number may count, of which elements count where the mask is True, which is staged.
+
+    If the run does not ask, it carries a zero for an adjoint that does not count.
+    """
+    if carried.asks and not mask.is_under_control:
+        return bool(np.any(mask))
+    carried.any = True
+    return True
