@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,26 @@ def test_calls_that_native_code_leaves_to_numpy():
         with pytest.warns(RuntimeWarning, match="invalid"):
             g(-1.0)
     assert g.report().splitlines()[1] == "way 1, 1 step, as native code (it left 2 calls to NumPy):"
+
+
+def branch(t):
+    root = np.sqrt(t)
+    return root if t > 5.0 else t * 2.0
+
+
+@pytest.mark.parametrize(
+    ("function", "at", "problem"), [(lambda x: 1.0 / x, 0.0, "float division by zero"), (grad(branch), 0.0, "is NaN")]
+)
+def test_calls_that_are_left_to_the_function_itself(function, at, problem):
+    g = staged(function)
+    for x in (1.0, 7.0, 2.0):
+        g(x)
+    assert "itself" not in g.report()
+    for _ in range(2):
+        with suppress(ZeroDivisionError):
+            g(at)
+    assert "  It left 2 calls to the function itself: " in g.report()
+    assert problem in g.report().splitlines()[-1]
 
 
 @needs_native

@@ -36,6 +36,9 @@ def _of_way(way: Way, number: int) -> str:
     for site in dict.fromkeys(way.sites):
         same = "shapes and types are the same" if site == SHAPES else "the answer is the same at"
         lines += [f"  It holds as long as {same}", site]
+    if way.unanswered:
+        problem = f": {way.problem}" if way.problem else ""
+        lines.append(f"  It left {counted(way.unanswered, 'call')} to the function itself{problem}")
     for (is_within, reason), count in Counter(way.unlimited).items():
         of = "a single round of " if is_within else ""
         lines.append(f"  The memory limit does not hold for {of}{counted(count, 'loop')}: {reason}")

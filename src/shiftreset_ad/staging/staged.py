@@ -168,8 +168,9 @@ class _Calls(Records):
                     if may_ask or isinstance(error, NoRoomError):  # another way may do, or one that is recorded
                         self._reason = UNCERTAIN if may_ask else MORE_ITEMS
                         continue
-                    answers = None
+                    answers, way.problem = None, f"{error}" or type(error).__name__
                 if answers is None:
+                    way.unanswered += 1
                     return f(*args, **kwargs)
                 if type(answers) is list:
                     self._patience.replayed()

@@ -35,7 +35,7 @@ class Way:
 
     __slots__ = (
         *("_native", "_texts", "answers", "carries_zeros", "given", "has_control", "is_asked", "is_checked", "lines"),
-        *("not_written", "sites", "source", "spec", "take", "unlimited"),
+        *("not_written", "problem", "sites", "source", "spec", "take", "unanswered", "unlimited"),
     )
 
     def __init__(
@@ -71,6 +71,8 @@ class Way:
         self.lines = lines
         self.is_checked = False
         self.not_written: list[str] = []  # why branches and loops ask, and are not written down
+        self.unanswered = 0  # calls that were left to the function itself
+        self.problem = ""  # of the last one of these calls
 
     def keep(self) -> None:
         """Keep what later texts are made of, now that the run has ended."""
