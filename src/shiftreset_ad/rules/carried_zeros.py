@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from shiftreset_ad.rules.broadcasting import shape_of
+
 
 class _CarriedZeros(threading.local):
     """What the thread that records a run knows of the zeros in it.
 
     There are `any`, or the run `asks` which number is chosen, and carries none for choices. The run `is_uncertain` if
     a derivative that the program gets is NaN, and `is_doubtful` if one is in a branch that may not be taken. While a
-    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back; `try_rule` is
-    given a rule of the user's, and the cotangents for it.
+    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back; `linear` is given
+    what a rule of the user's gets, and then what it gives.
     """
 
     any = False
@@ -29,7 +31,7 @@ class _CarriedZeros(threading.local):
     is_uncertain = False
     is_doubtful = False
     certain_of: Callable[[Iterable[Any]], list[Any]] | None = None
-    try_rule: Callable[[Callable[[list[Any]], Any], list[Any]], None] | None = None
+    linear: Callable[[list[Any], list[Any]], None] | None = None
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -51,6 +53,6 @@ def may_count(mask: Any) -> bool:
     If the run does not ask, it carries a zero for an adjoint that does not count.
     """
     if carried.asks and not mask.is_under_control:
-        return bool(np.any(mask))
+        return bool(np.any(mask) if shape_of(mask) else mask)
     carried.any = True
     return True

@@ -24,6 +24,7 @@ from shiftreset_ad.staging.threads import recording
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
 MOST_SIGNATURES = 256
+BY_A_ZERO = "its answer depends on the sign of a zero, which may stand for no derivative at all"
 ARGUMENTS = "it changes its arguments"
 
 
@@ -157,10 +158,18 @@ class Records:
             self._signatures.pop(oldest, None)
         return has_displaced
 
-    def _checked(self, way: Way, answer: Any, expected: Any) -> Any:
-        """The answer of the function. When the steps are replayed for the first time, their answer must be the same."""
-        way.is_checked = True
-        return expected if agree(answer, expected, way.carries_zeros) else self._given_up(DIFFERS, expected)
+    def _checked(self, way: Way, signature: Signature, answer: Any, expect: Callable[[], Any]) -> Any:
+        """The answer of the function. When the steps are replayed for the first time, their answer must be the same.
+
+        If zeros are carried, and the function agrees with itself, the answer depends on the sign of such a zero.
+        """
+        way.is_checked, expected = True, expect()
+        if agree(answer, expected, way.carries_zeros):
+            return expected
+        if not way.carries_zeros or not agree(expect(), expected):
+            return self._given_up(DIFFERS, expected)
+        signature.drop(way)
+        return self._refused(BY_A_ZERO, expected)
 
     def _given_up(self, problem: str, answer: Any) -> Any:
         """The answer of the function itself. From now on, only the function itself runs."""

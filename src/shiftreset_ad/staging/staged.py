@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, Concatenate, Generic, Self, overload
 from weakref import ref
@@ -176,7 +176,7 @@ class _Calls(Records):
                     self._patience.replayed()
                     answer = way.answer(answers, call.nodes)
                     if not way.is_checked:
-                        return self._checked(way, answer, apart(f, *args, **kwargs))
+                        return self._checked(way, signature, answer, partial(apart, f, *args, **kwargs))
                     self._cut_short(way, signature, call)
                     return answer
                 left = signature.after(way, answers)

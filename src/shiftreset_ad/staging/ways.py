@@ -139,6 +139,11 @@ class Signature:
         self.changed = self.guards.add(guards).comparison()
         self._after = {}
 
+    def drop(self, way: Way) -> None:
+        """Take a way no more."""
+        self.ways = [other for other in self.ways if other is not way]
+        self._after = {}
+
     def after(self, way: Way, question: int) -> set[Way]:
         """The ways that are left to a call if this question of this way has another answer in it."""
         found = self._after.get((way, question))

@@ -9,8 +9,10 @@ import pytest
 from shiftreset_ad import (
     StagingWarning,
     cond,
+    custom_jvp,
     custom_vjp,
     derivative,
+    fori_loop,
     grad,
     hessian,
     jacrev,
@@ -247,10 +249,81 @@ def test_a_linear_rule_of_the_user_is_one_record():
     assert len(g.sources) == 1
 
 
-def test_a_branch_asks_where_a_rule_gives_something_for_zero():
-    g = staged(grad(before_a_branch(with_rule(RULES["a floor"]))))
-    assert [g(x) for x in (2.0, 0.0, 3.0, -1.0)] == [3.0, 2.0, 3.0, 2.0]
-    assert len(g.sources) == 2
+def test_a_rule_that_keeps_something_is_called_as_often_as_by_the_function():
+    def f(x):
+        calls, kept = [0], {}
+
+        @custom_vjp
+        def squared(t):
+            return t * t
+
+        def backwards(t, g):
+            calls[0] += 1
+            kept.setdefault("slope", 2.0 * t)
+            return (kept["slope"] * g / calls[0],)
+
+        squared.defvjp(lambda t: (t * t, t), backwards)
+        return grad(lambda t: np.maximum(squared(t), 1.0))(x)
+
+    for points in ((0.5, 0.5, 3.0, 4.0, -2.0), (3.0, 3.0, 0.5, -2.0)):
+        g = staged(f)
+        assert [g(x) for x in points] == [f(x) for x in points]
+        assert len(g.sources) == 1
+
+
+def test_a_rule_that_gives_something_for_zero_at_some_values_alone():
+    same = custom_vjp(lambda v: v * 1.0)
+    same.defvjp(lambda v: (v * 1.0, v), lambda v, g: (g + 0.1 * np.maximum(v - 3.0, 0.0),))
+    f = grad(lambda w: np.maximum(0.0, 1.0 - same(w) @ np.array([1.0, -1.0])))
+    g = staged(f)
+    for v in ([1.0, 2.0], [1.0, 2.0], [9.0, -9.0], [5.0, 4.5], [9.0, -9.0]):
+        np.testing.assert_allclose(g(np.array(v)), f(np.array(v)))
+
+
+@pytest.mark.parametrize("rule", ["a floor", "divides", "linear"])
+def test_a_rule_in_a_loop_is_one_record(rule):
+    same = with_rule(RULES[rule])
+    f = grad(lambda x: fori_loop(0, 3, lambda i, c: same(c) * 0.5 + x, x))
+    g = staged(f)
+    for x in (1.0, 2.0, -1.0, 0.5):
+        assert math.isclose(g(x), f(x))
+    assert len(g.sources) == 1
+
+
+def test_a_rule_for_forward_mode_that_gives_something_for_zero():
+    @custom_jvp
+    def floored(t):
+        return t * t
+
+    floored.defjvp(lambda p, d: (p[0] * p[0], np.maximum(d[0], 0.1) * p[0]))
+
+    def f(x):
+        return jvp(lambda t: floored(t * 2.0 if t > 1.0 else 3.0) + t, (x,), (1.0,))[1]
+
+    for points in ((2.0, 2.0, 0.5, 3.0, 0.0), (0.5, 0.5, 2.0, 0.0)):
+        g = staged(f)
+        assert [g(x) for x in points] == [f(x) for x in points]
+        assert not g._calls._is_given_up
+
+
+def test_a_derivative_that_nothing_needs_is_not_looked_at():
+    g = staged(lambda x: (grad(branch)(x), x * 2.0)[1])
+    with np.errstate(all="ignore"):
+        assert [g(x) for x in (1.0, 7.0, 0.0)] == [2.0, 14.0, 0.0]
+    (way,) = g._calls.ways
+    assert "certain(v" not in way.source.replace("return certain", "")
+    assert way.unanswered == 0
+
+
+@pytest.mark.parametrize("points", [(3.0, 3.0, 0.5, 0.0, 7.0), (0.5, 0.5, 3.0, 0.0)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_argument_without_dimensions(points):
+    def f(x):
+        return np.divide(1.0, grad(lambda x: np.where(x > 1.0, -3.0 * x, 2.0))(x))
+
+    g = staged(f)
+    for x in points:
+        assert repr(g(np.array(x))) == repr(f(np.array(x)))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from shiftreset_ad.numbers.number import ZERO, Number, innermost, rows_of, singl
 from shiftreset_ad.rules import LinearMap
 from shiftreset_ad.rules.annotations import Adjoint, Cotangent, Primal
 from shiftreset_ad.rules.broadcasting import COUNT, FLOAT64, are_doubles, dtype_of, is_complex, shape_of, unbroadcast
-from shiftreset_ad.rules.carried_zeros import may_count
+from shiftreset_ad.rules.carried_zeros import carried, may_count
 from shiftreset_ad.rules.indexing import At, scatter, scatter_into, staged_part
 from shiftreset_ad.rules.layouts import in_order
 from shiftreset_ad.rules.masked import Masked, marked, masked_values, through, unbroadcast_mask
@@ -365,6 +365,8 @@ def finished(x: Accumulator) -> Cotangent:
         return 0.0 if adjoint is ZERO else adjoint
     if MET:
         adjoint = of_other_library(primal, adjoint)
+    if carried.any and not shape_of(primal) and is_staged(innermost(adjoint)):
+        adjoint = adjoint + 0.0  # what is not reached has 0.0, and a zero that is carried may be -0.0
     if issubclass(type(primal), ndarray):
         if adjoint is ZERO:
             return np.zeros(primal.shape, primal.dtype)

@@ -14,11 +14,11 @@ from shiftreset_ad.modes.reverse.memory import has_been_written
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
-from shiftreset_ad.numbers.number import ZERO, copied_part, innermost, put
+from shiftreset_ad.numbers.number import ZERO, copied_part, put
 from shiftreset_ad.numbers.tags import Tag, watcher
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 from shiftreset_ad.rules.carried_zeros import carried
-from shiftreset_ad.rules.stand_ins import is_staged, recorder
+from shiftreset_ad.rules.stand_ins import recorder
 
 
 def arrived(numbers: list[Primal], tag: Tag) -> list[NumR]:
@@ -50,19 +50,8 @@ def last_value(x: NumR) -> Primal:
 
 
 def certain(x_bars: list[Cotangent]) -> list[Cotangent]:
-    """The adjoints as the program gets them. The steps of a run that carries zeros hold only if none of them is NaN.
-
-    A zero that is carried through a negative slope is -0.0, but the adjoint of what is not reached at all is 0.0.
-    """
-    if not carried.any or carried.certain_of is None:
-        return x_bars
-    return [x_bar + 0.0 if is_staged_number(x_bar) else x_bar for x_bar in carried.certain_of(x_bars)]
-
-
-def is_staged_number(x: Any) -> bool:
-    """Whether a value is a number that is recorded, and no array."""
-    x = innermost(x)
-    return is_staged(x) and type(x.inside) is not ndarray
+    """The adjoints as the program gets them. The steps of a run that carries zeros hold only if none of them is NaN."""
+    return carried.certain_of(x_bars) if carried.any and carried.certain_of is not None else x_bars
 
 
 def going_back(tag: Tag, pending: list[Operation], go_back: Callable[[Any], None]) -> None:

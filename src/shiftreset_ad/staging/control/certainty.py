@@ -8,7 +8,7 @@ cotangents, too, and may give a derivative for a cotangent of zero, where the fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,12 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.carried_zeros import carried
-from shiftreset_ad.staging.control.kinds import staged_inside
-from shiftreset_ad.staging.steps.functions import certain
-from shiftreset_ad.staging.steps.trace import NOTHING
+from shiftreset_ad.staging.control.kinds import parts_of, staged_inside
+from shiftreset_ad.staging.steps.functions import as_linear, certain
+from shiftreset_ad.staging.steps.trace import NOTHING, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 UNCERTAIN = "a derivative is NaN, which may come of a number that is not chosen, or of a branch that is not taken"
-OF_ZERO = (
-    "its rule for reverse mode gives a derivative, or an error, for a cotangent of zero. A branch that is not taken "
-    "gives such a cotangent"
-)
 
 
 def certain_of(derivatives: Iterable[Any]) -> list[Any]:
@@ -35,16 +31,20 @@ def certain_of(derivatives: Iterable[Any]) -> list[Any]:
     for derivative in found:
         for x in staged_inside(derivative):
             if np.size(x.inside) and dtype_of(x).kind in "fc":
-                _require_certain(without_warnings(np.sum, x) if shape_of(x) else x)
+                _require_certain(x, without_warnings(np.sum, x) if shape_of(x) else x)
     return found
 
 
-def _require_certain(x: Staged) -> None:
-    """The same for a number: of an array the sum, which is NaN if an element is."""
+def _require_certain(x: Staged, total: Staged) -> None:
+    """The same for one value. The sum of an array is NaN if an element is. What needs no value needs no check of it."""
     trace = x._trace
-    trace.add(certain, (x,), NOTHING, x.inside)
-    if x.inside == x.inside:
-        return
+    step = trace.add(certain, (total,), NOTHING, total.inside)
+    trace.checked[step.place] = [x]
+    if total.inside != total.inside:
+        _is_uncertain(trace)
+
+
+def _is_uncertain(trace: Trace) -> None:
     if trace.block is not trace.root:  # which may not be reached
         carried.is_doubtful = True
         return
@@ -53,34 +53,35 @@ def _require_certain(x: Staged) -> None:
         trace.refuse(UNCERTAIN)  # and the next run asks
 
 
-def try_zeros(rule: Callable[[list[Any]], Any], y_bars: list[Any]) -> None:
-    """Refuse a rule of the user's that does not give zeros for cotangents of zero. It gets no cotangent that is NaN."""
-    certain_of(y_bars)
-    staged = next((x for y_bar in y_bars for x in staged_inside(y_bar)), None)
-    if staged is None:
+def require_linear(given: list[Any], found: list[Any]) -> None:
+    """Record that a rule of the user's, which is `given` zeros alone, has found zeros alone.
+
+    The function itself does not call the rule for zeros that are carried.
+    """
+    size, size_found = _size(given), _size(found)
+    if type(size) is not Staged:  # the rule is given nothing that is recorded
         return
-    trace = staged._trace
-    mark = trace.mark()
-    try:
-        with np.errstate(all="ignore"):
-            gives_zeros = not any(map(_is_not_zero, rule(list(map(_zeros_like, y_bars)))))
-    except Exception:
-        gives_zeros = False
-    trace.rewind(mark)
-    if not gives_zeros:
-        trace.refuse(OF_ZERO if trace.has_control else UNCERTAIN)
+    trace = size._trace
+    step = trace.add(as_linear, (size, size_found), NOTHING, unstaged(size_found))
+    trace.checked[step.place] = [x for x_bar in found for x in staged_inside(x_bar)]
+    if size.inside == 0.0 and unstaged(size_found) != 0.0:
+        _is_uncertain(trace)
 
 
-def _zeros_like(y_bar: Any) -> Any:
-    shape = shape_of(y_bar)
-    return None if y_bar is None else np.zeros(shape, dtype_of(y_bar)) if shape else 0.0
+def _size(derivatives: list[Any]) -> Any:
+    """The sum of the absolute values of all plain values in these derivatives."""
+    total: Any = 0.0
+    for derivative in derivatives:
+        for part in _values_in(derivative):
+            size = without_warnings(np.sum, np.abs(part)) if shape_of(part) else abs(part)
+            total = total + size
+    return total
 
 
-def _is_not_zero(x_bar: Any) -> bool:
-    """Whether a derivative is something else than zero and NaN, which may come of other values in another run."""
-    return any(np.any(np.nan_to_num(part)) for part in _plain_inside(x_bar))
-
-
-def _plain_inside(x: Any) -> Iterator[Any]:
-    values = [unstaged(part) for part in staged_inside(x)]
-    yield from values or ([] if x is None or isinstance(x, Number) else [x])
+def _values_in(x: Any) -> Iterator[Any]:
+    """The staged and plain values that a derivative consists of."""
+    if isinstance(x, Number):
+        for part in parts_of(x):
+            yield from _values_in(part)
+    elif x is not None and np.size(unstaged(x)):
+        yield x

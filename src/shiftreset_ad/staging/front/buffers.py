@@ -1,8 +1,9 @@
 """Arrays that the program makes by `np.zeros(n)` and its kin, and then writes staged values to.
 
 A plain array takes plain numbers alone, so a write would ask. Which arrays get staged values is found by recording: the
-first such write gives the recording up, and in the next one the call that has made the array makes a staged one. All
-other arrays stay plain, and what is computed with them stays a constant.
+first such write gives the recording up, and in the next one the call that has made the array makes a staged one. So
+does a write of plain values in a block that is written down, as the program may never reach the block. All other arrays
+stay plain, and what is computed with them stays a constant.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def made_by(form: Any, site: MakingSite, *args: Any, **kwargs: Any) -> Any:
     if form is np.full and len(args) == 2 and not kwargs and is_staged_float(args[1]):
         return np.copy(np.broadcast_to(args[1], args[0]))
     array = form(*args, **kwargs)
-    if session is None or type(array) is not ndarray or array.base is not None or array.dtype.kind not in "fc":
+    if session is None or type(array) is not ndarray or array.base is not None or array.dtype.kind not in "fciub":
         return array
     if id(array) in session.made or session.control.is_outside(array):
         return array  # `np.array(x, copy=False)` is `x`

@@ -60,13 +60,17 @@ class Change(NamedTuple):
     name: str
     place: Place | None = None
     is_new: bool = False  # it had no value before
+    array: ndarray[Any, Any] | None = None  # a plain array with other elements
 
 
 class Effects:
     """The things that functions reach, as they are now."""
 
-    def __init__(self, roots: Iterable[Any], own: Iterable[CellType]) -> None:
-        """The roots are functions, and what they are given. `own` are the variables that the functions may bind."""
+    def __init__(self, roots: Iterable[Any], own: Iterable[CellType], around: bool = False) -> None:
+        """The roots are functions, and what they are given. `own` are the variables that the functions may bind.
+
+        If there is a block `around`, it sees the generators that are global. Their states are long.
+        """
         self.problem: str | None = None
         self.growing_lists: list[Any] = []
         self._contents: list[tuple[str, Restorable, list[Any]]] = []
@@ -78,7 +82,9 @@ class Effects:
         self._seen: dict[int, Any] = {}
         self._modules: list[tuple[str, ModuleType]] = []
         self._names = set[str]()  # in the code of the functions
-        self._waiting: list[tuple[str, Any]] = [*GLOBAL_GENERATORS, *[("an argument", root) for root in roots]]
+        self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
+        if not around:
+            self._waiting += GLOBAL_GENERATORS
         while self.problem is None and (self._waiting or self._has_more_in_modules()):
             name, x = self._waiting.pop()
             if type(x) not in PLAIN and id(x) not in self._seen:
@@ -117,7 +123,7 @@ class Effects:
                     is_new = y is MISSING and place is not None
                     if place is None or place.identity() not in self._expected:
                         found.append(Change(place.key if place is not None and is_new else name, place, is_new))
-        found += [Change(name) for name, array, before in self._arrays if not identical(array, before)]
+        found += [Change(name, array=array) for name, array, before in self._arrays if not identical(array, before)]
         return found + [Change(name) for name, _, state, before in self._states if not are_same_states(state(), before)]
 
     def holders(self, x: Any) -> list[Place]:

@@ -75,6 +75,12 @@ def least_of_floats(function: Any, values: Sequence[Any]) -> Any:
     return reduce(lambda x, y: call(chosen, (x, y)) if is_staged((x, y)) else chosen(x, y), values)
 
 
+def is_staged_row(x: Any) -> bool:
+    """Whether this is an array of staged numbers along one axis."""
+    plain = value_of(x)
+    return type(plain) is Staged and len(shape_of(plain.inside)) == 1
+
+
 def decide_the_order(keys: Sequence[Any]) -> bool:
     """Whether these keys are numbers, and some are staged. If not, Python puts them in order, or asks."""
     plain = [value_of(x) for x in keys]

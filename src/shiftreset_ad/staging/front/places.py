@@ -62,12 +62,14 @@ class Places:
         """The blocks have changed nothing but the places that are known. Otherwise there is another attempt."""
         changes = self._effects.changes()
         for change in changes:
+            if self._session.is_made(change.array):
+                self._session.needs_buffer(change.array)
             if change.is_new and self._may_carry:
                 self._site.not_yet(self._session, change.name)
             if change.place is None or not self._may_carry or self._session.control.is_outside(change.place.owner):
                 self._session.refuse(self._site, HAS_EFFECT.format(name=change.name))
         if changes:
-            places = [place for _, place, _ in changes if place is not None]
+            places = [change.place for change in changes if change.place is not None]
             self._known.extend({place.identity(): place for place in places}.values())
             self._site.list_changes.note_slots(places, self._effects.growing_lists)
             raise Written(self, changes[0].name)

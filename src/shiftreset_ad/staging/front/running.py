@@ -40,6 +40,7 @@ from shiftreset_ad.staging.front.numbers import (
     has_staged_number,
     in_order,
     in_order_by_parts,
+    is_staged_row,
     least_of_floats,
     of_numbers,
 )
@@ -76,6 +77,7 @@ from shiftreset_ad.staging.front.versions import (
     item_of,
     item_written,
 )
+from shiftreset_ad.staging.seen.parts import VIEWS
 from shiftreset_ad.staging.steps.functions import OF_NUMBERS
 
 __all__ = [
@@ -118,6 +120,8 @@ __all__ = [
     "written_to",
 ]
 
+USED_UP = {GeneratorType, map, filter, zip, enumerate, reversed, type(reversed([])), type(iter([]))}
+PUT_IN_ORDER = {list, tuple, range, deque, *VIEWS, *USED_UP}  # what `min`, `max` and `sorted` read before they begin
 CHANGED_BY_METHODS = {list, dict, set, deque}
 READING = {"copy", "count", "get", "index", "items", "keys", "values"}
 OF_IDENTITY = {id, operator.is_, operator.is_not}
@@ -242,11 +246,11 @@ def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     items: Any = args[0] if len(args) == 1 else args
     if type(items) is GrowingList and not kwargs and f is not sorted:
         return called_form(IN_ORDER[f])(items, items, operator.lt)
-    values = list(items) if type(items) in (list, tuple, range, GeneratorType) else []
+    values = list(items) if type(items) in PUT_IN_ORDER or is_staged_row(items) else []
     is_usual = kwargs.keys() <= {"key"} | (options if len(args) == 1 else set())
     key, is_reversed = _rewritten_argument(kwargs.get("key")), kwargs.get("reverse", False)
     if not values or not is_usual or type(is_reversed) is not bool or (f is sorted and len(args) != 1):
-        again = (values,) if type(items) is GeneratorType else tuple(map(_rewritten_argument, args))
+        again = (values,) if type(items) in USED_UP else tuple(map(_rewritten_argument, args))
         return f(*again, **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
     keys = values if key is None else [key(x) for x in values]
     if f is not sorted and key is None and (found := least_of_floats(f, values)) is not None:

@@ -109,7 +109,7 @@ class Site:
         """
         before = frame.copy(self.bound | self.written)
         with session.writing(self, frame.codes()):
-            effects = Effects(roots, [frame.cells[name] for name in before])
+            effects = Effects(roots, [frame.cells[name] for name in before], around=bool(session.followed))
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
             places.begin(effects)

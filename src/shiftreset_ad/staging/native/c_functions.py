@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from shiftreset_ad.staging.native.llvm import Code, double, refuse
-from shiftreset_ad.staging.steps.functions import certain, greater, lesser
+from shiftreset_ad.staging.steps.functions import as_linear, certain, greater, lesser
 
 OF_ONE = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -126,6 +126,12 @@ def _known(code: Code, x: str) -> str:
     return x
 
 
+def _of_more_than_zero(code: Code, size: str, found: str) -> str:
+    is_zero, is_other = code.new(f"fcmp oeq double {size}, 0.0"), code.new(f"fcmp une double {found}, 0.0")
+    code.leave_if(code.new(f"and i1 {is_zero}, {is_other}"))
+    return found
+
+
 FUNCTIONS: dict[Any, Callable[..., str]] = {
     **{getattr(math, name): _of_c(name) for name in (*OF_ONE, *OF_TWO)},
     math.log: _logarithm,
@@ -137,4 +143,5 @@ FUNCTIONS: dict[Any, Callable[..., str]] = {
     lesser: _one_of("olt"),
     greater: _one_of("ogt"),
     certain: _known,
+    as_linear: _of_more_than_zero,
 }

@@ -12,13 +12,13 @@ from numpy import ndarray
 
 from shiftreset_ad.staging.native.indexing import is_at_values
 from shiftreset_ad.staging.native.layouts import distance
-from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
+from shiftreset_ad.staging.native.llvm import ARRAY, described, form_of, refuse
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace, Passage
 from shiftreset_ad.staging.python.uses import Uses, round_of
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, operands_of, own_arguments
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of
-from shiftreset_ad.staging.steps.values import Staged, staged_in
+from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 LINE = 64  # bytes; blocks begin at multiples of it
 MOST = 2**31  # bytes of all blocks
@@ -172,7 +172,8 @@ class ArrayBlocks:
         return one if one == other else None
 
     def _address_of(self, x: Any) -> Address:
-        return self._addresses[self._left.place(x)]
+        """Where an array lies. One of another dtype lies nowhere."""
+        return self._addresses.get(self._left.place(x)) or refuse(f"it writes to {described(unstaged(x))}")
 
     def _add(self, place: int, chain: list[Around]) -> None:
         self._addresses[place] = Address(place, 0)

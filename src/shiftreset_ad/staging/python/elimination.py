@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -206,7 +206,7 @@ class Eliminated:
                     left.append(needed)
                     wanted.add(self.operands(needed))
                 continue
-            if step.place in places or self._acts(step):
+            if step.place in places or self._acts(step, places):
                 left.append(step)
                 wanted.add(self.operands(step))
         return left[::-1]
@@ -247,10 +247,12 @@ class Eliminated:
             wanted.add(self.places_in(results))
         return step.with_blocks([self._with_steps(block, wanted) for block in step.blocks])
 
-    def _acts(self, step: Step) -> bool:
-        """Whether a step does something beside its answer."""
+    def _acts(self, step: Step, places: Set[int] | None = None) -> bool:
+        """Whether a step does something beside its answer. A check does if what it checks is among these places."""
         if isinstance(step, Control):
             return False
+        if places is not None and (checked := self._trace.checked.get(step.place)):
+            return any(self.place(x) in places for x in checked)
         return step.writes or step.is_question or step.open_ended or _may_raise(self._trace, step)
 
     def _with_steps(self, block: Block, wanted: Wanted) -> Block:

@@ -157,6 +157,13 @@ def certain(x: Any) -> Any:
     return x
 
 
+def as_linear(size: Any, found: Any) -> Any:
+    """The size of what a rule has `found`. Raises UncertainError if only the size of what the rule gets is zero."""
+    if size == 0.0 and found != 0.0:
+        raise UncertainError("a rule of the program's gives a derivative for zeros")
+    return found
+
+
 class NoRoomError(Exception):
     """A list grows beyond the room that its steps have for it."""
 

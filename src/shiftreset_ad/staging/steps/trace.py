@@ -128,11 +128,11 @@ class Trace:
         self.block = self.root = Block(None)
         self.values: list[Any] = []
         self.homes: list[Block] = []
-        self.inputs = 0
+        self.inputs = self.count = 0  # the count of all steps, in all blocks
         self.has_control = self.carries_zeros = False  # zeros for what has no derivative in other calls
         self.asked_in: set[CodeType] = set()  # the code of the user's that has asked
         self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
-        self.count = 0  # of the steps, in all blocks
+        self.checked: dict[int, list[Any]] = {}  # by the place of a check, the values that need it
         self._forgotten = Block(None)
         self.is_open = True
         self.errors = np.geterr()
