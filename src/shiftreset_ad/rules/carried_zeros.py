@@ -22,8 +22,8 @@ class _CarriedZeros(threading.local):
 
     There are `any`, or the run `asks` which number is chosen, and carries none for choices. The run `is_uncertain` if
     a derivative that the program gets is NaN, and `is_doubtful` if one is in a branch that may not be taken. While a
-    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back; `linear` is given
-    what a rule of the user's gets, and then what it gives.
+    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back. `before_rule` is
+    given what a rule of the user's is going to get, and `after_rule` has what it has found, too.
     """
 
     any = False
@@ -31,7 +31,8 @@ class _CarriedZeros(threading.local):
     is_uncertain = False
     is_doubtful = False
     certain_of: Callable[[Iterable[Any]], list[Any]] | None = None
-    linear: Callable[[list[Any], list[Any]], None] | None = None
+    before_rule: Callable[[list[Any]], None] | None = None
+    after_rule: Callable[[list[Any], list[Any]], None] | None = None
 
     @contextmanager
     def asking(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import recorder
-from shiftreset_ad.staging.control.certainty import UNCERTAIN, certain_of, require_linear
+from shiftreset_ad.staging.control.certainty import UNCERTAIN, after_rule, before_rule, certain_of
 from shiftreset_ad.staging.layouts import laid_out_as
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.python.answers import seen_in
@@ -73,7 +73,7 @@ def recorded(
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
-    carried.certain_of, carried.linear = certain_of, require_linear
+    carried.certain_of, carried.before_rule, carried.after_rule = certain_of, before_rule, after_rule
     carried.any = carried.is_uncertain = carried.is_doubtful = False
     recorder.watch = watch
     recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
@@ -117,7 +117,8 @@ def recorded(
         may_ask = carried.any and not trace.has_control  # it may come of what is not chosen
         return None, None, UNCERTAIN if may_ask else trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
-        recorder.adopt = recorder.unwatched = recorder.watch = carried.certain_of = carried.linear = None
+        recorder.adopt = recorder.unwatched = recorder.watch = None
+        carried.certain_of = carried.before_rule = carried.after_rule = None
         carried.any = False
         trace.close()
 

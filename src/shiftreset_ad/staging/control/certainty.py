@@ -53,13 +53,25 @@ def _is_uncertain(trace: Trace) -> None:
         trace.refuse(UNCERTAIN)  # and the next run asks
 
 
-def require_linear(given: list[Any], found: list[Any]) -> None:
-    """Record that a rule of the user's, which is `given` zeros alone, has found zeros alone.
+def before_rule(y_bars: list[Any]) -> None:
+    """A rule of the user's may test its cotangents. It may also keep something, such as a count of its calls.
 
-    The function itself does not call the rule for zeros that are carried.
+    So if it may get a zero for a number that is not chosen, the next run asks which number is chosen. A branch or a
+    loop cannot ask.
+    """
+    staged = next((x for y_bar in y_bars for x in staged_inside(y_bar)), None)
+    if staged is not None and not staged._trace.has_control:
+        staged._trace.refuse(UNCERTAIN)
+    certain_of(y_bars)
+
+
+def after_rule(given: list[Any], found: list[Any]) -> None:
+    """Record that a rule of the user's, where it is `given` zeros alone, has found zeros alone.
+
+    The function itself does not call the rule for a zero that a branch or a loop carries.
     """
     size, size_found = _size(given), _size(found)
-    if type(size) is not Staged:  # the rule is given nothing that is recorded
+    if type(size) is not Staged or not size._trace.has_control:
         return
     trace = size._trace
     step = trace.add(as_linear, (size, size_found), NOTHING, unstaged(size_found))

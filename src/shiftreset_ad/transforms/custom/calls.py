@@ -21,7 +21,6 @@ from shiftreset_ad.boundary.notes import CallSite, call_site
 from shiftreset_ad.boundary.results import own
 from shiftreset_ad.modes.forward.number import NumF, number
 from shiftreset_ad.modes.reverse.answers import jointly
-from shiftreset_ad.modes.reverse.borders import certain
 from shiftreset_ad.modes.reverse.kept import frozen
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.modes.series.expansion import WrittenWhileUnfinished
@@ -92,8 +91,8 @@ class RuledCall:
         x_dots = [copied(x.tangent) if self.level.has(x) else None for x in self.numbers]
         x_dots = self.as_given()(x_dots)
         answers, y_dots = self.now(self.push, list(map(self.level.below, self.numbers)), x_dots)
-        if carried.any and carried.linear is not None:
-            carried.linear(x_dots, y_dots)
+        if carried.any and carried.after_rule is not None:
+            carried.after_rule(x_dots, y_dots)
         constants = self.level.tags_in_use(y_dots)
         self.settle(answers)
         ys = []
@@ -195,10 +194,11 @@ class RuledCall:
         as_given = self.as_given()
 
         def pull(y_bars: list[Any]) -> list[Any]:
-            y_bars = certain(y_bars)  # which the rule may test
+            if carried.any and carried.before_rule is not None:
+                carried.before_rule(y_bars)
             x_bars = bwd(as_given(y_bars))
-            if carried.any and carried.linear is not None:
-                carried.linear(y_bars, x_bars)
+            if carried.any and carried.after_rule is not None:
+                carried.after_rule(y_bars, x_bars)
             return [x_bars[i] for i in places]
 
         if self.application.rules.jvp is not None:
