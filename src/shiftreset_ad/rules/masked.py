@@ -95,8 +95,9 @@ def selected(mask: Any, values: Any) -> Any:
             PUT(chosen, mask, values)
             return chosen
     values = np.where(mask, values, 0.0)
-    is_array = type(values) is ndarray or is_staged(values)
-    return values[()] if is_array and not shape_of(values) else values
+    if type(values) is ndarray:
+        return values if values.ndim else values[()]
+    return values[()] if is_staged(values) and not shape_of(values) else values
 
 
 def selected_by_bits(mask: Any, values: Any) -> Any:

@@ -19,6 +19,7 @@ from shiftreset_ad.modes.reverse.backpropagation import there_and_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.number import NumR
 from shiftreset_ad.rules.annotations import Argnums, Aux, Cotangent, P, Primal, S, Scalar, X
+from shiftreset_ad.rules.carried_zeros import carried
 
 
 @overload
@@ -158,4 +159,7 @@ def derivatives_at(
         return partial(returned, partial(f, *arguments.with_numbers(xs), **kwargs))
 
     scalar = partial(scalar_and_aux, operator, has_aux, holomorphic)
-    return with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
+    value, derivatives, aux = with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
+    if carried.any and carried.certain_of is not None:
+        derivatives = carried.certain_of(derivatives)
+    return value, derivatives, aux

@@ -37,7 +37,7 @@ from shiftreset_ad.boundary.notes import add_note
 from shiftreset_ad.control import GreenletError, Operation, here, run
 from shiftreset_ad.modes.reverse.adjoints import contribute, cotangent, finished
 from shiftreset_ad.modes.reverse.answers import number_of, other_answers, with_shells
-from shiftreset_ad.modes.reverse.borders import arrived, certain, departed, going_back, unchanged_inputs
+from shiftreset_ad.modes.reverse.borders import arrived, departed, going_back, unchanged_inputs
 from shiftreset_ad.modes.reverse.number import Active, NumR, ReverseTag
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 
@@ -95,7 +95,7 @@ def there_and_back(
     if type(answer) is NumR and answer.tag is tag:
         answer.adjoint = answer.adjoint + 1.0
         going_back(tag, pending, partial(backward, pending))  # 4
-    return value, certain(list(map(finished, xs))), aux
+    return value, list(map(finished, xs)), aux
 
 
 def backward(pending: list[Operation], watch: Any, forget: Callable[[Operation], None] | None = None) -> None:

@@ -16,8 +16,7 @@ from shiftreset_ad.numbers.floating_errors import without_warnings
 from shiftreset_ad.numbers.memory import protect
 from shiftreset_ad.numbers.number import ZERO, copied_part, put
 from shiftreset_ad.numbers.tags import Tag, watcher
-from shiftreset_ad.rules.annotations import Cotangent, Primal
-from shiftreset_ad.rules.carried_zeros import carried
+from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.stand_ins import recorder
 
 
@@ -47,11 +46,6 @@ def departed(answer: Any, aux: Any, tag: Tag) -> tuple[Any, Any]:
 def last_value(x: NumR) -> Primal:
     """The value of a number before the way back: a copy if the way back will change the array."""
     return +x.primal if has_been_written(x) else x.primal
-
-
-def certain(x_bars: list[Cotangent]) -> list[Cotangent]:
-    """The adjoints as the program gets them. The steps of a run that carries zeros hold only if none of them is NaN."""
-    return carried.certain_of(x_bars) if carried.any and carried.certain_of is not None else x_bars
 
 
 def going_back(tag: Tag, pending: list[Operation], go_back: Callable[[Any], None]) -> None:

@@ -21,7 +21,7 @@ from shiftreset_ad.boundary.checks import require_all_usable, value_and_aux
 from shiftreset_ad.control import ControlError, Operation, run
 from shiftreset_ad.modes.reverse.adjoints import accumulate, finished
 from shiftreset_ad.modes.reverse.backpropagation import backward
-from shiftreset_ad.modes.reverse.borders import arrived, certain, going_back
+from shiftreset_ad.modes.reverse.borders import arrived, going_back
 from shiftreset_ad.modes.reverse.collector import with_relaxed_collector
 from shiftreset_ad.modes.reverse.kept import verify
 from shiftreset_ad.modes.reverse.memory import PLACES, waiting
@@ -32,6 +32,7 @@ from shiftreset_ad.numbers.number import ZERO, Number
 from shiftreset_ad.numbers.tags import Tag
 from shiftreset_ad.rules.annotations import Cotangent
 from shiftreset_ad.rules.broadcasting import shape_of
+from shiftreset_ad.rules.carried_zeros import carried
 from shiftreset_ad.rules.stand_ins import is_staged
 
 
@@ -118,7 +119,9 @@ class Recording:
             # `forget` runs at once, so that a way back holds no more adjoints than `grad`.
             pending = self._pending.copy()
             going_back(self._tag, pending, lambda watch: backward(pending, watch, forget))
-            x_bars = certain([finished(x) for x in self._xs])
+            x_bars = [finished(x) for x in self._xs]
+            if carried.any and carried.certain_of is not None:
+                x_bars = carried.certain_of(x_bars)
         except BaseException:
             self._clear(self._pending)
             raise

@@ -133,8 +133,7 @@ class Trace:
         self.asked_in: set[CodeType] = set()  # the code of the user's that has asked
         self.is_asked = False  # whether the program asks for a value; an operator may ask, too, on its way back
         self.checked: dict[int, list[Any]] = {}  # by the place of a check, the values that need it
-        self._forgotten = Block(None)
-        self.is_open = True
+        self._forgotten, self.is_open = Block(None), True
         self.errors = np.geterr()
         self._settings: Any = None
         self._reactions: Any = None
@@ -198,6 +197,7 @@ class Trace:
     def close(self) -> None:
         """End the run. The steps go, as they hold the trace, and the trace holds the values."""
         self.is_open = False
+        self.checked.clear()
         for block in {self.root, *self.homes}:
             block.steps.clear()
         if self.has_control:
