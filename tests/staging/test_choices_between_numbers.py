@@ -163,3 +163,19 @@ def test_a_zero_that_is_repeated_is_an_array_of_its_own():
     y = repeated(0.0, (2,))
     assert y.strides == (8,)
     assert y.flags.writeable
+
+
+def test_a_choice_in_a_loop_whose_numbers_are_of_two_types():
+    """NumPy's in the first round, and Python's in the next one."""
+
+    def f(x):
+        s, i = np.sin(x), 0
+        while i < 4 and s < 9.0:
+            s = np.maximum(s, 0.5) * x if i % 2 == 0 else float(i) + x
+            i += 1
+        return s
+
+    g = staged(grad(f))
+    for x in (1.5, 2.0, 0.25, -1.0, 3.0):
+        assert g(x) == pytest.approx(grad(f)(x))
+    assert len(ways_of(g)) == 1

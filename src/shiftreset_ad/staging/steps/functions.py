@@ -208,7 +208,7 @@ STATEMENTS: dict[Callable[..., Any], str] = {
     },
 }
 # These raise no error, not even with Python's floats.
-SAFE = {operator.add, operator.sub, operator.mul, operator.abs, *PREFIX, *COMPARISONS}
+SAFE = {operator.add, operator.sub, operator.mul, operator.abs, as_pythons_number, *PREFIX, *COMPARISONS}
 POWERS = (operator.pow, np.power)
 
 

@@ -20,7 +20,16 @@ from shiftreset_ad.array_api import Wrapped
 from shiftreset_ad.array_api.torch import of_numbers
 from shiftreset_ad.numbers.number import Number, has_number
 from shiftreset_ad.rules.broadcasting import dtype_of
-from shiftreset_ad.staging.steps.functions import COMPARISONS, INFIX, PREFIX, as_it_is, attribute, method, written_by
+from shiftreset_ad.staging.steps.functions import (
+    COMPARISONS,
+    INFIX,
+    PREFIX,
+    as_it_is,
+    as_pythons_number,
+    attribute,
+    method,
+    written_by,
+)
 from shiftreset_ad.staging.steps.unwatched import unwatched
 from shiftreset_ad.staging.steps.values import (
     SCALARS,
@@ -102,7 +111,11 @@ def _refuse_method(self: Staged, name: str, *args: Any, **kwargs: Any) -> Any:
 
 def _item(self: Staged, *index: Any) -> Any:
     """The element, as for NumPy's arrays; the item of a Python number is the number itself."""
-    return call(method("item"), (self, *index)) if isinstance(self.inside, ndarray | np.generic) else self
+    if not isinstance(self.inside, ndarray | np.generic):
+        return self
+    if not index and not np.shape(self.inside):  # in another round it may be a number of Python's, without a method
+        return call(as_pythons_number, (self,))
+    return call(method("item"), (self, *index))
 
 
 def _tolist(self: Staged) -> Any:
