@@ -8,7 +8,7 @@ cotangent of zero. So what records the run looks at each derivative that the pro
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,18 +21,20 @@ class _CarriedZeros(threading.local):
     """What the thread that records a run knows of the zeros in it.
 
     There are `any`, or the run `asks` which number is chosen, and carries none for choices. The run `is_uncertain` if
-    a derivative that the program gets is NaN, and `is_doubtful` if one is in a branch that may not be taken. While a
-    run is recorded, `certain_of` is given the derivatives that the program gets, and gives them back. `before_rule` is
-    given what a rule of the user's is going to get, and `after_rule` has what it has found, too.
+    a derivative that the program gets is NaN, and `is_doubtful` if one is in a branch that may not be taken.
+
+    What records the run has hooks here, which are called if there are `any`: `certain_of` is given the derivatives that
+    the program gets, and gives them back. `before_rule` is given what a rule of the user's is going to get, and
+    `after_rule` has what the rule has found, too.
     """
 
     any = False
     asks = False
     is_uncertain = False
     is_doubtful = False
-    certain_of: Callable[[Iterable[Any]], list[Any]] | None = None
-    before_rule: Callable[[list[Any]], None] | None = None
-    after_rule: Callable[[list[Any], list[Any]], None] | None = None
+    certain_of: Callable[[list[Any]], list[Any]]
+    before_rule: Callable[[list[Any]], None]
+    after_rule: Callable[[list[Any], list[Any]], None]
 
     @contextmanager
     def asking(self) -> Iterator[None]:

@@ -118,7 +118,6 @@ def recorded(
         return None, None, UNCERTAIN if may_ask else trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
         recorder.adopt = recorder.unwatched = recorder.watch = None
-        carried.certain_of = carried.before_rule = carried.after_rule = None
         carried.any = False
         trace.close()
 

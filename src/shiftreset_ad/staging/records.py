@@ -24,7 +24,9 @@ from shiftreset_ad.staging.threads import recording
 from shiftreset_ad.staging.ways import MOST_WAYS, Signature, Way
 
 MOST_SIGNATURES = 256
-BY_A_ZERO = "its answer depends on the sign of a zero, which may stand for no derivative at all"
+BY_A_ZERO = (
+    "its answer depends on the sign of a zero, which may stand for no derivative at all. Add 0.0 to the derivative"
+)
 ARGUMENTS = "it changes its arguments"
 
 

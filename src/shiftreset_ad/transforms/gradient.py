@@ -160,6 +160,6 @@ def derivatives_at(
 
     scalar = partial(scalar_and_aux, operator, has_aux, holomorphic)
     value, derivatives, aux = with_relaxed_collector(partial(there_and_back, program, numbers, scalar))
-    if carried.any and carried.certain_of is not None:
+    if carried.any:
         derivatives = carried.certain_of(derivatives)
     return value, derivatives, aux

@@ -123,7 +123,7 @@ def expanded(
     finally:
         tag.finish()
     expansions = [y.coefficients if belongs(y, tag) else [y] for y in answers.numbers]
-    if carried.any and carried.certain_of is not None:
+    if carried.any:
         expansions = [carried.certain_of(coefficients) for coefficients in expansions]
     return answers, expansions
 

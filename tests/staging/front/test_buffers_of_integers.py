@@ -68,13 +68,18 @@ def choices(v):
     return best * chosen[8] + np.sum(chosen)
 
 
-def in_a_loop_whose_end_is_not_known(v):
-    steps, x, i = np.zeros(6, int), v[0], 0
-    while i < 5 and x < 4.0:
-        steps[i] += 2
-        x = x + abs(v[i])
-        i += 1
-    return x * steps[1] + np.sum(steps)
+def counted(dtype):
+    """A loop whose end the values decide, which writes to an array of this dtype."""
+
+    def in_a_loop(v):
+        steps, x, i = np.zeros(6, dtype), v[0], 0
+        while i < 5 and x < 4.0:
+            steps[i] += 2
+            x = x + abs(v[i])
+            i += 1
+        return x * steps[1] + np.sum(steps)
+
+    return in_a_loop
 
 
 def of_plain_floats_in_a_branch(v):
@@ -87,7 +92,7 @@ def of_plain_floats_in_a_branch(v):
 
 PROGRAMS = [
     *(counts, visited, flags, parents, ranks, choices),
-    *(in_a_loop_whose_end_is_not_known, of_plain_floats_in_a_branch),
+    *(counted(int), of_plain_floats_in_a_branch),
 ]
 
 
@@ -143,15 +148,7 @@ def test_a_count_that_wraps_around():
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, complex])
 def test_an_array_without_native_code_in_a_loop(dtype):
     """The loop is written down, and runs by NumPy. An error inside had it recorded path by path."""
-
-    def f(v):
-        steps, x, i = np.zeros(6, dtype), v[0], 0
-        while i < 5 and x < 4.0:
-            steps[i] += 2
-            x = x + abs(v[i])
-            i += 1
-        return x * steps[1] + np.sum(steps)
-
+    f = counted(dtype)
     g = staged(f)
     for v in ROWS:
         np.testing.assert_allclose(g(v), f(v), rtol=1e-6)

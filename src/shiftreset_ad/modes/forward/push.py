@@ -72,6 +72,6 @@ def _ended(ys: list[Primal], tag: Tag) -> tuple[list[Primal], list[Tangent]]:
         is_active = type(y) is NumF and y.tag is tag
         values.append(y.primal if is_active else y)
         tangents.append(y.tangent if is_active else None)
-    if carried.any and carried.certain_of is not None:
+    if carried.any:
         tangents = carried.certain_of(tangents)
     return values, tangents

@@ -120,7 +120,7 @@ class Recording:
             pending = self._pending.copy()
             going_back(self._tag, pending, lambda watch: backward(pending, watch, forget))
             x_bars = [finished(x) for x in self._xs]
-            if carried.any and carried.certain_of is not None:
+            if carried.any:
                 x_bars = carried.certain_of(x_bars)
         except BaseException:
             self._clear(self._pending)

@@ -8,37 +8,37 @@ cotangents, too, and may give a derivative for a cotangent of zero, where the fu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from shiftreset_ad.numbers.floating_errors import without_warnings
-from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.carried_zeros import carried
-from shiftreset_ad.staging.control.kinds import parts_of, staged_inside
-from shiftreset_ad.staging.steps.functions import as_linear, certain
+from shiftreset_ad.staging.control.kinds import staged_inside, values_inside
+from shiftreset_ad.staging.steps.functions import as_linear, certain_number
 from shiftreset_ad.staging.steps.trace import NOTHING, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
-UNCERTAIN = "a derivative is NaN, which may come of a number that is not chosen, or of a branch that is not taken"
+UNCERTAIN = (
+    "a derivative is NaN, which may come of a number that is not chosen, or of a branch that is not taken. Compute in "
+    "the branch what no other branch needs, and give roots and logarithms no zero, as by numpy.where(x > 0, x, 1.0)"
+)
 
 
-def certain_of(derivatives: Iterable[Any]) -> list[Any]:
+def certain_of(derivatives: list[Any]) -> list[Any]:
     """The derivatives. The steps hold only if none of them is NaN; what is NaN in this run makes the run uncertain."""
-    found = list(derivatives)
-    for derivative in found:
+    for derivative in derivatives:
         for x in staged_inside(derivative):
             if np.size(x.inside) and dtype_of(x).kind in "fc":
                 _require_certain(x, without_warnings(np.sum, x) if shape_of(x) else x)
-    return found
+    return derivatives
 
 
 def _require_certain(x: Staged, total: Staged) -> None:
     """The same for one value. The sum of an array is NaN if an element is. What needs no value needs no check of it."""
     trace = x._trace
-    step = trace.add(certain, (total,), NOTHING, total.inside)
+    step = trace.add(certain_number, (total,), NOTHING, total.inside)
     trace.checked[step.place] = [x]
     if total.inside != total.inside:
         _is_uncertain(trace)
@@ -84,16 +84,7 @@ def _size(derivatives: list[Any]) -> Any:
     """The sum of the absolute values of all plain values in these derivatives."""
     total: Any = 0.0
     for derivative in derivatives:
-        for part in _values_in(derivative):
-            size = without_warnings(np.sum, np.abs(part)) if shape_of(part) else abs(part)
-            total = total + size
+        for part in values_inside(derivative):
+            if part is not None:
+                total = total + (without_warnings(np.sum, np.abs(part)) if shape_of(part) else abs(part))
     return total
-
-
-def _values_in(x: Any) -> Iterator[Any]:
-    """The staged and plain values that a derivative consists of."""
-    if isinstance(x, Number):
-        for part in parts_of(x):
-            yield from _values_in(part)
-    elif x is not None and np.size(unstaged(x)):
-        yield x

@@ -185,7 +185,7 @@ class Execution:
             except UncertainError:
                 if not self._is_example:
                     carried.is_uncertain = True
-                answer = resolved(step.args[0], frame)
+                answer = resolved(step.args[0], frame)  # which nothing needs
             except Exception as error:
                 name = IN_WORDS.get(step.function) or name_in_program(step.function)
                 self._trace.refuse(f"{name} raises {error!r} in a round of a loop")

@@ -148,10 +148,15 @@ def zeros(like: Any) -> Any:
     return 0.0 if dtype == np.float64 else dtype.type(0)
 
 
+def values_inside(x: Any) -> Iterator[Any]:
+    """The values that a number consists of; of anything else, the thing itself."""
+    if isinstance(x, Number):
+        for part in parts_of(x):
+            yield from values_inside(part)
+    else:
+        yield x
+
+
 def staged_inside(x: Any) -> Iterator[Staged]:
     """The staged values that a number consists of."""
-    if type(x) is Staged:
-        yield x
-    elif isinstance(x, Number):
-        for part in parts_of(x):
-            yield from staged_inside(part)
+    return (value for value in values_inside(x) if type(value) is Staged)

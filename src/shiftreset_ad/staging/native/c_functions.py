@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from shiftreset_ad.staging.native.llvm import Code, double, refuse
-from shiftreset_ad.staging.steps.functions import as_linear, certain, greater, lesser
+from shiftreset_ad.staging.steps.functions import as_linear, certain_number, greater, lesser
 
 OF_ONE = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -142,6 +142,6 @@ FUNCTIONS: dict[Any, Callable[..., str]] = {
     math.radians: _times(math.pi / 180.0),
     lesser: _one_of("olt"),
     greater: _one_of("ogt"),
-    certain: _known,
+    certain_number: _known,
     as_linear: _of_more_than_zero,
 }

@@ -150,7 +150,7 @@ class UncertainError(ArithmeticError):
     """A derivative or an answer is NaN, and it may come of a zero that stands for no derivative at all."""
 
 
-def certain(x: Any) -> Any:
+def certain_number(x: Any) -> Any:
     """The number `x`. Raises UncertainError if it is NaN."""
     if x != x:
         raise UncertainError("a derivative is NaN")

@@ -91,7 +91,7 @@ class RuledCall:
         x_dots = [copied(x.tangent) if self.level.has(x) else None for x in self.numbers]
         x_dots = self.as_given()(x_dots)
         answers, y_dots = self.now(self.push, list(map(self.level.below, self.numbers)), x_dots)
-        if carried.any and carried.after_rule is not None:
+        if carried.any:
             carried.after_rule(x_dots, y_dots)
         constants = self.level.tags_in_use(y_dots)
         self.settle(answers)
@@ -194,10 +194,10 @@ class RuledCall:
         as_given = self.as_given()
 
         def pull(y_bars: list[Any]) -> list[Any]:
-            if carried.any and carried.before_rule is not None:
+            if carried.any:
                 carried.before_rule(y_bars)
             x_bars = bwd(as_given(y_bars))
-            if carried.any and carried.after_rule is not None:
+            if carried.any:
                 carried.after_rule(y_bars, x_bars)
             return [x_bars[i] for i in places]
 
