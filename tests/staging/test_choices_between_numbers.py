@@ -57,6 +57,14 @@ def test_it_is_native_code(name, mode):
     assert [way.is_native for way in g._calls.ways] == [True]
 
 
+@needs_native
+def test_a_record_that_asks_is_native_code():
+    g = staged(grad(lambda x: np.where(x > 0.0, np.sqrt(x), 0.0) + x))
+    with np.errstate(all="ignore"):
+        assert [g(x) for x in (0.0, 0.0, 0.0, 0.0)] == [1.0] * 4
+    assert [way.is_native for way in g._calls.ways] == [True]
+
+
 def american(s, k, r, sigma, steps=12):
     """The price of an American option by a tree, whose owner may exercise it at each node."""
     up = np.exp(sigma * np.sqrt(1.0 / steps))
@@ -99,7 +107,7 @@ def test_nan_that_is_the_answer_is_recorded_once():
 def test_rows_of_vmap_choose_by_themselves():
     f = vmap(grad(lambda x: np.where(x > 0.0, np.sqrt(x), 0.0) + np.maximum(x, 1.0)))
     for g in (f, staged(f)):
-        for x in ([4.0, 0.0, 0.25], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]):
+        for x in ([4.0, 1.0, 0.25], [4.0, 1.0, 0.25], [4.0, 0.0, 0.25], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]):
             wanted = [grad(lambda x: np.where(x > 0.0, np.sqrt(x), 0.0) + np.maximum(x, 1.0))(float(e)) for e in x]
             assert np.allclose(g(np.array(x)), wanted)
 
@@ -175,3 +183,29 @@ def test_a_choice_in_a_loop_whose_numbers_are_of_two_types():
     for x in (1.5, 2.0, 0.25, -1.0, 3.0):
         assert g(x) == pytest.approx(grad(f)(x))
     assert len(g._calls.ways) == 1
+
+
+def test_a_number_has_a_derivative_without_dimensions_and_of_the_type_that_the_function_gives():
+    """Also where the first run asks, as its derivative is NaN. With another type the function would be given up."""
+    f = MODES["forward over reverse"](lambda x, y: nn.relu(x - y) * y)
+    g = staged(f)
+    for point in ((2.0, 1.0), (3.0, 1.0), (4.0, 2.0), (1.0, 2.0)):
+        assert not isinstance(g(*point), np.ndarray)
+        assert g(*point) == f(*point)
+
+    def bounded(x):
+        slope = grad(lambda t: np.maximum(np.sqrt(t) - 5.0, t * 2.0))
+        return min(jvp(lambda x: slope(x) * x, (x,), (1.0,))[1], 5.0)
+
+    g = staged(bounded)
+    with np.errstate(all="ignore"):
+        assert [g(x) for x in (0.0, 30.0, 3.0, 0.0, 2.0)] == [2.0] * 5
+    assert g.sources
+
+
+def test_an_item_asks_nothing_and_is_left_out_where_nothing_needs_it():
+    of_a_row, of_a_sum = staged(lambda v: v.item() * 2.0), staged(lambda v: (np.sum(v).item(), np.sum(v) * 2.0)[1])
+    for g in (of_a_row, of_a_sum):
+        assert g(np.array([1.5])) == g(np.array([1.5])) == 3.0
+        assert "if not" not in g.sources[0]
+    assert "number" not in of_a_sum.ir[0]

@@ -22,6 +22,7 @@ from shiftreset_ad import (
     value_and_grad,
     vjp,
 )
+from shiftreset_ad.rules.carried_zeros import carried
 from tests.staging.native.natively import needs_native
 
 
@@ -131,10 +132,14 @@ def test_a_gradient_in_each_round():
                 x = 0.0
         return x
 
-    g = staged(descent)
-    with np.errstate(all="ignore"):
-        for x, count in ((9.0, 3), (9.0, 3), (3.0, 2), (1.0, 9), (0.0, 5), (6.0, 30), (9.0, 3)):
-            assert math.isclose(g(x, count), descent(x, count), abs_tol=1e-12)
+    points = (9.0, 3), (9.0, 3), (3.0, 2), (1.0, 9), (6.0, 30), (0.0, 5)
+    for order in (points, points[::-1]):
+        g = staged(descent)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", StagingWarning)
+            for x, count in (*order, (9.0, 3)):
+                assert math.isclose(g(x, count), descent(x, count), abs_tol=1e-12)
+        assert not g._calls._is_given_up
 
 
 @pytest.mark.parametrize(
@@ -231,8 +236,12 @@ def before_a_branch(same):
     return f
 
 
+def before_a_root_in_a_branch(same):
+    return lambda x: branch(same(x))
+
+
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("made", [of_a_choice, before_a_choice, before_a_branch])
+@pytest.mark.parametrize("made", [of_a_choice, before_a_choice, before_a_branch, before_a_root_in_a_branch])
 @pytest.mark.parametrize("points", [(2.0, 3.0, 4.0, 0.0, 0.5, 3.0), (0.0, 0.0, 2.0, 0.5, 0.0, 3.0)])
 def test_a_rule_of_the_user_that_gives_something_for_zero(points, made, rule):
     f = grad(made(with_rule(RULES[rule])))
@@ -375,3 +384,28 @@ def test_nan_in_a_branch_that_is_taken_does_not_end_staging_for_good():
     for x in (0.0, 2.0, 3.0, 0.0, -1.0):
         assert g(x) == program(x)
     assert not g._calls._is_given_up
+
+
+def test_what_depends_on_the_sign_of_a_zero_is_not_given_up_for_good():
+    """A tangent of zeros is carried through a negative slope."""
+
+    def f(t):
+        s = t if t > 1.0 else 2.0
+        return s * -3.0
+
+    def program(x):
+        return np.divide(1.0, derivative(f)(x))
+
+    g = staged(program)
+    with np.errstate(divide="ignore"):
+        with pytest.warns(StagingWarning, match="sign of a zero.*Add 0.0 to the derivative"):
+            assert [g(x) for x in (0.5, 0.5, 3.0, 0.5)] == [math.inf, math.inf, -1.0 / 3.0, math.inf]
+        assert [way.carries_zeros for way in g._calls.ways] == [False]  # the other one is dropped
+        assert [g(x) for x in (0.0, 3.0, 0.5)] == [program(x) for x in (0.0, 3.0, 0.5)]
+    assert not g._calls._is_given_up
+
+
+def test_no_run_leaves_a_zero_behind():
+    staged(grad(branch))(1.0)
+    assert not carried.any
+    assert not carried.asks

@@ -72,6 +72,18 @@ def test_an_iterator_is_used_up_once():
         assert repr(g(v)) == repr(f(v))
 
 
+def test_an_iterator_with_an_option_that_python_takes_itself():
+    g = staged(lambda v: sorted(map(abs, v), reverse=1)[0] * v[3])
+    for v in ROWS:
+        assert g(v) == max(map(abs, v)) * v[3]
+
+
+def test_rows_have_no_order():
+    g = staged(lambda v: max(np.stack([v, v * 2.0])))
+    with pytest.raises(ValueError, match="ambiguous"):
+        g(ROWS[0])
+
+
 def test_an_array_of_no_elements_raises_the_error_of_python():
     g = staged(lambda v: max(v[:0]))
     with pytest.raises(ValueError, match="empty"):
