@@ -13,6 +13,7 @@ from tests.staging.native.natively import needs_native
 
 POINTS = [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0), (-1.0, 4.0), (4.0, -2.0), (0.0, 0.0), (0.5, math.inf), (1.0, 2.0)]
 FUNCTIONS = {
+    "alone": np.maximum,
     "maximum": lambda x, y: np.maximum(x, y) ** 2 * y,
     "minimum": lambda x, y: np.minimum(x, x * y) ** 2 * y,
     "fmax": lambda x, y: np.fmax(x, y) ** 2 * x,
@@ -110,6 +111,8 @@ def test_rows_of_vmap_choose_by_themselves():
         for x in ([4.0, 1.0, 0.25], [4.0, 1.0, 0.25], [4.0, 0.0, 0.25], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]):
             wanted = [grad(lambda x: np.where(x > 0.0, np.sqrt(x), 0.0) + np.maximum(x, 1.0))(float(e)) for e in x]
             assert np.allclose(g(np.array(x)), wanted)
+    assert "for all rows at once" in f.report()
+    assert "certain_number" not in f.report()  # which is called row by row
 
 
 def test_an_array_with_a_choice_between_its_elements():
