@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import ControlError, StagingWarning, cond, fori_loop, grad, staged, zeros
+from shiftreset_ad import ControlError, StagingWarning, cond, derivative, fori_loop, grad, staged, zeros
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
 from tests.remedies import not_done
@@ -120,6 +120,30 @@ def in_array(made: Any) -> Callable[[Any], Any]:
         return y * x
 
     return f
+
+
+def by_slope(slope: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A program that decides by a derivative, which is infinite at the first call where a root is taken outside."""
+    return lambda x: x * (2.0 if grad(slope)(x[0] - V[0]) > 0.5 else 3.0)
+
+
+def root_outside(t: Any) -> Any:
+    root = np.sqrt(t)
+    return cond(t > 0.5, lambda: root, lambda: t)
+
+
+def over_slope(slope: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A program that divides by a derivative, which is zero from the second call on."""
+
+    def f(x: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return x * np.divide(1.0, slope(x[0]))
+
+    return f
+
+
+def falling(t: Any) -> Any:
+    return (t if t < 0.5 else 2.0) * -3.0
 
 
 def saved(x: Any) -> Any:
@@ -285,6 +309,20 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str, list[tuple[Callable[..., Any]
         in_array(lambda x: np.zeros(3)),
         "Make the array by numpy.zeros_like(x) or shiftreset_ad.zeros(shape)",
         [(in_array(np.zeros_like), lambda k: (V * k,)), (in_array(lambda x: zeros(3)), lambda k: (V * k,))],
+    ),
+    "a derivative that is NaN": (
+        by_slope(root_outside),
+        "Compute in the branch what no other branch needs, and give roots and logarithms no zero, as by "
+        "numpy.where(x > 0, x, 1.0)",
+        [
+            (by_slope(lambda t: cond(t > 0.5, lambda: np.sqrt(t), lambda: t)), lambda k: (V * k,)),
+            (by_slope(lambda t: root_outside(np.where(t > 0, t, 1.0))), lambda k: (V * k,)),
+        ],
+    ),
+    "the sign of a zero": (
+        over_slope(derivative(falling)),
+        "Add 0.0 to the derivative",
+        [(over_slope(lambda t: derivative(falling)(t) + 0.0), lambda k: (V * k,))],
     ),
     "a file": (
         saved,

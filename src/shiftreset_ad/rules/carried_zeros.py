@@ -25,16 +25,31 @@ class _CarriedZeros(threading.local):
 
     What records the run has hooks here, which are called if there are `any`: `certain_of` is given the derivatives that
     the program gets, and gives them back. `before_rule` is given what a rule of the user's is going to get, and
-    `after_rule` has what the rule has found, too.
+    `after_rule` has what the rule has found, too. Where nobody looks, they do nothing.
     """
 
     any = False
     asks = False
     is_uncertain = False
     is_doubtful = False
-    certain_of: Callable[[list[Any]], list[Any]]
-    before_rule: Callable[[list[Any]], None]
-    after_rule: Callable[[list[Any], list[Any]], None]
+    certain_of: Callable[[list[Any]], list[Any]] = staticmethod(lambda derivatives: derivatives)
+    before_rule: Callable[[list[Any]], None] = staticmethod(lambda given: None)
+    after_rule: Callable[[list[Any], list[Any]], None] = staticmethod(lambda given, found: None)
+
+    def begin(
+        self,
+        certain_of: Callable[[list[Any]], list[Any]],
+        before_rule: Callable[[list[Any]], None],
+        after_rule: Callable[[list[Any], list[Any]], None],
+    ) -> None:
+        """A run begins, which knows of no zeros yet. The hooks are its own until it ends."""
+        self.certain_of, self.before_rule, self.after_rule = certain_of, before_rule, after_rule
+        self.any = self.is_uncertain = self.is_doubtful = False
+
+    def end(self) -> None:
+        """The run has ended. What runs from here on is not recorded."""
+        del self.certain_of, self.before_rule, self.after_rule
+        self.any = False
 
     @contextmanager
     def asking(self) -> Iterator[None]:

@@ -73,8 +73,7 @@ def recorded(
     args, kwargs = arguments = trees.unflatten(call.spec, list(map(staged, call.leaves)))
     places = {id(node): i for i, node in enumerate(nodes_of(arguments)) if is_structure(node)}
     recorder.adopt, recorder.rule_of_its_own = partial(adopted, trace), None
-    carried.certain_of, carried.before_rule, carried.after_rule = certain_of, before_rule, after_rule
-    carried.any = carried.is_uncertain = carried.is_doubtful = False
+    carried.begin(certain_of, before_rule, after_rule)
     recorder.watch = watch
     recorder.unwatched = None if surroundings.users.has(OURS) else unwatched_if_quiet
     try:
@@ -118,7 +117,7 @@ def recorded(
         return None, None, UNCERTAIN if may_ask else trace.refusal or f"it raises {error!r} when it is recorded"
     finally:
         recorder.adopt = recorder.unwatched = recorder.watch = None
-        carried.any = False
+        carried.end()
         trace.close()
 
 

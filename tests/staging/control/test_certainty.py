@@ -409,3 +409,4 @@ def test_no_run_leaves_a_zero_behind():
     staged(grad(branch))(1.0)
     assert not carried.any
     assert not carried.asks
+    assert vars(carried).keys().isdisjoint({"certain_of", "before_rule", "after_rule"})
