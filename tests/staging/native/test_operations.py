@@ -101,6 +101,15 @@ def test_integers():
     check(lambda n: n / 3, (3,), (2**53,), (2**53 + 1,), leaves=1)
     check(lambda n: 1 / n, (3,), (0,), leaves=1)
     check(lambda x, n: x < n, (1.0, 3), (9007199254740992.0, 2**53 + 1), leaves=1)
+
+
+def test_arrays_are_compared_with_integers_as_numpy_does_it():
+    """NumPy rounds a long integer to a float, where Python would compare it exactly."""
+    places, floats = np.arange(4), np.array([1.0, 2.0**53, -3.0, np.nan])
+    for compare in (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge):
+        check(lambda x, n, by=compare: by(places, n) * x, (1.0, 2), (1.5, 2**53 + 1), (0.5, -7))
+        check(lambda x, n, by=compare: by(floats * x, n), (1.0, 1), (1.0, 2**53 + 1), (1.0, -3), (1.0, 2**62 - 1))
+        check(lambda x, n, by=compare: by(n + 1, floats * x), (1.0, 1), (1.0, 2**53), (1.0, -4))
     check(lambda n: n, (3,), (True + 4,))
 
 

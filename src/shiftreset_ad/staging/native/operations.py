@@ -284,8 +284,8 @@ def _comparison(of_doubles: str, of_integers: str) -> Emit:
         x, y = args
         if DOUBLE not in (code.value(x).form, code.value(y).form):
             return code.new(f"icmp {of_integers} i64 {code.integer(x)}, {code.integer(y)}")
-        for arg in args:  # Python compares the integer itself
-            if form_of(unstaged(arg)) == INTEGER:
+        for arg in args:  # Python compares an integer itself
+            if form_of(unstaged(arg)) == INTEGER and ndarray not in code.types(x) | code.types(y):
                 _require_exact(code, arg)
         return code.new(f"fcmp {of_doubles} double {code.double(x)}, {code.double(y)}")
 
