@@ -8,6 +8,7 @@ import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.optimize import (
+    LBFGS,
     Box,
     GradientDescent,
     Iterate,
@@ -20,6 +21,7 @@ from shiftreset_ad.optimize import (
     linear_solve,
     maximize,
     minimize,
+    reason,
 )
 from shiftreset_ad.optimize.methods import METHODS
 from shiftreset_ad.optimize.scipy_methods import MINIMIZERS, WITH_BOUNDS
@@ -179,6 +181,48 @@ def test_a_method_of_the_users_own():
             x = x - 0.1 * gradient
 
     assert argmin(lambda x: (x - 3.0) ** 2, 0.0, method=fixed_steps) == pytest.approx(3.0)
+
+
+def test_a_method_of_the_users_own_that_ends():
+    steep = reason("too steep: {residual:.1f} is more than {tolerance:.1f}")
+
+    def few_steps(objective, x):
+        for _ in range(3):
+            value, gradient = objective.value_and_gradient(x)
+            yield Iterate(x, value, gradient)
+            x = x - 0.1 * gradient
+
+    def stuck(objective, x):
+        yield Iterate(x, *objective.value_and_gradient(x))
+        yield Iterate(x, *objective.value_and_gradient(x), stuck=steep)
+
+    few = minimize(lambda x: (x - 3.0) ** 2, 0.0, method=few_steps)
+    assert (few.converged, few.rounds, few.x) == (False, 2, pytest.approx(1.08))
+    assert few.message == "the method has no more rounds, and the residual is still 3.8e+00"
+    none = minimize(lambda x: (x - 3.0) ** 2, 0.5, method=lambda objective, x: iter(()))
+    assert (none.converged, none.rounds, none.x) == (False, 0, 0.5)
+    found = minimize(lambda x: (x - 3.0) ** 2, 0.0, method=stuck, tolerance=0.1)
+    assert (found.converged, found.rounds, found.message) == (False, 0, "too steep: 6.0 is more than 0.1")
+    assert "ending='too steep: 6.0 is more than 0.1'" in repr(found)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_is_least_where_it_is(method):
+    found = minimize(lambda x: np.sum(x), np.zeros(0), method=method)
+    assert found.converged
+    assert found.x.shape == (0,)
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", "bfgs", "projected-gradient"])
+def test_an_infinite_slope_gives_no_warning_of_our_own(method):
+    with np.errstate(divide="ignore"):
+        found = minimize(lambda x: np.sum(np.log(x)), np.zeros(2), method=method)
+    assert found.message == "the residual is not finite"
+
+
+def test_a_method_without_a_memory_goes_down_the_gradient():
+    found = minimize(lambda x: np.sum((x - 1.0) ** 2 * np.array([1.0, 3.0])), np.zeros(2), method=LBFGS(memory=0))
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-7)
 
 
 # Constraints

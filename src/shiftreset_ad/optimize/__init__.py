@@ -17,7 +17,7 @@ from shiftreset_ad.optimize.minima import argmax, argmin, maximize, minimize
 from shiftreset_ad.optimize.mirrors import Mirror, MirrorDescent
 from shiftreset_ad.optimize.newton import NewtonCG
 from shiftreset_ad.optimize.quasi_newton import BFGS, LBFGS
-from shiftreset_ad.optimize.results import Iterate, NotConvergedError, Result
+from shiftreset_ad.optimize.results import Iterate, NotConvergedError, Result, reason
 from shiftreset_ad.optimize.ridges import FollowTheRidge
 from shiftreset_ad.optimize.roots import fixed_point, root
 from shiftreset_ad.optimize.saddles import Saddle, minimax
@@ -59,6 +59,7 @@ __all__ = [
     "minimax",
     "minimize",
     "ravel",
+    "reason",
     "root",
     "sgd",
     "warmup",

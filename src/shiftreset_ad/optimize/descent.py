@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shiftreset_ad.optimize.line_search import TRIALS, at, bracket, golden_section
+from shiftreset_ad.optimize.line_search import NONE_LOWER, TRIALS, at, bracket, golden_section
 from shiftreset_ad.optimize.objectives import Objective
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import Iterate, reason
 from shiftreset_ad.optimize.running import Rounds
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
+
+NEVER_RISES = reason("the function has no minimum along the gradient: it does not rise again")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class GradientDescent:
 
             found = bracket(along, *self.first)
             if found is None:
-                return "the function has no minimum along the gradient: it does not rise again"
+                yield here._replace(stuck=NEVER_RISES)
+                return
             x = x + golden_section(along, *found, self.width) * gradient
 
 
@@ -61,12 +64,12 @@ class ProjectedGradient:
         """The rounds from a start."""
         value, gradient = objective.value_and_gradient(objective.project(x))
         x, step = objective.project(x), 1.0
-        values = [float(plain(value))]
+        values = [float(plain(value))] * max(self.memory, 1)
         while True:
             yield Iterate(x, value, objective.residual(x, gradient))
             direction = objective.project(x - step * gradient) - x
             slope = float(plain(gradient) @ plain(direction))
-            length, highest = 1.0, max(values[-self.memory :])
+            length, highest, there = 1.0, max(values), x
             for _ in range(TRIALS):
                 there = x + length * direction
                 found = float(plain(objective.value(there)))
@@ -74,9 +77,10 @@ class ProjectedGradient:
                     break
                 length *= 0.5
             else:
-                return "no step along the projected gradient has a lower value"
+                yield Iterate(x, value, objective.residual(x, gradient), NONE_LOWER)
+                return
             value, new = objective.value_and_gradient(there)
-            values.append(float(plain(value)))
+            values = [*values[1:], float(plain(value))]
             moved, changed = plain(there) - plain(x), plain(new) - plain(gradient)
             curvature = float(moved @ changed)
             step = min(max(float(moved @ moved) / curvature, 1e-10), 1e10) if curvature > 0.0 else min(step * 4, 1e10)
@@ -111,5 +115,6 @@ class Armijo:
                     break
                 step *= 0.5
             else:
-                return "no step along the gradient has a lower value"
+                yield here._replace(stuck=NONE_LOWER)
+                return
             here, step = there, 2.0 * step

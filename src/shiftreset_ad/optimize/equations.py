@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiftreset_ad.optimize.implicit import solved_by_products
+from shiftreset_ad.optimize.krylov import by_gmres, is_good
 from shiftreset_ad.optimize.line_search import TRIALS
 from shiftreset_ad.optimize.objectives import vector_like
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import Iterate, reason
 from shiftreset_ad.optimize.running import Rounds
-from shiftreset_ad.optimize.vectors import Structure, norm
+from shiftreset_ad.optimize.vectors import Structure, norm, rows_like
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.transforms.products import jvp
@@ -49,6 +49,8 @@ class Equations:
 
 
 DAMPING = 1e-10
+SINGULAR = reason("the Jacobian is singular there")
+NONE_SHORTER = reason("no step of Newton's makes the residual shorter than {residual:.1e}")
 
 Solver: TypeAlias = Callable[[Equations, Primal], Rounds]
 
@@ -69,28 +71,30 @@ class Newton:
         here = equations.at(x)
         while True:
             yield here
-            try:
-                step = newton_step(equations, here)
-            except np.linalg.LinAlgError:
-                return "the Jacobian is singular there"
-            length = 1.0
+            step, is_solved = newton_step(equations, here)
+            if not is_solved:
+                yield here._replace(stuck=SINGULAR)
+                return
+            length, there = 1.0, here
             for _ in range(TRIALS):
                 there = equations.at(here.x + length * step)
                 if there.value <= (1.0 - 1e-4 * length) * here.value:
                     break
                 length *= 0.5
             else:
-                return f"no step of Newton's makes the residual shorter than {here.value:.1e}"
+                yield here._replace(stuck=NONE_SHORTER)
+                return
             here = there
 
 
-def newton_step(equations: Equations, here: Iterate) -> Primal:
-    """Where Newton's method goes."""
+def newton_step(equations: Equations, here: Iterate) -> tuple[Primal, bool]:
+    """Where Newton's method goes, and whether the Jacobian tells it."""
 
     def product(v: Primal) -> Primal:
         return jvp(equations.conditions, (here.x,), (v,))[1]
 
-    return solved_by_products(equations.name, product, -here.residual, is_definite=False)
+    found = by_gmres(product, -here.residual)
+    return found.x, is_good(found)
 
 
 @dataclass(frozen=True)
@@ -125,18 +129,20 @@ class Anderson:
 
     def __call__(self, equations: Equations, x: Primal) -> Rounds:
         """The rounds from a start."""
-        last: list[Iterate] = []
-        memory = min(self.memory, equations.structure.size)  # more rounds than unknowns depend on one another
+        size = equations.structure.size
+        memory = min(self.memory, size)  # more rounds than unknowns depend on one another
+        here = equations.at(x)
+        points, residuals, done = rows_like(memory, here.residual + x), rows_like(memory, here.residual + x), 0
         while True:
-            here = equations.at(x)
             yield here
             x = here.x + here.residual
-            if last:
-                changes = np.stack([here.residual - before.residual for before in last], axis=1)
-                moves = np.stack([here.x - before.x for before in last], axis=1)
-                weights = _least_squares(changes, here.residual)
-                x = x - (moves + changes) @ weights
-            last = [*last, here][-memory:] if memory else []
+            if memory:
+                is_known = np.reshape(np.arange(memory) < done, (memory, 1))
+                changes, moves = (here.residual - residuals) * is_known, (here.x - points) * is_known
+                weights = _least_squares(np.transpose(changes), here.residual)
+                x = x - weights @ (moves + changes)
+                points[done % memory], residuals[done % memory] = here.x, here.residual
+            here, done = equations.at(x), done + 1
 
 
 def _least_squares(a: Primal, b: Primal) -> Primal:

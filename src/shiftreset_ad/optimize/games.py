@@ -10,12 +10,13 @@ import numpy as np
 
 from shiftreset_ad.optimize.line_search import TRIALS
 from shiftreset_ad.optimize.objectives import Objective, Product, Projection
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import Iterate, reason
 from shiftreset_ad.optimize.running import Rounds
 from shiftreset_ad.optimize.vectors import Structure, norm
 from shiftreset_ad.rules.annotations import Primal
 
 Projections: TypeAlias = tuple[Projection | None, Projection | None]
+CHANGES_TOO_FAST = reason("the field of the game changes too fast for any step")
 
 
 class Game:
@@ -111,7 +112,8 @@ class Extragradient:
                     break
                 step *= 0.5
             else:
-                return "the field of the game changes too fast for any step"
+                yield Iterate(z, value, game.residual(z, field), CHANGES_TOO_FAST)
+                return
             z = game.project(z - step * there)
             step *= 1.2
 
@@ -145,6 +147,7 @@ class Optimistic:
                     break
                 step *= 0.5
             else:
-                return "the field of the game changes too fast for any step"
+                yield Iterate(z, value, game.residual(z, field), CHANGES_TOO_FAST)
+                return
             correction = step * (new - field)
             z, field, step = there, new, 1.2 * step

@@ -11,21 +11,17 @@ manner every order follows from the one rule below.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from shiftreset_ad.optimize.krylov import conjugate_gradients, gmres
+from shiftreset_ad.optimize.krylov import EXACT, by_gmres, conjugate_gradients, is_good, most_rounds, precision_of
 from shiftreset_ad.optimize.objectives import Product
 from shiftreset_ad.rules.annotations import Cotangent, Primal
-from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.transforms.custom import custom_derivative
 from shiftreset_ad.transforms.products import jvp, linearize, vjp
-
-EXACT = 500.0  # the relative residual at which a linear equation is solved, in units of the precision
 
 
 class System(Protocol):
@@ -108,10 +104,9 @@ class Linearized:
 
 def solved_by_products(operator: str, product: Product, b: Primal, is_definite: bool) -> Primal:
     """The solution of a linear equation; LinAlgError if there is none."""
-    rounds, precision = 10 * len(plain(b)) + 10, float(np.finfo(dtype_of(b)).eps)
-    exact, good = EXACT * precision, math.sqrt(precision)
     if is_definite:
-        found = conjugate_gradients(product, b, exact, rounds)
+        exact = EXACT * precision_of(b)
+        found = conjugate_gradients(product, b, exact, most_rounds(b))
         if not found.is_definite:
             raise np.linalg.LinAlgError(
                 f"{operator}: the map is not positive definite: its curvature is negative in some direction. Without "
@@ -120,8 +115,8 @@ def solved_by_products(operator: str, product: Product, b: Primal, is_definite: 
             )
         if found.error <= 10 * exact:
             return found.x
-    found = gmres(product, b, exact, rounds)
-    if not found.error <= good:
+    found = by_gmres(product, b)
+    if not is_good(found):
         raise np.linalg.LinAlgError(
             f"{operator}: a linear equation has no solution: {found.error:.1e} of the right-hand side remains. For a "
             "derivative: what was found is not isolated, or the function has a kink there. Add a small term that makes "

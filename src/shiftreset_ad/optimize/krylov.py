@@ -6,15 +6,18 @@ compute in ordinary operators, so their rounds can be differentiated, too.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from shiftreset_ad.optimize.objectives import Product
-from shiftreset_ad.optimize.vectors import norm
+from shiftreset_ad.optimize.vectors import norm, rows_like
 from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.plain import plain
 
+EXACT = 500.0  # the relative residual at which an equation is solved, in units of the precision
 COLUMNS = 200  # of the basis that GMRES keeps before it starts again
 ENDED = 1e-14  # the part of a product outside the basis that is rounding
 
@@ -58,44 +61,80 @@ def conjugate_gradients(product: Product, b: Primal, tolerance: float, rounds: i
 def gmres(product: Product, b: Primal, tolerance: float, rounds: int) -> Found:
     """The solution for any invertible map; after `COLUMNS` products it starts again from what it has found."""
     size = norm(b)
-    best, residual, done = Found(0.0 * b, 1.0 if size else 0.0), b, 0
-    while best.error > tolerance and done < rounds:
-        columns = min(COLUMNS, rounds - done, len(plain(b)))
+    best, residual = Found(0.0 * b, 1.0 if size else 0.0), b
+    columns = max(min(COLUMNS, rounds, len(plain(b))), 1)
+    for _ in range(-(-rounds // columns)):
+        if best.error <= tolerance:
+            break
         x = best.x + _with_least_residual(product, residual, tolerance * size, columns)
-        done += columns
         residual = b - product(x)
-        found = Found(x, norm(residual) / size)
-        if not found.error < 0.5 * best.error:  # rounding keeps it from getting better
-            return found if found.error < best.error else best
-        best = found
+        error, before = norm(residual) / size, best.error
+        if error < before:
+            best = Found(x, error)
+        if not error < 0.5 * before:  # rounding keeps it from getting better
+            break
     return best
 
 
 def _with_least_residual(product: Product, b: Primal, enough: float, columns: int) -> Primal:
-    """The vector in the Krylov space of `b`, of at most so many dimensions, whose residual is least."""
-    length = np.sqrt(b @ b)
-    basis = [b / length]
-    images: list[list[Primal]] = []  # of each vector of the basis, the product, in terms of the basis
-    while True:
-        image = product(basis[-1])
+    """The vector in the Krylov space of `b`, of at most so many dimensions, whose residual is least.
+
+    The product of each vector of the basis, in terms of the basis, is a column of a matrix that is nearly triangular.
+    `turns` makes it a `triangle`, and tells the residual. All arrays have their full size from the beginning.
+    """
+    length, rows = np.sqrt(b @ b), np.arange(columns + 1)
+    first = b / length
+    image = product(first)
+    basis = rows_like(columns + 1, first + image)
+    turns, triangle = (np.eye(n, dtype=dtype_of(b)) + 0.0 * basis[0, 0] for n in (columns + 1, columns))
+    basis[0] = first
+    used = 0
+    for k in range(columns):
         size = norm(image)
-        vectors = np.stack(basis)
-        parts = 0.0
+        parts = 0.0 * rows
         for _ in range(2):  # twice, as rounding leaves parts along the basis
-            along = vectors @ image
-            image = image - along @ vectors
+            along = basis @ image
+            image = image - along @ basis
             parts = parts + along
         rest = norm(image)
         height = np.sqrt(image @ image) if rest else 0.0
-        images.append([*parts, height])  # type: ignore[misc]
-        rows = len(basis) + 1
-        is_last = not rest > ENDED * size or len(basis) == columns
-        if not is_last and len(basis) % (1 + len(basis) // 10):  # looking at the residual takes time, too
-            basis.append(image / height)
-            continue
-        matrix = np.stack([np.stack([*column, *[0.0] * (rows - len(column))]) for column in images], axis=1)
-        target = length * np.eye(rows)[0]
-        weights = np.linalg.lstsq(matrix, target, rcond=None)[0]
-        if is_last or norm(target - matrix @ weights) <= enough:
-            return weights @ vectors
-        basis.append(image / height)
+        parts = parts + height * (rows == k + 1)
+        turned = turns @ parts
+        above, below = turned[k], turned[k + 1]
+        radius = np.sqrt(above * above + below * below)
+        if not radius > ENDED * size:  # the product is no new direction
+            break
+        cosine, sine = above / radius, below / radius
+        turns[k], turns[k + 1] = cosine * turns[k] + sine * turns[k + 1], cosine * turns[k + 1] - sine * turns[k]
+        triangle[:, k] = (turns @ parts)[:columns]
+        used = k + 1
+        if not rest > ENDED * size or abs(length * turns[k + 1, 0]) <= enough or used == columns:
+            break
+        basis[k + 1] = image / height
+        image = product(basis[k + 1])
+    target = length * turns[:columns, 0] * (rows[:columns] < used)
+    weights = 0.0 * target
+    for i in range(used):
+        row = used - 1 - i
+        weights[row] = (target[row] - triangle[row] @ weights) / triangle[row, row]
+    return weights @ basis[:columns]
+
+
+def by_gmres(product: Product, b: Primal) -> Found:
+    """The solution for any invertible map, as exact as the precision allows."""
+    return gmres(product, b, EXACT * precision_of(b), most_rounds(b))
+
+
+def is_good(found: Found) -> bool:
+    """Whether a solution is one, up to rounding."""
+    return found.error <= math.sqrt(precision_of(found.x))
+
+
+def precision_of(b: Primal) -> float:
+    """The precision of its numbers."""
+    return float(np.finfo(dtype_of(b)).eps)
+
+
+def most_rounds(b: Primal) -> int:
+    """So many products that more of them would not help."""
+    return 10 * len(plain(b)) + 10

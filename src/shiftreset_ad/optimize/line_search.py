@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable
 
 from shiftreset_ad.optimize.objectives import Objective, is_finite
-from shiftreset_ad.optimize.results import Iterate
-from shiftreset_ad.optimize.vectors import norm
+from shiftreset_ad.optimize.results import Iterate, reason
 from shiftreset_ad.rules.annotations import Primal
 from shiftreset_ad.rules.plain import plain
 
@@ -23,6 +22,8 @@ DECREASE = 1e-4  # of the decrease that the slope promises, the part that is eno
 FLATTER = 0.9  # of the slope, the part that may remain
 NOISE = 1e-15  # the rounding of a value, relative to it
 TRIALS = 200  # enough to come to the farthest step
+FALLS_FOREVER = reason("the function falls without end")
+NONE_LOWER = reason("no step finds a lower value, and the residual is {residual:.1e}")
 
 Line = Callable[[float], float]  # the plain value at a step
 
@@ -88,21 +89,21 @@ def golden_section(f: Line, a: float, b: float, c: float, tolerance: float) -> f
     return left if f_left < f_right else right
 
 
-def downhill(objective: Objective, start: Iterate, direction: Primal, first: float) -> Iterate | str:
-    """A point along a direction by the rules of Wolfe, by halving (Lewis and Overton 2013), or why there is none.
+def downhill(objective: Objective, start: Iterate, direction: Primal, first: float) -> Iterate:
+    """A point along a direction by the rules of Wolfe, by halving (Lewis and Overton 2013); the start if it is stuck.
 
     A point whose value is lower within rounding, and whose slope is flat enough, counts too (Hager and Zhang 2005):
     near a minimum, slopes still tell where to go when values do not.
     """
-    x, value, gradient = start
+    x, value, gradient, _ = start
     base, slope = float(plain(value)), float(plain(gradient) @ plain(direction))
     low, high, step = 0.0, float("inf"), first
     for _ in range(TRIALS):
         there = at(objective, x + step * direction)
         found, flatter = float(plain(there.value)), float(plain(there.residual) @ plain(direction))
         lower = found <= base + DECREASE * step * slope
-        as_low = found <= base + NOISE * abs(base) and flatter <= (2 * DECREASE - 1) * slope
-        if not (lower or as_low) or not is_finite(there.residual):
+        as_low = (found <= base + NOISE * abs(base)) & (flatter <= (2 * DECREASE - 1) * slope)
+        if not (lower | as_low) & is_finite(there.residual):
             high = step
         elif flatter < FLATTER * slope:
             low = step
@@ -110,8 +111,8 @@ def downhill(objective: Objective, start: Iterate, direction: Primal, first: flo
             return there
         step = 0.5 * (low + high) if high < float("inf") else 2.0 * low
         if step > FARTHEST:
-            return "the function falls without end"
-    return f"no step finds a lower value, and the gradient is {norm(gradient):.1e} long"
+            return start._replace(stuck=FALLS_FOREVER)
+    return start._replace(stuck=NONE_LOWER)
 
 
 def at(objective: Objective, x: Primal) -> Iterate:

@@ -9,7 +9,7 @@ from shiftreset_ad.boundary.checks import named
 from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.optimize.implicit import solved_by_products
 from shiftreset_ad.optimize.objectives import vector_like
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import CONVERGED, Iterate
 from shiftreset_ad.optimize.running import Derivative, Outcome, require_derivative_name
 from shiftreset_ad.optimize.systems import Task, solved
 from shiftreset_ad.optimize.vectors import Structure, norm
@@ -39,7 +39,7 @@ class LinearEquations:
     def solved(self, is_definite: bool) -> Outcome:
         """The solution."""
         x = solved_by_products(self.name, self.product, self._b, is_definite)
-        return Outcome(Iterate(x, 0.0, self.conditions(x)), int(norm(self._b) > 0.0), True, "solved")
+        return Outcome(Iterate(x, 0.0, self.conditions(x)), int(norm(self._b) > 0.0), CONVERGED)
 
 
 @trimming

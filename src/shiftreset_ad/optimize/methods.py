@@ -78,4 +78,4 @@ def outcome_of(method: Method, objective: Objective, x: Primal, rules: StoppingR
     """Run a method until the rules end it."""
     if isinstance(method, Scipy):
         return method.solve(objective, x, rules)
-    return ended(method(objective, x), rules, lambda outcome: outcome.result(objective.structure, objective.sign))
+    return ended(method, objective, x, rules, lambda outcome: outcome.result(objective.structure, objective.sign))

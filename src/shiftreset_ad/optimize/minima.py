@@ -152,8 +152,9 @@ def _best(
     chosen = minimizer(name, method, constraint, derivative)
     args = arguments(name, args)
     start = structure.start(x0 if derivative == "unrolled" else value_of(x0))
-    with watched(name, rules, progress) as rules:
-        task = Task(
+
+    def task_by(rules: StoppingRules) -> Task:
+        return Task(
             name,
             {"f": f, "args": args, "constraint": constraint},
             lambda f, args, constraint: Objective(name, f, args, constraint, structure, sign),
@@ -161,8 +162,9 @@ def _best(
             lambda outcome: outcome.result(structure, sign),
             is_definite=constraint is None,
         )
-        outcome, system = solved(task, derivative)
+
+    outcome, system = watched(name, rules, progress, lambda rules: solved(task_by(rules), derivative))
     if system is not None:
         iterate = outcome.iterate
         outcome = outcome._replace(iterate=iterate._replace(value=value_at(system, iterate.x)))
-    return task.shown(outcome)
+    return outcome.result(structure, sign)

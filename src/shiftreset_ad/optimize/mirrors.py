@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from shiftreset_ad.optimize.constraints import Simplex
-from shiftreset_ad.optimize.line_search import NOISE, TRIALS, at
+from shiftreset_ad.optimize.line_search import NOISE, NONE_LOWER, TRIALS, at
 from shiftreset_ad.optimize.objectives import Objective, is_finite, vector_like
 from shiftreset_ad.optimize.results import Iterate
 from shiftreset_ad.optimize.running import Rounds
@@ -73,7 +73,8 @@ class MirrorDescent:
                     break
                 step *= 0.5
             else:
-                return "no step along the gradient has a lower value"
+                yield here._replace(residual=objective.residual(here.x, here.residual), stuck=NONE_LOWER)
+                return
             here, image, step = there, reflected, 2.0 * step
 
 

@@ -98,6 +98,6 @@ def vector_like(structure: Structure, tree: Any, name: str, what: str) -> Primal
     return structure.vector_of(tree)
 
 
-def is_finite(x: Primal) -> bool:
+def is_finite(x: Primal) -> Any:
     """Whether a value and all its elements are finite."""
-    return bool(np.all(np.isfinite(plain(x))))
+    return np.all(np.isfinite(plain(x)))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from shiftreset_ad.boundary.progress import rich_progress
 from shiftreset_ad.optimize.running import StoppingRules
 
+Answer = TypeVar("Answer")
 
-@contextmanager
-def watched(operator: str, rules: StoppingRules, progress: bool) -> Iterator[StoppingRules]:
-    """The rules, and with `progress`, a callback in them that shows each round. ImportError if rich is missing."""
-    if not progress:
-        yield rules
-        return
+
+def watched(operator: str, rules: StoppingRules, progress: bool, run: Callable[[StoppingRules], Answer]) -> Answer:
+    """Run a solver by the rules, and with `progress`, by a callback that shows each round. ImportError without rich."""
+    return _shown(operator, rules, run) if progress else run(rules)
+
+
+def _shown(operator: str, rules: StoppingRules, run: Callable[[StoppingRules], Answer]) -> Answer:
     rich = rich_progress(operator, ", or use callback=lambda result: print(result.rounds, result.residual)")
     residual = rich.TextColumn(f"residual {{task.fields[residual]}}, tolerance {rules.tolerance:.1e}")
     columns = (
@@ -33,4 +34,4 @@ def watched(operator: str, rules: StoppingRules, progress: bool) -> Iterator[Sto
             display.update(bar, completed=result.rounds, residual=f"{result.residual:.1e}")
             return None if rules.callback is None else rules.callback(result)
 
-        yield replace(rules, callback=callback)
+        return run(replace(rules, callback=callback))

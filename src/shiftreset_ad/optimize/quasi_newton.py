@@ -9,38 +9,44 @@ import numpy as np
 
 from shiftreset_ad.optimize.line_search import at, downhill
 from shiftreset_ad.optimize.objectives import Objective
-from shiftreset_ad.optimize.results import Iterate
 from shiftreset_ad.optimize.running import Rounds
-from shiftreset_ad.optimize.vectors import norm
+from shiftreset_ad.optimize.vectors import norm, rows_like
 from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.plain import plain
 
 
-def rounds(objective: Objective, x: Primal, curvature: Callable[[], Curvature]) -> Rounds:
-    """The rounds of a quasi-Newton method; where its direction leads nowhere, it forgets what it has learnt."""
-    here, learnt = at(objective, x), curvature()
+def rounds(objective: Objective, x: Primal, curvature: Callable[[Primal], Curvature]) -> Rounds:
+    """The rounds of a quasi-Newton method; where its direction leads nowhere, it forgets what it has learnt.
+
+    `curvature` is called with a vector of the kind of all vectors in it.
+    """
+    here, is_new = at(objective, x), True
+    learnt = curvature(here.x + here.residual)
     while True:
-        yield here
+        if is_new:
+            yield here
         gradient = here.residual
         direction = -learnt.times_inverse(gradient)
         if not float(plain(direction) @ plain(gradient)) < 0.0:
-            learnt, direction = curvature(), -gradient
+            learnt.forget()
+            direction = -gradient
         there = downhill(objective, here, direction, 1.0 if learnt.known else min(1.0, 1.0 / norm(gradient)))
-        if isinstance(there, str) and learnt.known:
-            learnt = curvature()
-            there = downhill(objective, here, -gradient, min(1.0, 1.0 / norm(gradient)))
-        if isinstance(there, str):
-            return there
-        moved, changed = there.x - here.x, there.residual - gradient
-        if float(plain(moved) @ plain(changed)) > 1e-14 * norm(moved) * norm(changed):
-            learnt.learn(moved, changed)
-        here = Iterate(*there)
+        is_new = not (there.stuck and learnt.known)
+        if is_new:
+            moved, changed = there.x - here.x, there.residual - gradient
+            if float(plain(moved) @ plain(changed)) > 1e-14 * norm(moved) * norm(changed):
+                learnt.learn(moved, changed)
+            here = there
+        else:
+            learnt.forget()
 
 
 class Curvature:
     """What is known of the Hessian."""
 
-    known = False
+    def __init__(self) -> None:
+        self.known = False
 
     def times_inverse(self, v: Primal) -> Primal:
         """The product of the inverse of the Hessian with a vector."""
@@ -50,20 +56,25 @@ class Curvature:
         """Take in how the gradient changed along the way."""
         raise NotImplementedError
 
+    def forget(self) -> None:
+        """Nothing is known any more."""
+        self.known = False
+
 
 class Dense(Curvature):
     """The approximate inverse of the Hessian as a matrix."""
 
-    def __init__(self) -> None:
-        self._inverse: Primal = None
+    def __init__(self, like: Primal) -> None:
+        super().__init__()
+        self._inverse: Primal = np.eye(len(plain(like)), dtype=dtype_of(like))
 
     def times_inverse(self, v: Primal) -> Primal:
-        return v if self._inverse is None else self._inverse @ v
+        return self._inverse @ v if self.known else v
 
     def learn(self, moved: Primal, changed: Primal) -> None:
         product = moved @ changed
-        if self._inverse is None:
-            self._inverse = product / (changed @ changed) * np.eye(len(plain(moved)))
+        if not self.known:
+            self._inverse = product / (changed @ changed) * np.eye(len(plain(moved)), dtype=dtype_of(moved))
         image = self._inverse @ changed
         cross = np.outer(moved, image) / product
         self._inverse = (
@@ -76,29 +87,46 @@ class Dense(Curvature):
 
 
 class Limited(Curvature):
-    """The last steps, and the changes of the gradient along them."""
+    """The last steps, and the changes of the gradient along them, in rows that are used in turn."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, like: Primal) -> None:
+        super().__init__()
         self._memory = memory
-        self._steps: list[tuple[Primal, Primal, Primal]] = []
+        self._moved = rows_like(memory, like)
+        self._changed = rows_like(memory, like)
+        self._products = rows_like(memory, np.sum(like))
+        self._learnt = 0
 
     def times_inverse(self, v: Primal) -> Primal:
-        if not self._steps:
+        if not self.known:
             return v
-        parts = []
-        for moved, changed, product in reversed(self._steps):
-            part = (moved @ v) / product
-            v = v - part * changed
-            parts.append(part)
-        _, changed, product = self._steps[-1]
-        v = product / (changed @ changed) * v
-        for (moved, changed, product), part in zip(self._steps, reversed(parts), strict=True):
-            v = v + (part - (changed @ v) / product) * moved
+        moved, changed, products, memory, end = self._moved, self._changed, self._products, self._memory, self._learnt
+        start, parts = max(end - memory, 0), 0.0 * products
+        for k in range(end - 1, start - 1, -1):
+            row = k % memory
+            part = (moved[row] @ v) / products[row]
+            v = v - part * changed[row]
+            parts[row] = part
+        last = changed[(end - 1) % memory]
+        v = products[(end - 1) % memory] / (last @ last) * v
+        for k in range(start, end):
+            row = k % memory
+            v = v + (parts[row] - (changed[row] @ v) / products[row]) * moved[row]
         return v
 
     def learn(self, moved: Primal, changed: Primal) -> None:
-        self._steps = [*self._steps, (moved, changed, moved @ changed)][-self._memory :]
+        if not self._memory:
+            return
+        row = self._learnt % self._memory
+        self._moved[row] = moved
+        self._changed[row] = changed
+        self._products[row] = moved @ changed
+        self._learnt += 1
         self.known = True
+
+    def forget(self) -> None:
+        self._learnt = 0
+        self.known = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +140,7 @@ class BFGS:
 
     def __call__(self, objective: Objective, x: Primal) -> Rounds:
         """The rounds from a start."""
-        return rounds(objective, x, Dense)
+        yield from rounds(objective, x, Dense)
 
 
 @dataclass(frozen=True)
@@ -128,4 +156,4 @@ class LBFGS:
 
     def __call__(self, objective: Objective, x: Primal) -> Rounds:
         """The rounds from a start."""
-        return rounds(objective, x, lambda: Limited(self.memory))
+        yield from rounds(objective, x, lambda like: Limited(self.memory, like))

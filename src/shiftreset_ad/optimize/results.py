@@ -7,13 +7,57 @@ from typing import Any, NamedTuple
 
 from shiftreset_ad.rules.annotations import Primal
 
+_reasons: list[str] = []
+
+
+def reason(text: str) -> int:
+    """A number that stands for the reason why a method of your own has no more rounds, for the last `Iterate`.
+
+    The text may name the length of the `{residual}` and the `{tolerance}`. Unlike a text, a number may depend on a test
+    in a staged function.
+
+    >>> TOO_STEEP = reason("the slope is too steep: the residual is {residual:.1e}")
+    >>> Iterate(1.0, 2.0, 1e9, stuck=TOO_STEEP).stuck == TOO_STEEP
+    True
+    """
+    _reasons.append(text)
+    return len(_reasons) - 1
+
+
+GOES_ON = reason("the solver is running")
+CONVERGED = reason("the residual is {residual:.1e}, within the tolerance")
+NOT_FINITE = reason("the residual is not finite")
+TOO_LONG = reason("the residual is still {residual:.1e}, and the tolerance {tolerance:.1e}")
+STOPPED = reason(f"the callback stopped the solver: {_reasons[TOO_LONG]}")
+NO_ROUNDS_LEFT = reason("the method has no more rounds, and the residual is still {residual:.1e}")
+
 
 class Iterate(NamedTuple):
-    """A round of a solver: a vector, the value there, and the residual, which is zero at a solution."""
+    """A round of a solver: a vector, the value there, and the residual, which is zero at a solution.
+
+    If the method cannot go on from there, `stuck` is the `reason`.
+    """
 
     x: Primal
     value: Primal
     residual: Primal
+    stuck: int = GOES_ON
+
+
+class Ending(NamedTuple):
+    """Why a solver has ended: a `reason`, what its text tells of, and what another library has said."""
+
+    reason: int
+    tolerance: float
+    residual: float
+    said: str = ""
+
+    def __str__(self) -> str:
+        """The reason in words."""
+        return self.said + _reasons[self.reason].format(residual=self.residual, tolerance=self.tolerance)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
 
 
 @dataclass(frozen=True)
@@ -22,7 +66,7 @@ class Result:
 
     `x` has the structure of the start. `value` is the value of the function there. `residual` is the length of what is
     zero at a solution: of the gradient, or of what `root` makes zero. The solution is good to the tolerance if
-    `converged`; if not, `message` says why not.
+    `converged`; if not, `message` says why not: it is the text of `ending`.
     """
 
     x: Any
@@ -30,7 +74,12 @@ class Result:
     residual: float
     rounds: int
     converged: bool
-    message: str
+    ending: Ending
+
+    @property
+    def message(self) -> str:
+        """Why the solver has ended."""
+        return str(self.ending)
 
 
 class NotConvergedError(ArithmeticError):

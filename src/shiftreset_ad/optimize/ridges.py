@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from shiftreset_ad.optimize.games import Game
 from shiftreset_ad.optimize.krylov import conjugate_gradients
 from shiftreset_ad.optimize.line_search import TRIALS
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import Iterate, reason
 from shiftreset_ad.optimize.running import Rounds
 from shiftreset_ad.optimize.vectors import norm
 from shiftreset_ad.rules.annotations import Primal
 
 SOLVED = 1e-10  # the relative residual of the equation for the reply
+CHANGES_TOO_FAST = reason("the way along the ridge changes too fast for any step")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class FollowTheRidge:
                     break
                 step *= 0.5
             else:
-                return "the way along the ridge changes too fast for any step"
+                yield Iterate(z, value, field, CHANGES_TOO_FAST)
+                return
             z, way, step = there, onwards, 1.2 * step
 
 

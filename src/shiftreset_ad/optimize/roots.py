@@ -92,16 +92,18 @@ def _solution(
     structure = Structure(name, "x0", x0)
     rules = StoppingRules.of(name, structure, tolerance, rounds, callback)
     start = structure.start(x0 if derivative == "unrolled" else value_of(x0))
-    with watched(name, rules, progress) as rules:
-        task = Task(
+
+    def task_by(rules: StoppingRules) -> Task:
+        return Task(
             name,
             {"f": f, "args": args if isinstance(args, tuple) else (args,)},
             lambda f, args: Equations(name, f, args, structure, is_fixed),
-            lambda equations: ended(solver(equations, start), rules, lambda outcome: outcome.result(structure)),
+            lambda equations: ended(solver, equations, start, rules, lambda outcome: outcome.result(structure)),
             lambda outcome: outcome.result(structure),
             is_definite=False,
         )
-        outcome, _ = solved(task, derivative)
-    result = task.shown(outcome)
+
+    outcome, _ = watched(name, rules, progress, lambda rules: solved(task_by(rules), derivative))
+    result = outcome.result(structure)
     require_converged(name, result, "the answer")
     return result.x

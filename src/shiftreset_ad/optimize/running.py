@@ -7,10 +7,23 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
-from shiftreset_ad.optimize.results import Iterate, Result
-from shiftreset_ad.optimize.vectors import Structure, norm
+import numpy as np
 
-Rounds: TypeAlias = Generator[Iterate, None, str]  # it returns why there are no more
+from shiftreset_ad.optimize.results import (
+    CONVERGED,
+    GOES_ON,
+    NO_ROUNDS_LEFT,
+    NOT_FINITE,
+    STOPPED,
+    TOO_LONG,
+    Ending,
+    Iterate,
+    Result,
+)
+from shiftreset_ad.optimize.vectors import Structure, norm
+from shiftreset_ad.rules.annotations import Primal
+
+Rounds: TypeAlias = Generator[Iterate, None, None]
 Derivative: TypeAlias = Literal["implicit", "unrolled"]
 Callback: TypeAlias = Callable[[Result], Any]
 ROUNDS = 1000
@@ -43,38 +56,54 @@ class StoppingRules:
 
 
 class Outcome(NamedTuple):
-    """The last iterate, and what became of the run."""
+    """The last iterate, and the `reason` why the run has ended. Another library may have `said` something, too."""
 
     iterate: Iterate
     rounds: int
-    converged: bool
-    message: str
+    reason: int
+    tolerance: float = 0.0
+    said: str = ""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.reason == CONVERGED
 
     def result(self, structure: Structure, sign: float = 1.0) -> Result:
         """The outcome as the user gets it."""
-        x, value, residual = self.iterate
-        x = structure.tree_of(x)
-        return Result(x, value if sign > 0 else -value, norm(residual), self.rounds, self.converged, self.message)
+        x, value, residual, _ = self.iterate
+        x, size = structure.tree_of(x), norm(residual)
+        ending = Ending(self.reason, self.tolerance, size, self.said)
+        return Result(x, value if sign > 0 else -value, size, self.rounds, self.converged, ending)
 
 
-def ended(rounds: Rounds, rules: StoppingRules, show: Callable[[Outcome], Result]) -> Outcome:
-    """Run a solver until the rules end it; `show` makes a result for the callback."""
-    done, last = 0, None
-    while True:
-        try:
-            iterate = next(rounds)
-        except StopIteration as stop:
-            if last is None:
-                raise
-            return Outcome(last, done - 1, False, stop.value)
-        size = norm(iterate.residual)
-        if not math.isfinite(size):
-            return Outcome(iterate, done, False, "the residual is not finite")
-        if size <= rules.tolerance:
-            return Outcome(iterate, done, True, f"the residual is {size:.1e}, within the tolerance")
-        message = f"the residual is still {size:.1e}, and the tolerance {rules.tolerance:.1e}"
-        if rules.callback is not None and rules.callback(show(Outcome(iterate, done, False, message))) is True:
-            return Outcome(iterate, done, False, f"the callback stopped the solver: {message}")
-        if done == rules.rounds:
-            return Outcome(iterate, done, False, message)
+def ended(
+    method: Callable[[Any, Primal], Rounds],
+    problem: Any,
+    start: Primal,
+    rules: StoppingRules,
+    show: Callable[[Outcome], Result],
+) -> Outcome:
+    """Run a method on a problem from a start until the rules end it; `show` makes a result for the callback."""
+    done, last = 0, Iterate(start, math.nan * np.sum(start), start)
+    for iterate in method(problem, start):
+        why = _ending(iterate, done, rules, show)
+        if why != GOES_ON:
+            return Outcome(iterate, done - 1 if iterate.stuck else done, why, rules.tolerance)
         done, last = done + 1, iterate
+    return Outcome(last, max(done - 1, 0), NO_ROUNDS_LEFT, rules.tolerance)
+
+
+def _ending(iterate: Iterate, done: int, rules: StoppingRules, show: Callable[[Outcome], Result]) -> int:
+    """Why a solver ends with this iterate, after so many rounds; GOES_ON if it does not."""
+    size = norm(iterate.residual)
+    if not math.isfinite(size):
+        return NOT_FINITE
+    if size <= rules.tolerance:
+        return CONVERGED
+    if iterate.stuck:
+        return iterate.stuck
+    still = Outcome(iterate, done, TOO_LONG, rules.tolerance)
+    if rules.callback is not None and rules.callback(show(still)) is True:
+        return STOPPED
+    return TOO_LONG if done == rules.rounds else GOES_ON

@@ -88,20 +88,22 @@ def minimax(
     def shown(outcome: Outcome) -> Saddle:
         found = outcome.result(structure)
         x, y = found.x
-        return Saddle(x, found.value, found.residual, found.rounds, found.converged, found.message, y)
+        return Saddle(x, found.value, found.residual, found.rounds, found.converged, found.ending, y)
 
     rules = StoppingRules.of(name, structure, tolerance, rounds, callback)
     start = structure.start(both if derivative == "unrolled" else value_of(both))
-    with watched(name, rules, progress) as rules:
-        task = Task(
+
+    def task_by(rules: StoppingRules) -> Task:
+        return Task(
             name,
             {"f": f, "args": args if isinstance(args, tuple) else (args,), "constraints": tuple(constraints)},
             lambda f, args, constraints: Game(name, f, args, constraints, structure, of_x.size),
-            lambda game: ended(solver(game, start), rules, shown),
+            lambda game: ended(solver, game, start, rules, shown),
             shown,
             is_definite=False,
         )
-        outcome, system = solved(task, derivative)
+
+    outcome, system = watched(name, rules, progress, lambda rules: solved(task_by(rules), derivative))
     if system is not None:
         iterate = outcome.iterate
         outcome = outcome._replace(iterate=iterate._replace(value=value_at(system, iterate.x)))

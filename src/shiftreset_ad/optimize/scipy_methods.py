@@ -13,7 +13,7 @@ import numpy as np
 from shiftreset_ad.optimize.constraints import Box
 from shiftreset_ad.optimize.line_search import at
 from shiftreset_ad.optimize.objectives import Objective
-from shiftreset_ad.optimize.results import Iterate
+from shiftreset_ad.optimize.results import CONVERGED, GOES_ON, STOPPED, TOO_LONG, Iterate
 from shiftreset_ad.optimize.running import Outcome, StoppingRules
 from shiftreset_ad.optimize.systems import require_plain
 from shiftreset_ad.optimize.vectors import norm
@@ -69,7 +69,7 @@ class Scipy:
         def callback(x: Any) -> None:
             if rules.callback is not None:
                 here = at(objective, x.astype(dtype))
-                outcome = Outcome(here, len(rounds), False, "SciPy's optimiser is running")
+                outcome = Outcome(here, len(rounds), GOES_ON)
                 rounds.append(None)
                 if rules.callback(outcome.result(objective.structure, objective.sign)) is True:
                     stopped.append(None)
@@ -97,12 +97,11 @@ class Scipy:
         x = found.x.astype(dtype)
         value, gradient = objective.value_and_gradient(x)
         here = Iterate(x, value, objective.residual(x, gradient))
-        size = norm(here.residual)
-        converged = size <= rules.tolerance
-        message = f"SciPy's optimiser says: {found.message}; the residual is {size:.1e}"
-        if stopped:
-            message = f"the callback stopped the solver: {message}"
-        return Outcome(here, int(getattr(found, "nit", found.nfev)), converged, message)
+        why = STOPPED if stopped else TOO_LONG
+        if norm(here.residual) <= rules.tolerance:
+            why = CONVERGED
+        said = f"SciPy's optimiser says: {found.message}; "
+        return Outcome(here, int(getattr(found, "nit", found.nfev)), why, rules.tolerance, said)
 
     def _options(self, rules: StoppingRules, n: int) -> dict[str, Any]:
         """The rules as options. SciPy looks at the largest element of the gradient."""

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftreset_ad.numbers.number import has_number
+from shiftreset_ad.numbers.tags import seeing
 from shiftreset_ad.optimize.implicit import solution
 from shiftreset_ad.optimize.parameters import Parameters
 from shiftreset_ad.optimize.results import Iterate, NotConvergedError, Result, require_converged
 from shiftreset_ad.optimize.running import Outcome
 from shiftreset_ad.rules.annotations import Primal
+from shiftreset_ad.rules.broadcasting import shape_of
 from shiftreset_ad.rules.plain import plain
 
 
@@ -60,6 +62,10 @@ def require_plain(operator: str, iterate: Iterate) -> None:
         )
 
 
+def _are_same(x: Primal, y: Primal) -> Any:
+    return np.all(x == y) if shape_of(x) else x == y
+
+
 class Solutions:
     """The solution as a function of the parameters, as `implicit` differentiates it."""
 
@@ -74,8 +80,8 @@ class Solutions:
 
     def outcome(self, numbers: Any) -> Outcome:
         """What the solver finds for plain parameters. It runs once, as long as they are the same."""
-        if self._found is None or not all(map(np.array_equal, self._found[0], numbers)):
-            outcome = self.with_problem(numbers, self._task.run)
+        if self._found is None or not all(map(_are_same, self._found[0], numbers)):
+            outcome = seeing((), self.with_problem, numbers, self._task.run)
             require_plain(self.operator, outcome.iterate)
             self._found = numbers, outcome
         return self._found[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.conversion import astype
 from shiftreset_ad.rules.plain import plain
 from shiftreset_ad.rules.stand_ins import is_staged
+
+LARGEST = {np.dtype(kind).itemsize: float(np.finfo(kind).max) for kind in (np.float16, np.float32)}
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -91,12 +94,17 @@ class Structure:
         return self._parts.with_numbers(numbers)
 
 
+def rows_like(count: int, x: Primal) -> Primal:
+    """So many rows of zeros, to which numbers like `x` can be written: of its dtype, and of its derivatives."""
+    return np.zeros_like(x, shape=(count, *shape_of(x)))
+
+
 def norm(vector: Primal) -> float:
-    """The length of a vector, as a plain number; a power of 2 keeps the squares from becoming infinite or zero."""
+    """The length of a vector, as a plain number, also where the squares would become infinite or zero."""
     found = plain(vector)
-    largest = float(np.max(np.abs(found), initial=0.0))
-    if largest == 0.0 or not math.isfinite(largest):
-        return largest
-    scale = 2.0 ** (math.frexp(largest)[1] - 1)
+    if not len(found):
+        return 0.0
+    largest = float(np.max(np.abs(found)))
+    scale = min(largest + (largest == 0.0), LARGEST.get(found.dtype.itemsize, sys.float_info.max))
     scaled = found / scale
-    return scale * float(np.sqrt(np.dot(scaled, scaled)))
+    return scale * math.sqrt(float(np.dot(scaled, scaled)))
