@@ -21,12 +21,18 @@ _WITH_NUMPY = (PACKAGE, os.path.join(os.path.dirname(np.__file__), ""))
 _OF_OPERATORS = tuple(
     os.path.join(PACKAGE, *path) for path in (("transforms", ""), ("batching", ""), ("boundary", "tracebacks.py"))
 )
+_FOLLOWED = f"{__name__.partition('.')[0]}.optimize."
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
 def is_ours(code: CodeType) -> bool:
     """Whether this is code of this library."""
     return code.co_filename.startswith(PACKAGE)
+
+
+def is_followed(module: Any) -> bool:
+    """Whether a module of this library is plain Python that staging follows, as it follows the user's own: a solver."""
+    return type(module) is str and module.startswith(_FOLLOWED)
 
 
 def is_installed(filename: str) -> bool:
@@ -57,6 +63,8 @@ def is_of_an_operator(innermost: FrameType) -> bool:
     """Whether the program has called an operator, such as `grad(f)`, and only this library has run since."""
     called, frame = innermost, innermost.f_back
     while frame is not None and is_ours(frame.f_code):
+        if is_followed(frame.f_globals.get("__name__")):
+            return False
         called, frame = frame, frame.f_back
     return frame is not None and called.f_code.co_filename.startswith(_OF_OPERATORS)
 

@@ -17,12 +17,14 @@ from inspect import getattr_static
 from operator import is_
 from types import BuiltinMethodType, CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.boundary.code_names import names_in
+from shiftreset_ad.control.frames import is_followed
 from shiftreset_ad.staging.front.contents import (
     MISSING,
     OfCell,
@@ -159,7 +161,9 @@ class Effects:
             if type(x).__hash__ is None:  # a list, and no form of its items
                 self.growing_lists.append(x)
             self._has(name, OfSlots(x, slots_of(x)))
-        if isinstance(x, logging.Logger) or type(x).__module__.startswith(OURS):
+        if isinstance(x, logging.Logger) or (
+            type(x).__module__.startswith(OURS) and not is_followed(type(x).__module__)
+        ):
             return  # a logger changes, and that does not matter; a number, or a staged value, has nothing else in it
         if isinstance(x, FunctionType):
             self._look_at_function(x)
@@ -228,7 +232,13 @@ def is_slot(kind: type, name: str) -> bool:
 
 def slots_of(x: Any) -> list[str]:
     """The names of an object's slots."""
-    return [slot for base in type(x).__mro__ for slot in _slots(base) if is_slot(type(x), slot)]
+    kind = type(x)
+    if kind not in _slots_of_kinds:  # to find them takes time
+        _slots_of_kinds[kind] = [slot for base in kind.__mro__ for slot in _slots(base) if is_slot(kind, slot)]
+    return _slots_of_kinds[kind]
+
+
+_slots_of_kinds: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
 
 
 def _slots(kind: type) -> list[str]:

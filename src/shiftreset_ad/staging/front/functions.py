@@ -17,15 +17,17 @@ from weakref import WeakKeyDictionary
 
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
+from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
-from shiftreset_ad.staging.front.refusals import RefusedError
+from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_SOLVER, RefusedError
 from shiftreset_ad.staging.front.rewriting import Rewriter, rewritten_code
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.users import is_of_the_user
 from shiftreset_ad.staging.steps.unwatched import unwatched
 
+TRIMMED = trimming(lambda: None).__code__  # of a function of ours that trims the tracebacks of another one
 RUNNING = f"{__package__}.running"  # the module that rewritten code calls
 # Of the code, of its globals, whether operators of objects are looked into, and of loops over generators; whether a
 # generator stops.
@@ -99,12 +101,29 @@ def with_forms(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) ->
     owner = next((base for base in kind.__mro__ if "__call__" in vars(base)), object)
     call = vars(owner).get("__call__")
     if type(call) is FunctionType and is_of_the_user(owner.__module__):
-        return MethodType(form_of(call), f)
+        function = form_of(call)
+        return f if function is call else MethodType(function, f)
     return f
 
 
 def form_if_users(f: FunctionType) -> Callable[..., Any]:
+    if f.__code__ is TRIMMED:
+        return trimming(partial(_solved, vars(f)["__wrapped__"]))
     return called_form(f) if is_of_the_user(f.__module__, f.__code__.co_filename) else f
+
+
+def _solved(f: FunctionType, *args: Any, **kwargs: Any) -> Any:
+    """The answer of a solver of ours. In the function of another solver, it would take long to write down."""
+    session = current()
+    if session is None:
+        return f(*args, **kwargs)
+    if session.is_solving:
+        session.control.refuse(A_SOLVER_IN_A_SOLVER)
+    session.is_solving = True
+    try:
+        return form_if_users(f)(*args, **kwargs)
+    finally:
+        session.is_solving = False
 
 
 def called_form(f: FunctionType) -> Callable[..., Any]:

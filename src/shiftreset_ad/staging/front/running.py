@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.control.frames import is_ours
+from shiftreset_ad.control.frames import is_followed, is_ours
 from shiftreset_ad.staging.front.buffers import MakingSite, making, written_to
 from shiftreset_ad.staging.front.functions import (
     called_form,
@@ -167,6 +167,8 @@ def _called(f: Any, session: Any) -> Any:
         return partial(of_list, f)
     if type(f) is BuiltinFunctionType and f.__name__ == "sort" and type(f.__self__) is list and session is not None:
         return partial(_sort, f.__self__)
+    if type(f) is FunctionType and is_followed(f.__module__):
+        return with_forms(f, form_if_users)
     if (type(f) is FunctionType and is_ours(f.__code__)) or (
         type(f) in (type, BuiltinFunctionType) and f in OF_THE_FRONT
     ):

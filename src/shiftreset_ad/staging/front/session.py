@@ -61,6 +61,7 @@ class Session:
         visited: dict[int, frozenset[Any]] | None = None,
     ) -> None:
         self.control = control
+        self.is_solving = False  # a solver of ours is running
         self.refusals = refusals
         self.asked = asked
         self.recursive = recursive

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.control.frames import LIBRARIES, is_installed
+from shiftreset_ad.control.frames import LIBRARIES, is_followed, is_installed
 from shiftreset_ad.staging.steps.functions import TO_FILES
 
 COMPUTING = {
@@ -70,7 +70,9 @@ def _has_code_of_the_user(kind: type) -> bool:
 
 
 def is_of_the_user(module: Any, filename: str | None = None) -> bool:
-    """Whether a module is the user's own."""
+    """Whether a module is the user's own, or one of ours that is written as the user's own would be."""
+    if is_followed(module):
+        return True
     if (module or "").partition(".")[0] in LIBRARIES:
         return False
     if filename is None:
@@ -84,6 +86,6 @@ def is_object(x: Any) -> bool:
     return (
         bool(kind.__flags__ & MADE_BY_A_STATEMENT)
         and not issubclass(kind, Enum | type)
-        and not (kind.__module__ or "").startswith(OURS)
+        and (is_followed(kind.__module__) or not (kind.__module__ or "").startswith(OURS))
         and is_of_the_user(kind.__module__)
     )
