@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftreset_ad.rules.numpy.shapes import constant_of
-from shiftreset_ad.rules.stand_ins import is_staged
+from shiftreset_ad.rules.stand_ins import StagedValue
 
 
 def as_array(x: Any) -> Any:
@@ -19,7 +19,8 @@ def plain(x: Any) -> Any:
     """The plain value of a number, and of each number in a list or a tuple; anything else is returned as it is."""
     if isinstance(x, list | tuple):
         return [plain(part) for part in x]
-    return x if type(x) is np.ndarray or is_staged(x) else constant_of(x, itself)
+    kind = type(x)
+    return x if kind is np.ndarray or issubclass(kind, StagedValue) else constant_of(x, itself)
 
 
 def itself(x: Any) -> Any:
