@@ -21,7 +21,7 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
-from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_SOLVER, RefusedError
+from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_BLOCK, SOLVERS, Refusal, RefusedError
 from shiftreset_ad.staging.front.rewriting import Rewriter, rewritten_code
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.users import is_of_the_user
@@ -113,12 +113,13 @@ def form_if_users(f: FunctionType) -> Callable[..., Any]:
 
 
 def _solved(f: FunctionType, *args: Any, **kwargs: Any) -> Any:
-    """The answer of a solver of ours. In the function of another solver, it would take long to write down."""
+    """The answer of a solver of ours. In a block, or in the function of another solver, it is not written down."""
     session = current()
     if session is None:
         return f(*args, **kwargs)
-    if session.is_solving:
-        session.control.refuse(A_SOLVER_IN_A_SOLVER)
+    if session.is_solving or session.active:
+        session.refusals[SOLVERS] = Refusal(f.__code__.co_filename, f.__code__.co_firstlineno, A_SOLVER_IN_A_BLOCK)
+        session.control.refuse(A_SOLVER_IN_A_BLOCK)
     session.is_solving = True
     try:
         return form_if_users(f)(*args, **kwargs)
