@@ -142,6 +142,13 @@ def test_a_function_without_a_minimum(method):
     assert isinstance(raised.value.result, Result)
 
 
+@pytest.mark.parametrize("method", ["l-bfgs", "bfgs", "newton-cg", "armijo", "projected-gradient", "mirror-descent"])
+def test_a_method_that_is_stuck_tells_of_its_last_round(method):
+    found = minimize(lambda x: 2.0 * x + 3.0 if x == 0.0 else np.nan * x, 0.0, method=method)
+    assert found.message.startswith("no step ")
+    assert (found.x, found.value, found.residual, found.rounds) == (0.0, 3.0, 2.0, 0)
+
+
 def test_falling_without_end_is_told():
     assert minimize(lambda x: x, 1.0).message == "the function falls without end"
     assert "does not rise again" in minimize(lambda x: x, 1.0, method="gradient-descent").message

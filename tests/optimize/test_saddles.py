@@ -95,3 +95,14 @@ def test_wrong_calls(options, error, message):
 def test_settings_of_a_method():
     for method in (Extragradient(first=0.1, change=0.5), Optimistic(first=0.1, change=0.3)):
         assert minimax(lambda x, y: x * y + x * x, 1.0, 1.0, method=method).converged
+
+
+@pytest.mark.parametrize("method", ["extragradient", "optimistic", "follow-the-ridge"])
+def test_a_method_that_is_stuck_tells_of_its_last_round(method):
+    def f(x, y):
+        return x + 2.0 * y + 3.0 if x == y == 0.0 else np.nan * (x + y)
+
+    found = minimax(f, 0.0, 0.0, method=method)
+    assert "too fast for any step" in found.message
+    assert (found.x, found.y, found.value, found.rounds) == (0.0, 0.0, 3.0, 0)
+    assert found.residual == pytest.approx(np.sqrt(5.0))

@@ -66,7 +66,8 @@ class ProjectedGradient:
         x, step = objective.project(x), 1.0
         values = [float(plain(value))] * max(self.memory, 1)
         while True:
-            yield Iterate(x, value, objective.residual(x, gradient))
+            here = Iterate(x, value, objective.residual(x, gradient))
+            yield here
             direction = objective.project(x - step * gradient) - x
             slope = float(plain(gradient) @ plain(direction))
             length, highest, there = 1.0, max(values), x
@@ -77,7 +78,7 @@ class ProjectedGradient:
                     break
                 length *= 0.5
             else:
-                yield Iterate(x, value, objective.residual(x, gradient), NONE_LOWER)
+                yield here._replace(stuck=NONE_LOWER)
                 return
             value, new = objective.value_and_gradient(there)
             values = [*values[1:], float(plain(value))]

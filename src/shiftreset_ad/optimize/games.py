@@ -104,7 +104,8 @@ class Extragradient:
         z, step = game.project(z), self.first
         while True:
             value, field = game.at(z)
-            yield Iterate(z, value, game.residual(z, field))
+            here = Iterate(z, value, game.residual(z, field))
+            yield here
             for _ in range(TRIALS):
                 ahead = game.project(z - step * field)
                 _, there = game.at(ahead)
@@ -112,7 +113,7 @@ class Extragradient:
                     break
                 step *= 0.5
             else:
-                yield Iterate(z, value, game.residual(z, field), CHANGES_TOO_FAST)
+                yield here._replace(stuck=CHANGES_TOO_FAST)
                 return
             z = game.project(z - step * there)
             step *= 1.2
@@ -139,7 +140,8 @@ class Optimistic:
         value, field = game.at(z)
         correction = 0.0 * field
         while True:
-            yield Iterate(z, value, game.residual(z, field))
+            here = Iterate(z, value, game.residual(z, field))
+            yield here
             for _ in range(TRIALS):
                 there = game.project(z - step * field - correction)
                 value, new = game.at(there)
@@ -147,7 +149,7 @@ class Optimistic:
                     break
                 step *= 0.5
             else:
-                yield Iterate(z, value, game.residual(z, field), CHANGES_TOO_FAST)
+                yield here._replace(stuck=CHANGES_TOO_FAST)
                 return
             correction = step * (new - field)
             z, field, step = there, new, 1.2 * step

@@ -64,7 +64,8 @@ class MirrorDescent:
             )
         here = at(objective, back(image))
         while True:
-            yield here._replace(residual=objective.residual(here.x, here.residual))
+            shown = here._replace(residual=objective.residual(here.x, here.residual))
+            yield shown
             base, gradient = float(plain(here.value)), here.residual
             for _ in range(TRIALS):
                 reflected = image - step * gradient
@@ -73,7 +74,7 @@ class MirrorDescent:
                     break
                 step *= 0.5
             else:
-                yield here._replace(residual=objective.residual(here.x, here.residual), stuck=NONE_LOWER)
+                yield shown._replace(stuck=NONE_LOWER)
                 return
             here, image, step = there, reflected, 2.0 * step
 

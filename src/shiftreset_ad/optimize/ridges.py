@@ -48,7 +48,8 @@ class FollowTheRidge:
         value, field = game.at(z)
         way = ridge_way(game, z, field)
         while True:
-            yield Iterate(z, value, field)
+            here = Iterate(z, value, field)
+            yield here
             for _ in range(TRIALS):
                 there = z - step * way
                 value, field = game.at(there)
@@ -57,7 +58,7 @@ class FollowTheRidge:
                     break
                 step *= 0.5
             else:
-                yield Iterate(z, value, field, CHANGES_TOO_FAST)
+                yield here._replace(stuck=CHANGES_TOO_FAST)
                 return
             z, way, step = there, onwards, 1.2 * step
 
