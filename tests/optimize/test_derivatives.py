@@ -402,5 +402,5 @@ def test_the_envelope_needs_no_linear_equation(monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    monkeypatch.setattr("shiftreset_ad.optimize.implicit.conjugate_gradients", refuse)
+    monkeypatch.setattr("shiftreset_ad.optimize.implicit.by_conjugate_gradients", refuse)
     assert grad(lambda p: maximize(lambda x: p * x - x * x, 0.0).value)(4.0) == pytest.approx(2.0)

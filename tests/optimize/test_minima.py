@@ -190,6 +190,22 @@ def test_a_method_of_the_users_own():
     assert argmin(lambda x: (x - 3.0) ** 2, 0.0, method=fixed_steps) == pytest.approx(3.0)
 
 
+def test_a_reason_that_is_none_says_so():
+    with pytest.raises(TypeError, match="reason: the text must be a str, and is 3"):
+        reason(3)
+    for text in ("{slope:.1e}", "{", "{0}"):
+        with pytest.raises(
+            ValueError, match=r"reason: the text may have \{residual\} and \{tolerance\} in braces alone"
+        ):
+            reason(text)
+
+    def stuck(objective, x):
+        yield Iterate(x, *objective.value_and_gradient(x), stuck="too steep")
+
+    with pytest.raises(TypeError, match=r"stuck='too steep'; give it the number that optimize\.reason"):
+        minimize(lambda x: (x - 3.0) ** 2, 0.0, method=stuck)
+
+
 def test_a_method_of_the_users_own_that_ends():
     steep = reason("too steep: {residual:.1f} is more than {tolerance:.1f}")
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shiftreset_ad.optimize.krylov import EXACT, by_gmres, conjugate_gradients, is_good, most_rounds, precision_of
+from shiftreset_ad.optimize.krylov import by_conjugate_gradients, by_gmres, is_exact, is_good
 from shiftreset_ad.optimize.objectives import Product
 from shiftreset_ad.rules.annotations import Cotangent, Primal
 from shiftreset_ad.rules.plain import plain
@@ -105,15 +105,14 @@ class Linearized:
 def solved_by_products(operator: str, product: Product, b: Primal, is_definite: bool) -> Primal:
     """The solution of a linear equation; LinAlgError if there is none."""
     if is_definite:
-        exact = EXACT * precision_of(b)
-        found = conjugate_gradients(product, b, exact, most_rounds(b))
+        found = by_conjugate_gradients(product, b)
         if not found.is_definite:
             raise np.linalg.LinAlgError(
                 f"{operator}: the map is not positive definite: its curvature is negative in some direction. Without "
                 "definite=True, linear_solve takes any map; and a minimum has no negative curvature, so give another "
                 "start if the function was to be minimised"
             )
-        if found.error <= 10 * exact:
+        if is_exact(found):
             return found.x
     found = by_gmres(product, b)
     if not is_good(found):

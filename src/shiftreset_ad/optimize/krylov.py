@@ -86,12 +86,13 @@ def _with_least_residual(product: Product, b: Primal, enough: float, columns: in
     first = b / length
     image = product(first)
     basis = rows_like(columns + 1, first + image)
-    turns, triangle = (np.eye(n, dtype=dtype_of(b)) + 0.0 * basis[0, 0] for n in (columns + 1, columns))
+    zero = basis[0, 0]  # a number, if the basis is to hold numbers
+    turns, triangle = (np.eye(n, dtype=dtype_of(b)) + zero for n in (columns + 1, columns))
     basis[0] = first
     used = 0
     for k in range(columns):
         size = norm(image)
-        parts = 0.0 * rows
+        parts = 0.0
         for _ in range(2):  # twice, as rounding leaves parts along the basis
             along = basis @ image
             image = image - along @ basis
@@ -106,7 +107,7 @@ def _with_least_residual(product: Product, b: Primal, enough: float, columns: in
             break
         cosine, sine = above / radius, below / radius
         turns[k], turns[k + 1] = cosine * turns[k] + sine * turns[k + 1], cosine * turns[k + 1] - sine * turns[k]
-        triangle[:, k] = (turns @ parts)[:columns]
+        triangle[:, k] = (turned * (rows < k) + radius * (rows == k))[:columns]
         used = k + 1
         if not rest > ENDED * size or abs(length * turns[k + 1, 0]) <= enough or used == columns:
             break
@@ -120,21 +121,30 @@ def _with_least_residual(product: Product, b: Primal, enough: float, columns: in
     return weights @ basis[:columns]
 
 
+def by_conjugate_gradients(product: Product, b: Primal) -> Found:
+    """The solution for a positive definite map, as exact as the precision allows."""
+    return conjugate_gradients(product, b, EXACT * _precision_of(b), _most_rounds(b))
+
+
 def by_gmres(product: Product, b: Primal) -> Found:
     """The solution for any invertible map, as exact as the precision allows."""
-    return gmres(product, b, EXACT * precision_of(b), most_rounds(b))
+    return gmres(product, b, EXACT * _precision_of(b), _most_rounds(b))
+
+
+def is_exact(found: Found) -> bool:
+    """Whether a solution is as exact as it was to be, or nearly so."""
+    return found.error <= 10 * EXACT * _precision_of(found.x)
 
 
 def is_good(found: Found) -> bool:
     """Whether a solution is one, up to rounding."""
-    return found.error <= math.sqrt(precision_of(found.x))
+    return found.error <= math.sqrt(_precision_of(found.x))
 
 
-def precision_of(b: Primal) -> float:
-    """The precision of its numbers."""
+def _precision_of(b: Primal) -> float:
     return float(np.finfo(dtype_of(b)).eps)
 
 
-def most_rounds(b: Primal) -> int:
+def _most_rounds(b: Primal) -> int:
     """So many products that more of them would not help."""
     return 10 * len(plain(b)) + 10

@@ -66,7 +66,8 @@ class Dense(Curvature):
 
     def __init__(self, like: Primal) -> None:
         super().__init__()
-        self._inverse: Primal = np.eye(len(plain(like)), dtype=dtype_of(like))
+        self._unit = np.eye(len(plain(like)), dtype=dtype_of(like))
+        self._inverse: Primal = self._unit
 
     def times_inverse(self, v: Primal) -> Primal:
         return self._inverse @ v if self.known else v
@@ -74,7 +75,7 @@ class Dense(Curvature):
     def learn(self, moved: Primal, changed: Primal) -> None:
         product = moved @ changed
         if not self.known:
-            self._inverse = product / (changed @ changed) * np.eye(len(plain(moved)), dtype=dtype_of(moved))
+            self._inverse = product / (changed @ changed) * self._unit
         image = self._inverse @ changed
         cross = np.outer(moved, image) / product
         self._inverse = (

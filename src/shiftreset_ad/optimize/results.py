@@ -14,12 +14,21 @@ def reason(text: str) -> int:
     """A number that stands for the reason why a method of your own has no more rounds, for the last `Iterate`.
 
     The text may name the length of the `{residual}` and the `{tolerance}`. Unlike a text, a number may depend on a test
-    in a staged function.
+    in a staged function. Raises TypeError for what is no text, and ValueError for other names in braces.
 
     >>> TOO_STEEP = reason("the slope is too steep: the residual is {residual:.1e}")
     >>> Iterate(1.0, 2.0, 1e9, stuck=TOO_STEEP).stuck == TOO_STEEP
     True
     """
+    if not isinstance(text, str):
+        raise TypeError(f"reason: the text must be a str, and is {text!r:.60}")
+    try:
+        text.format(residual=0.0, tolerance=0.0)
+    except (LookupError, ValueError) as error:
+        raise ValueError(
+            f"reason: the text may have {{residual}} and {{tolerance}} in braces alone, and is {text!r:.60}; double "
+            "other braces"
+        ) from error
     _reasons.append(text)
     return len(_reasons) - 1
 

@@ -96,6 +96,11 @@ def ended(
 
 def _ending(iterate: Iterate, done: int, rules: StoppingRules, show: Callable[[Outcome], Result]) -> int:
     """Why a solver ends with this iterate, after so many rounds; GOES_ON if it does not."""
+    if isinstance(iterate.stuck, str):
+        raise TypeError(
+            f"the method yields an Iterate with stuck={iterate.stuck!r:.60}; give it the number that "
+            "optimize.reason(text) returns"
+        )
     size = norm(iterate.residual)
     if not math.isfinite(size):
         return NOT_FINITE

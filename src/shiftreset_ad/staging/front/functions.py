@@ -21,7 +21,7 @@ from shiftreset_ad.boundary.tracebacks import trimming
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
-from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_BLOCK, SOLVERS, Refusal, RefusedError
+from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_BLOCK, Refusal, RefusedError
 from shiftreset_ad.staging.front.rewriting import Rewriter, rewritten_code
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.users import is_of_the_user
@@ -118,7 +118,8 @@ def _solved(f: FunctionType, *args: Any, **kwargs: Any) -> Any:
     if session is None:
         return f(*args, **kwargs)
     if session.is_solving or session.active:
-        session.refusals[SOLVERS] = Refusal(f.__code__.co_filename, f.__code__.co_firstlineno, A_SOLVER_IN_A_BLOCK)
+        place = f.__code__.co_filename, f.__code__.co_firstlineno
+        session.refusals[A_SOLVER_IN_A_BLOCK] = Refusal(*place, A_SOLVER_IN_A_BLOCK)  # from here on, none is followed
         session.control.refuse(A_SOLVER_IN_A_BLOCK)
     session.is_solving = True
     try:

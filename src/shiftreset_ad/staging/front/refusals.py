@@ -37,7 +37,6 @@ BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind 
 DELETES = "a block under this test deletes a variable. Leave out the `del`"
 TOO_MANY_PATHS = "there are too many paths from this test to the end of the function"
 CALLS_ITSELF = "the function calls itself under this test, so there is no end to writing it down"
-SOLVERS = object()  # if they are refused, none is written down
 A_SOLVER_IN_A_BLOCK = (
     "a solver runs in the function of another solver, or in a loop or a branch that the arguments decide, so its "
     "rounds are not written down"

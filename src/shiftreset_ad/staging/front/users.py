@@ -86,6 +86,5 @@ def is_object(x: Any) -> bool:
     return (
         bool(kind.__flags__ & MADE_BY_A_STATEMENT)
         and not issubclass(kind, Enum | type)
-        and (is_followed(kind.__module__) or not (kind.__module__ or "").startswith(OURS))
         and is_of_the_user(kind.__module__)
     )
