@@ -5,7 +5,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from shiftreset_ad import ControlError, checkpoint, derivative, grad, hessian, jacfwd, jacobian, jvp, linearize, vjp
+from shiftreset_ad import (
+    ControlError,
+    checkpoint,
+    derivative,
+    grad,
+    hessian,
+    jacfwd,
+    jacobian,
+    jvp,
+    linearize,
+    vjp,
+    zeros,
+)
 from shiftreset_ad.optimize import (
     LBFGS,
     Box,
@@ -404,3 +416,18 @@ def test_the_envelope_needs_no_linear_equation(monkeypatch):
 
     monkeypatch.setattr("shiftreset_ad.optimize.implicit.by_conjugate_gradients", refuse)
     assert grad(lambda p: maximize(lambda x: p * x - x * x, 0.0).value)(4.0) == pytest.approx(2.0)
+
+
+def test_a_function_that_writes_to_zeros():
+    """The solver runs on plain values, so the array holds plain values, too."""
+
+    def least(p):
+        def f(x):
+            parts = zeros(2)
+            parts[0] = x - p
+            parts[1] = x * x
+            return np.sum(parts * parts)
+
+        return argmin(f, 0.0)
+
+    check_grads(least, (1.3,), 2)

@@ -111,6 +111,7 @@ def test_gmres_starts_again(monkeypatch):
     assert found.error <= 1e-12
     np.testing.assert_allclose(found.x, np.linalg.solve(a, b))
     assert gmres(lambda v: v * 0.0, b, 1e-12, 200).error == 1.0
+    assert gmres(lambda v: v, b[:0], 1e-12, 10).x.shape == (0,)
 
 
 def test_a_right_hand_side_of_zeros():

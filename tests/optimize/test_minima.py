@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from shiftreset_ad.optimize import (
     GradientDescent,
     Iterate,
     NotConvergedError,
+    ProjectedGradient,
     Result,
     Scipy,
     Simplex,
@@ -24,6 +26,7 @@ from shiftreset_ad.optimize import (
     reason,
 )
 from shiftreset_ad.optimize.methods import METHODS
+from shiftreset_ad.optimize.quasi_newton import Dense, Limited
 from shiftreset_ad.optimize.scipy_methods import MINIMIZERS, WITH_BOUNDS
 
 
@@ -326,3 +329,24 @@ def test_arrays_of_other_libraries():
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(TypeError, match="x0 has an array of another library; give it arrays of NumPy"):
         minimize(lambda x: strict.sum(x**2), strict.zeros(2))
+
+
+def test_what_is_forgotten_does_not_count():
+    rng = np.random.default_rng(0)
+    like = np.zeros(3)
+    for curvature in (Dense, partial(Limited, 2)):
+        one, other = curvature(like), curvature(like)
+        for _ in range(3):
+            one.learn(rng.normal(size=3), rng.normal(size=3))
+        one.forget()
+        assert one.times_inverse(np.ones(3)).tolist() == [1.0, 1.0, 1.0]
+        pair = rng.normal(size=3), rng.normal(size=3)
+        for learnt in (one, other):
+            learnt.learn(*pair)
+        np.testing.assert_array_equal(one.times_inverse(np.ones(3)), other.times_inverse(np.ones(3)))
+
+
+def test_a_memory_of_one_value():
+    for memory in (0, 1):
+        found = minimize(bowl, np.zeros(3), constraint=Box(-1.0, 2.0), method=ProjectedGradient(memory=memory))
+        np.testing.assert_allclose(found.x, 2.0)

@@ -208,6 +208,19 @@ def test_a_solver_in_a_solver_has_a_record_for_each_path():
     g = staged(f)
     for p in (1.1, 1.1, 1.3):
         assert g(p) == f(p)
+    assert "a solver runs in the function of another solver" in g.report()
+
+
+def test_a_solver_in_a_loop_that_values_decide_is_asked():
+    def f(x):
+        while x > 1.0:
+            x = fixed_point(lambda y: np.cos(0.5 * y), x, method="iteration", tolerance=1e-3) * x * 0.7
+        return x
+
+    g = staged(f)
+    for x in (5.0, 5.0, 2.0, 0.5):
+        assert g(x) == f(x)
+    assert "or in a loop or a branch that the arguments decide" in g.report()
 
 
 TOO_FAR = reason("the point is too far away: the residual is {residual:.1f}")
