@@ -113,7 +113,7 @@ def _with_least_residual(product: Product, b: Primal, enough: float, columns: in
             break
         basis[k + 1] = image / height
         image = product(basis[k + 1])
-    target = length * turns[:columns, 0] * (rows[:columns] < used)
+    target = length * turns[:columns, 0]
     weights = 0.0 * target
     for i in range(used):
         row = used - 1 - i

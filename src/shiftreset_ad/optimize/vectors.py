@@ -56,7 +56,7 @@ class Structure:
                     f"{operator}: {argument} has an array of another library; give it arrays of NumPy, and convert "
                     "them inside the function"
                 )
-        self._outline = [(shape_of(x), dtype_of(x), type(plain(x)) is float) for x in numbers]
+        self._outline = [(shape_of(x), dtype_of(x), _is_float(plain(x))) for x in numbers]
         self.shapes = [shape for shape, _, _ in self._outline]
         self.size = sum(int(np.prod(shape)) for shape in self.shapes)
         self.dtype = np.result_type(*(dtype for _, dtype, _ in self._outline))
@@ -89,9 +89,14 @@ class Structure:
                 x = vector[begin]
                 if dtype != self.dtype:
                     x = astype(x, dtype)
-                numbers.append(float(x) if is_float and not isinstance(x, Number) else x)
+                numbers.append(x.item() if is_float and not isinstance(x, Number) else x)
             begin = end
         return self._parts.with_numbers(numbers)
+
+
+def _is_float(x: Any) -> bool:
+    """Whether a plain value is a float of Python's, or stands for one."""
+    return type(x.inside if is_staged(x) else x) is float
 
 
 def rows_like(count: int, x: Primal) -> Primal:
