@@ -24,7 +24,7 @@ class EscapedError(BaseException):
 
 
 class Symbol:
-    __module__ = "shiftreset_ad.stand_in"  # into values of ours, effects do not look
+    __module__ = Session.__module__  # effects do not look into values of ours, which a module of ours tells
     __slots__ = ("_home", "_stand_in", "value")
     __array_ufunc__ = None
 
