@@ -207,6 +207,10 @@ def test_a_reason_that_is_none_says_so():
 
     with pytest.raises(TypeError, match=r"stuck='too steep'; give it the number that optimize\.reason"):
         minimize(lambda x: (x - 3.0) ** 2, 0.0, method=stuck)
+    with pytest.raises(
+        TypeError, match=r"the method yields a ndarray; let it yield an optimize\.Iterate of the vector"
+    ):
+        minimize(lambda x: (x - 3.0) ** 2, 0.0, method=lambda objective, x: iter([x]))
 
 
 def test_a_method_of_the_users_own_that_ends():

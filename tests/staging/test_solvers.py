@@ -139,7 +139,9 @@ def test_one_record_serves_all_parameters(name, f):
 
 
 @needs_native
-@pytest.mark.parametrize("name", ["bfgs", "newton-cg", pytest.param("l-bfgs", marks=OTHERS)])
+@pytest.mark.parametrize(
+    "name", ["bfgs", "newton-cg", *[pytest.param(name, marks=OTHERS) for name in ("l-bfgs", "projected-gradient")]]
+)
 def test_the_rounds_are_native_code(name):
     g = check({**OF_A_START, **SLOW_OF_A_START}[name], STARTS, exact=True)
     assert [way.is_native for way in g._calls.ways] == [True]

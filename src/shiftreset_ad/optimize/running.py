@@ -96,6 +96,11 @@ def ended(
 
 def _ending(iterate: Iterate, done: int, rules: StoppingRules, show: Callable[[Outcome], Result]) -> int:
     """Why a solver ends with this iterate, after so many rounds; GOES_ON if it does not."""
+    if not isinstance(iterate, Iterate):
+        raise TypeError(
+            f"the method yields a {type(iterate).__name__}; let it yield an optimize.Iterate of the vector, the value "
+            "there, and the residual"
+        )
     if isinstance(iterate.stuck, str):
         raise TypeError(
             f"the method yields an Iterate with stuck={iterate.stuck!r:.60}; give it the number that "
