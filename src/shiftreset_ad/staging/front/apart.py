@@ -26,7 +26,9 @@ from shiftreset_ad.staging.front.nodes import all_nodes, children_of
 
 def with_names_apart(function: ast.AST) -> None:
     """Rename such variables in a function, and in those inside it, unless it may look up variables by their names."""
-    if not any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in all_nodes(function)):
+    nodes = list(all_nodes(function))
+    has_comprehensions = any(isinstance(node, COMPREHENSIONS) for node in nodes)
+    if has_comprehensions and not any(isinstance(node, ast.Name) and node.id in LOOKS_UP_NAMES for node in nodes):
         _Renaming()([function], {}, set())
 
 
@@ -47,7 +49,7 @@ class _Renaming:
                 first = node.generators[0].iter  # Python computes it outside
                 self([first], names, variables)
                 own = bound_by([part.target for part in node.generators])
-                renamed = {name: self._new(name) if name in variables else name for name in own}
+                renamed = {name: self._new(name) if name in variables else name for name in sorted(own)}
                 variables |= own
                 parts = [part for child in children_of(node) for part in _parts(child) if part is not first]
                 self(parts, {**names, **renamed}, variables)

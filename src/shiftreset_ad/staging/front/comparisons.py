@@ -8,6 +8,7 @@ from typing import Any
 
 from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.names import COMPREHENSIONS, SCOPES
+from shiftreset_ad.staging.front.nodes import Transformer
 
 COMPARED = "_sr_compared"  # the beginning of the names of variables for the operands
 
@@ -17,7 +18,7 @@ def without_chains(node: Any) -> Any:
     return _Chains().visit(node)
 
 
-class _Chains(ast.NodeTransformer):
+class _Chains(Transformer):
     def __init__(self) -> None:
         self._numbers = count()
 

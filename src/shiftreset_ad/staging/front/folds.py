@@ -18,7 +18,7 @@ from shiftreset_ad.staging.front.blocks import CodeBlock, RewrittenCode
 from shiftreset_ad.staging.front.facts import load, place
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.names import has
-from shiftreset_ad.staging.front.nodes import all_nodes, copied
+from shiftreset_ad.staging.front.nodes import Transformer, all_nodes, copied
 from shiftreset_ad.staging.front.refusals import NO_FLOATS
 from shiftreset_ad.staging.front.sequences import Sequential, sequential
 from shiftreset_ad.staging.front.session import current
@@ -227,7 +227,7 @@ def _is_range(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
 
 
-class _Filled(ast.NodeTransformer):
+class _Filled(Transformer):
     """The loop with the parts of a comprehension in it."""
 
     def __init__(self, comprehension: Any, site: ast.expr | None) -> None:
@@ -253,7 +253,7 @@ class _Filled(ast.NodeTransformer):
         return node
 
 
-class CallsAlone(ast.NodeTransformer):
+class CallsAlone(Transformer):
     """The calls in what a comprehension goes over, in which Python allows no `:=`: each calls what `called` gives."""
 
     def __init__(self, called: Callable[[ast.expr], ast.expr]) -> None:

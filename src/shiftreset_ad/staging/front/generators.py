@@ -94,7 +94,7 @@ def as_visits(function: ast.FunctionDef, stops: bool) -> None:
     function.args.kw_defaults.append(None)
 
 
-class _Yields(InScope, ast.NodeTransformer):
+class _Yields(InScope):
     def __init__(self, stops: bool) -> None:
         self._stops = stops
         self._numbers = count()
@@ -132,7 +132,7 @@ def loops_as_visits(function: ast.FunctionDef, code: RewrittenCode) -> None:
     function.body = [*body[:start], *loops.declarations, *body[start:]]
 
 
-class _Loops(InScope, ast.NodeTransformer):
+class _Loops(InScope):
     def __init__(self, code: RewrittenCode, global_names: set[str], outer: set[str]) -> None:
         self._code = code
         self._globals = global_names
@@ -212,7 +212,7 @@ def _returned_in(statements: Iterable[ast.stmt]) -> list[ast.AST]:
     return [node for node in in_scope(statements) if isinstance(node, ast.Return)]
 
 
-class _Jumps(InScope, ast.NodeTransformer):
+class _Jumps(InScope):
     """The jumps that leave the body of a loop, as `return` statements of its function.
 
     `returned` has the flags and the values of the user's own `return` statements.

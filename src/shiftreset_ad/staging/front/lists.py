@@ -13,7 +13,7 @@ from shiftreset_ad.staging.front.folds import ITEMS, FunctionBlock, loop_that_ap
 from shiftreset_ad.staging.front.frames import FrameVariables
 from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.front.indices import outside_brackets
-from shiftreset_ad.staging.front.nodes import copied
+from shiftreset_ad.staging.front.nodes import Transformer, copied
 from shiftreset_ad.staging.front.own_lists import OwnLists, added, bindings, part_of, repeated
 from shiftreset_ad.staging.front.refusals import FILTERS
 from shiftreset_ad.staging.front.sequences import sequential
@@ -133,7 +133,7 @@ class FilterSite(ChoiceSite):
         return super().noted(test)
 
 
-class Displays(Assembler, ast.NodeTransformer):
+class Displays(Assembler, Transformer):
     """The rewriting of what a statement assigns: lists that are made there, by themselves or as parts of it."""
 
     def __init__(self, code: RewrittenCode, outer: set[str]) -> None:

@@ -16,7 +16,7 @@ from shiftreset_ad.staging.front.nodes import visited
 SUBJECT = "_sr_subject"  # the beginning of the names of variables for subjects
 
 
-class MatchesAsTests(InScope, ast.NodeTransformer):
+class MatchesAsTests(InScope):
     """The statements of one function."""
 
     def __init__(self) -> None:

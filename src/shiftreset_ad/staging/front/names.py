@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from shiftreset_ad.staging.front.facts import facts
-from shiftreset_ad.staging.front.nodes import all_nodes, children_of
+from shiftreset_ad.staging.front.nodes import Transformer, all_nodes, children_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
+BINDING = {
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias, ast.Expr, ast.ExceptHandler),
+    *(ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+}
 LOOPS = (ast.While, ast.For)
 INSIDE = (ast.With, ast.Try)  # statements that have something to do when they are left
 LOOKS_UP_NAMES = {"locals", "vars", "dir", "eval", "exec"}  # functions that see variables by their names
@@ -23,10 +27,19 @@ def in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     waiting = [*nodes][::-1]
     while waiting:
         yield (node := waiting.pop())
-        waiting += parts_in_scope(node)[::-1]
+        waiting += reversed(parts_in_scope(node))
 
 
-class InScope(ast.NodeTransformer):
+def statements_in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements among these nodes, and those in their blocks, in the same scope."""
+    waiting = [node for node in nodes if isinstance(node, ast.stmt)][::-1]
+    while waiting:
+        yield (statement := waiting.pop())
+        for block in reversed(blocks_of(statement)):
+            waiting += reversed(block)
+
+
+class InScope(Transformer):
     """It leaves functions and classes alone."""
 
     def visit(self, node: ast.AST) -> Any:
@@ -35,6 +48,8 @@ class InScope(ast.NodeTransformer):
 
 def parts_in_scope(node: ast.AST) -> list[ast.AST]:
     """The parts of a node that are carried out in the scope of the node."""
+    if type(node) not in SCOPES:  # the usual case, for speed
+        return children_of(node)
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     if isinstance(node, FUNCTIONS):
@@ -47,29 +62,32 @@ def parts_in_scope(node: ast.AST) -> list[ast.AST]:
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that these nodes bind, or delete, in their own scope."""
     found: set[str] = set()
-    for node in nodes:
-        _add_bound(node, found, False)
+    waiting = [*nodes]
+    while waiting:
+        node = waiting.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            if type(node.ctx) is not ast.Load:  # type: ignore[attr-defined]
+                found.add(node.id)  # type: ignore[attr-defined]
+        elif kind in COMPREHENSIONS:  # its own variables are not of this scope
+            found.update(part.target.id for part in in_scope([node]) if isinstance(part, ast.NamedExpr))
+        else:
+            if kind in BINDING:
+                found |= _bound_by_one(node)
+            waiting += parts_in_scope(node)
     return found
 
 
-def _add_bound(node: ast.AST, found: set[str], in_comprehension: bool) -> None:
-    if isinstance(node, ast.Name):
-        if not isinstance(node.ctx, ast.Load) and not in_comprehension:
-            found.add(node.id)
-    elif isinstance(node, ast.NamedExpr):
-        found.add(node.target.id)
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        found.add(facts(node).variable or node.name)
-    elif isinstance(node, ast.alias):
-        found.add((node.asname or node.name).partition(".")[0])
-    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name is not None:
-        found.add(node.name)
-    elif isinstance(node, ast.MatchMapping) and node.rest is not None:
-        found.add(node.rest)
-    elif isinstance(node, ast.Expr):
-        found |= facts(node).visits or frozenset()
-    for part in parts_in_scope(node):
-        _add_bound(part, found, in_comprehension or isinstance(node, COMPREHENSIONS))
+def _bound_by_one(node: Any) -> Set[str]:
+    """The names that a node of these kinds binds, beside those in it that are stored to."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {facts(node).variable or node.name}
+    if isinstance(node, ast.alias):
+        return {(node.asname or node.name).partition(".")[0]}
+    if isinstance(node, ast.Expr):
+        return facts(node).visits or frozenset()
+    name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+    return set() if name is None else {name}
 
 
 def written_by(nodes: Iterable[ast.AST]) -> set[str]:
@@ -218,7 +236,7 @@ def parameters_of(function: Any) -> set[str]:
 
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
     """The names that are declared in this scope to be global, or not local."""
-    return {name for node in in_scope(nodes) if isinstance(node, kind) for name in node.names}
+    return {name for node in statements_in_scope(nodes) if isinstance(node, kind) for name in node.names}
 
 
 def captured_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -289,19 +307,19 @@ def deletes_what_lives(nodes: Iterable[ast.AST], live: Collection[str]) -> bool:
     return any(not isinstance(target, ast.Name) or target.id in live for target in targets)
 
 
-def is_left_by_a_jump(statement: ast.AST) -> bool:
+def is_left_by_a_jump(statement: ast.stmt) -> bool:
     """Whether a `return`, `break` or `continue` in a statement leaves the statement."""
     return _has_jump([statement], False)
 
 
-def _has_jump(nodes: Iterable[ast.AST], in_loop: bool) -> bool:
-    for node in nodes:
-        if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+def _has_jump(statements: Iterable[ast.stmt], in_loop: bool) -> bool:
+    for statement in statements:
+        if isinstance(statement, ast.Return) or (isinstance(statement, ast.Break | ast.Continue) and not in_loop):
             return True
-        if isinstance(node, LOOPS):
-            if _has_jump(node.body, True) or _has_jump(node.orelse, in_loop):
+        if isinstance(statement, LOOPS):
+            if _has_jump(statement.body, True) or _has_jump(statement.orelse, in_loop):
                 return True
-        elif not isinstance(node, SCOPES) and _has_jump(children_of(node), in_loop):
+        elif any(_has_jump(block, in_loop) for block in blocks_of(statement)):
             return True
     return False
 

@@ -30,24 +30,24 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 class ObjectRewriter(Rewriter):
     """The rewriting of one function that looks into objects."""
 
-    def visit_BinOp(self, node: ast.BinOp) -> Any:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
         return self._operated("operated", OPERATORS[type(node.op)], node, node.left, node.right)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             return super().visit_UnaryOp(node)
         self.generic_visit(node)
         return self._operated("operated_alone", ALONE[type(node.op)], node, node.operand)
 
-    def visit_Compare(self, node: ast.Compare) -> Any:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> Any:
         name = COMPARISONS.get(type(node.ops[0]))
         if name is None or len(node.ops) > 1:
             return super().visit_Compare(node)
         self.generic_visit(node)
         return self._operated("compared", name, node, node.left, node.comparators[0])
 
-    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> Any:
         """`o.v = value`, where `v` may be a property."""
         self.generic_visit(node)
         target = node.targets[0]
@@ -55,7 +55,7 @@ class ObjectRewriter(Rewriter):
             return node
         return place(ast.Expr(self._run("assigned", node.value, target.value, ast.Constant(target.attr))), node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x += v`, which may be a method of the class of `x`. To look at `x` first, it is found twice."""
         super().visit_AugAssign(node)
         if isinstance(node.target, ast.Name):
@@ -84,13 +84,13 @@ class ObjectRewriter(Rewriter):
     def _iterable(self, node: ast.expr, counted: set[str], *around: ast.expr) -> Any:
         return place(self._run("iterated", super()._iterable(node, counted, *around)), node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         if not isinstance(node.ctx, ast.Load) or _is_private(node) or self._is_of_a_module(node):
             return super().visit_Attribute(node)
         self.generic_visit(node)
         return place(self._run("attribute", node.value, ast.Constant(node.attr)), node)
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         if not isinstance(node.ctx, ast.Load):
             return super().visit_Subscript(node)
         self.generic_visit(node)
@@ -98,33 +98,33 @@ class ObjectRewriter(Rewriter):
         index = outside_brackets(node.slice, self._code.constant(self._code.running))
         return place(self._run("item_at", site, node.value, index), node)
 
-    def visit_Set(self, node: ast.Set) -> Any:  # noqa: N802
+    def visit_Set(self, node: ast.Set) -> Any:
         self.generic_visit(node)
         node.elts = [self._hashed(part) for part in node.elts]
         return node
 
-    def visit_Dict(self, node: ast.Dict) -> Any:  # noqa: N802
+    def visit_Dict(self, node: ast.Dict) -> Any:
         self.generic_visit(node)
         node.keys = [part if part is None else self._hashed(part) for part in node.keys]
         return node
 
-    def visit_SetComp(self, node: ast.SetComp) -> Any:  # noqa: N802
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
         super().visit_SetComp(node)
         node.elt = self._hashed(node.elt)
         return node
 
-    def visit_DictComp(self, node: ast.DictComp) -> Any:  # noqa: N802
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
         super().visit_DictComp(node)
         node.key = self._hashed(node.key)
         return node
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> Any:  # noqa: N802
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
         return node  # a pattern has no calls in it
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> Any:  # noqa: N802
+    def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         return node
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
         return node
 
     def _operated(self, function: str, name: str, node: ast.expr, *operands: ast.expr) -> Any:

@@ -51,7 +51,7 @@ from shiftreset_ad.staging.front.names import (
     rebound_in,
     surely_bound_by,
 )
-from shiftreset_ad.staging.front.nodes import after_docstring, all_nodes, copied
+from shiftreset_ad.staging.front.nodes import after_docstring, all_nodes, copied, with_places
 from shiftreset_ad.staging.front.own_lists import OwnLists
 from shiftreset_ad.staging.front.refusals import BINDS_IN_EXPRESSION
 from shiftreset_ad.staging.front.requirements import Requirement
@@ -85,7 +85,7 @@ def rewritten_code(
     return code.with_objects(source.place.compiled(rewriter.function(source.node)))
 
 
-class Rewriter(Displays, ast.NodeTransformer):
+class Rewriter(Displays):
     """The rewriting of one function, with the names of the functions around it."""
 
     def function(self, node: FunctionNode) -> FunctionNode:
@@ -345,7 +345,7 @@ class Rewriter(Displays, ast.NodeTransformer):
         parts = [part if _is_value(part) else visit(part) for part in parts]
         if site.problem is not None:
             plain = ast.IfExp(self._call(site, "noted", self._valued(test)), *parts)
-            return ast.fix_missing_locations(ast.copy_location(plain, node))
+            return with_places(ast.copy_location(plain, node))
         site.blocks = tuple(None if _is_value(part) else CodeBlock(self._code, part, set()) for part in parts)
         chosen = self._call(site, "value", load(VALUE), seen)
         plain = ast.copy_location(ast.IfExp(load(VALUE), *parts), node)

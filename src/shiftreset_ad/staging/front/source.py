@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from shiftreset_ad.staging.front.apart import with_names_apart
 from shiftreset_ad.staging.front.names import FUNCTIONS, bound_by, in_scope
-from shiftreset_ad.staging.front.nodes import all_nodes, children_of, copied
+from shiftreset_ad.staging.front.nodes import all_nodes, children_of, copied, with_places
 from shiftreset_ad.staging.front.private import with_whole_names
 from shiftreset_ad.staging.front.refusals import RefusedError
 
@@ -73,7 +73,7 @@ class CompiledWith:
                 if isinstance(wrapper, ast.ClassDef | ast.FunctionDef):
                     vars(wrapper).setdefault("type_params", [])
         imports = [ast.copy_location(ast.Import([ast.alias(name)]), node) for name in self.imported]
-        tree = ast.fix_missing_locations(ast.Module([*imports, ast.copy_location(inner, node)], []))
+        tree = with_places(ast.Module([*imports, ast.copy_location(inner, node)], []))
         code: CodeType = compile(tree, self.filename, "exec", self.flags, dont_inherit=True)
         for _ in range(1 + (self.of_class is not None) + self.is_nested):
             code = next(constant for constant in reversed(code.co_consts) if isinstance(constant, CodeType))

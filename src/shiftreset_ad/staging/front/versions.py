@@ -40,7 +40,7 @@ OPERATORS = {
 READ_BY = {"attribute": "attribute_of", "item": "item_of", "item_at": "item_of"}
 
 
-class WritesAsVersions(InScope, ast.NodeTransformer):
+class WritesAsVersions(InScope):
     """Statements that write to arrays of these variables make new versions of the arrays, once."""
 
     def __init__(self, names: set[str], running: ast.expr) -> None:
