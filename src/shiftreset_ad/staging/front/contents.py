@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from types import CellType
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from shiftreset_ad.boundary.closed_over import EMPTY, content_of
 
 MISSING = object()
+MADE_BY_PYTHON = {"__dict__", "__weakref__", "__doc__", "__static_attributes__"}
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,13 @@ class OfDict:
     def read(self) -> list[Any]:
         if self._entry is not MISSING:
             return [self._x.get(self._entry, MISSING)]
-        return [part for item in list(self._x.items()) for part in item]
+        return [*self._x, *self._x.values()]
 
     def put_back(self, before: list[Any]) -> None:
         if self._entry is not MISSING:
             self._put_entry(self._entry, before[0])
             return
-        wanted = dict(zip(before[::2], before[1::2], strict=True))
+        wanted = _entries(before)
         for key in [*self._x, *wanted]:
             self._put_entry(key, wanted.get(key, MISSING))
         if list(self._x) != list(wanted):  # the order of the keys, too
@@ -145,9 +147,9 @@ class OfDict:
             self._x.update(wanted)
 
     def place(self, i: int) -> Place | None:
-        if self._entry is not MISSING or type(self._x) is not dict or i % 2 == 0:
+        if self._entry is not MISSING or type(self._x) is not dict or i < len(self._x):  # a key
             return None
-        return Place(self._x, self._x, list(self._x)[i // 2])
+        return Place(self._x, self._x, list(self._x)[i - len(self._x)])
 
     def _put_entry(self, key: Any, value: Any) -> None:
         if value is MISSING:
@@ -176,9 +178,10 @@ class OfInstance:
         self._contents.put_back(before[2:])
 
     def place(self, i: int) -> Place | None:
-        if self._x.__dict__ is not self._attributes or i < 2 or i % 2 == 0:  # the class, the dict itself, or a name
+        names = list(self._attributes)
+        if self._x.__dict__ is not self._attributes or i < 2 + len(names):  # the class, the dict itself, or a name
             return None
-        return Place(self._x, self._attributes, list(self._attributes)[i // 2 - 1])
+        return Place(self._x, self._attributes, names[i - 2 - len(names)])
 
 
 class OfCell:
@@ -234,20 +237,28 @@ class OfClass:
         self._x = x
 
     def read(self) -> list[Any]:
-        return [part for item in vars(self._x).items() for part in item if not _is_made_by_python(item[0])]
+        entries = vars(self._x)
+        names = _lasting(entries)
+        return [*names, *[entries[name] for name in names]]
 
     def put_back(self, before: list[Any]) -> None:
-        wanted = dict(zip(before[::2], before[1::2], strict=True))
-        for name in {*vars(self._x), *wanted}:
-            if name not in wanted and not _is_made_by_python(name):
+        wanted = _entries(before)
+        for name in {*_lasting(vars(self._x)), *wanted}:
+            if name not in wanted:
                 delattr(self._x, name)
-            elif name in wanted and vars(self._x).get(name, MISSING) is not wanted[name]:
+            elif vars(self._x).get(name, MISSING) is not wanted[name]:
                 setattr(self._x, name, wanted[name])
 
     def place(self, i: int) -> Place | None:
         return None
 
 
-def _is_made_by_python(name: str) -> bool:
-    """Whether an entry of a class comes and goes by itself, as the counts of an abstract class do."""
-    return name.startswith("_abc_") or name in ("__dict__", "__weakref__", "__doc__", "__static_attributes__")
+def _entries(contents: list[Any]) -> dict[Any, Any]:
+    """The entries of a dict, of its keys and then its values."""
+    count = len(contents) // 2
+    return dict(zip(contents[:count], contents[count:], strict=True))
+
+
+def _lasting(names: Iterable[str]) -> list[str]:
+    """The names in a class without those that come and go by themselves, as the counts of an abstract class do."""
+    return [name for name in names if name not in MADE_BY_PYTHON and not name.startswith("_abc_")]

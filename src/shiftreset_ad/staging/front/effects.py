@@ -109,6 +109,8 @@ class Effects:
         found: list[Change] = []
         for name, contents, as_it_was in self._contents:
             now, before = contents.read(), as_it_was
+            if len(now) == len(before) and all(map(is_, now, before)):  # the usual case, for speed
+                continue
             if isinstance(contents, OfSequence):
                 start = self._starts.get(id(contents.x))
                 now, before = now[:start], before[:start]
@@ -133,7 +135,8 @@ class Effects:
         places = [
             contents.place(i)
             for _, contents, _ in self._contents
-            for i, part in enumerate(contents.read())
+            if id(x) in map(id, parts := contents.read())  # which needs no call for each part
+            for i, part in enumerate(parts)
             if part is x
         ]
         return list({place.identity(): place for place in places if place is not None}.values())
@@ -157,13 +160,12 @@ class Effects:
                 put_state(generator, before)
 
     def _look_at(self, name: str, x: Any) -> None:
-        if type(x).__module__ == GROWING:
+        module = type(x).__module__
+        if module == GROWING:
             if type(x).__hash__ is None:  # a list, and no form of its items
                 self.growing_lists.append(x)
             self._has(name, OfSlots(x, slots_of(x)))
-        if isinstance(x, logging.Logger) or (
-            type(x).__module__.startswith(OURS) and not is_followed(type(x).__module__)
-        ):
+        if isinstance(x, logging.Logger) or (module.startswith(OURS) and not is_followed(module)):
             return  # a logger changes, and that does not matter; a number, or a staged value, has nothing else in it
         if isinstance(x, FunctionType):
             self._look_at_function(x)

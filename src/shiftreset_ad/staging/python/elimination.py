@@ -50,7 +50,18 @@ class Eliminated:
     function itself writes. A value that a loop carries for nothing, or that is handed on unchanged, is left out, too.
     """
 
-    __slots__ = ("_control", "_handed_on", "_operands", "_owners", "_trace", "_written", "fixed", "stand_ins", "steps")
+    __slots__ = (
+        "_carried",
+        "_control",
+        "_handed_on",
+        "_operands",
+        "_owners",
+        "_trace",
+        "_written",
+        "fixed",
+        "stand_ins",
+        "steps",
+    )
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
         self._trace = trace
@@ -59,6 +70,7 @@ class Eliminated:
         self.fixed: set[int] = set()
         self._operands: dict[Step, list[int]] | None = None  # of plain steps, from the end of elimination on
         self._control: SameControl | None = None
+        self._carried: dict[Step, list[int]] = {}  # by steps with blocks, as far as it is known
         self._written = written_in(trace.steps)
         self.steps = self._without_what_is_fixed(self.steps)
         sources = Sources(trace, self.steps)
@@ -219,7 +231,7 @@ class Eliminated:
         is_visited = isinstance(step, Loop) and step.rounds.place in wanted.places
         is_wanted = not wanted.places.isdisjoint([*step.answers, *step.params])  # a visit may want a param
         more = [i for i, answer in enumerate(step.answers) if answer in wanted.places]
-        carried: list[int] = []
+        carried = self._carried.get(step, [])  # around, more and more is wanted, so no less is carried
         if isinstance(step, Loop):
             wanted.add(self.places_in(step.goes_on))
         while True:  # with more that is carried, no less is wanted
@@ -229,6 +241,7 @@ class Eliminated:
             if set(more) <= set(carried):
                 break
             carried = sorted({*carried, *more})
+        self._carried[step] = carried
         is_idle = not any(block.steps for block in (blocks[1:] if isinstance(step, Loop) else blocks))
         if is_idle and not is_visited and not is_wanted:
             wanted.forget(before)

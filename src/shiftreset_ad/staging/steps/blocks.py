@@ -191,11 +191,12 @@ class Gather(Step):
 
 def all_steps(steps: list[Step]) -> Iterator[Step]:
     """These steps, and the steps in their blocks."""
-    for step in steps:
-        yield step
+    waiting = steps[::-1]
+    while waiting:
+        yield (step := waiting.pop())
         if type(step) is not Step and isinstance(step, Control):
-            for block in step.blocks:
-                yield from all_steps(block.steps)
+            for block in reversed(step.blocks):
+                waiting += reversed(block.steps)
 
 
 def has_several_layouts(steps: list[Step]) -> bool:

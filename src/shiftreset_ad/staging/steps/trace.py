@@ -320,13 +320,13 @@ class Trace:
         """Whether some of this memory belongs to an array that was made outside of the block."""
         if self.block is self.root:
             return False
-        older = {
-            id(owner)
+        ids = set(map(id, owners))
+        return any(
+            id(owner) in ids
             for value, home in zip(self.values, self.homes, strict=True)
             if home is not self.block
             for owner in owners_of(value)
-        }
-        return not older.isdisjoint(map(id, owners))
+        )
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise UnstageableError. Even if the function catches the error, the steps are not replayed."""
