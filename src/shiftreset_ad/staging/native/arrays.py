@@ -46,7 +46,7 @@ from shiftreset_ad.staging.native.recipes import Target, write_by_recipe
 from shiftreset_ad.staging.native.reductions import divide, lengths_of, reduce
 from shiftreset_ad.staging.native.restated import restated
 from shiftreset_ad.staging.native.scattering import write_scatter
-from shiftreset_ad.staging.python.elimination import key_of
+from shiftreset_ad.staging.python.keys import key_of
 from shiftreset_ad.staging.steps.functions import method, name_in_program
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import is_staged, unstaged

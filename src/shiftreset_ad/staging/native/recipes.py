@@ -16,7 +16,7 @@ from numpy import ndarray
 from shiftreset_ad.staging.native.layouts import bytes_of
 from shiftreset_ad.staging.native.llvm import FLOATS, Code, Value, described, refuse
 from shiftreset_ad.staging.native.moves import is_plain
-from shiftreset_ad.staging.python.elimination import key_of
+from shiftreset_ad.staging.python.keys import key_of
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 

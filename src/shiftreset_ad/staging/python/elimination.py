@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
-from types import BuiltinFunctionType, FunctionType
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.python.handed_on import HandedOn
 from shiftreset_ad.staging.python.idle import idle_operand, is_copy, like
+from shiftreset_ad.staging.python.keys import key_of_step
 from shiftreset_ad.staging.python.same_control import SameControl
 from shiftreset_ad.staging.python.sinking import Sinking
 from shiftreset_ad.staging.python.wanted import Wanted
@@ -24,6 +23,7 @@ from shiftreset_ad.staging.steps.blocks import (
     Stretches,
     Visit,
     all_steps,
+    has_several_layouts,
     operands_of,
     own_arguments,
 )
@@ -31,9 +31,6 @@ from shiftreset_ad.staging.steps.functions import again, may_raise
 from shiftreset_ad.staging.steps.sources import Sources
 from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
-
-NOT_RAISING = {"ignore", "warn"}
-FUNCTIONS = {FunctionType, BuiltinFunctionType, np.ufunc}  # which are keys themselves
 
 
 def places_in(x: Any) -> Iterator[int]:
@@ -51,16 +48,8 @@ class Eliminated:
     """
 
     __slots__ = (
-        "_carried",
-        "_control",
-        "_handed_on",
-        "_operands",
-        "_owners",
-        "_trace",
-        "_written",
-        "fixed",
-        "stand_ins",
-        "steps",
+        *("_carried", "_control", "_handed_on", "_one_layout", "_operands", "_owners", "_trace", "_written"),
+        *("fixed", "stand_ins", "steps"),
     )
 
     def __init__(self, trace: Trace, outputs: list[Any]) -> None:
@@ -70,6 +59,7 @@ class Eliminated:
         self.fixed: set[int] = set()
         self._operands: dict[Step, list[int]] | None = None  # of plain steps, from the end of elimination on
         self._control: SameControl | None = None
+        self._one_layout: bool | None = None
         self._carried: dict[Step, list[int]] = {}  # by steps with blocks, as far as it is known
         self._written = written_in(trace.steps)
         self.steps = self._without_what_is_fixed(self.steps)
@@ -149,10 +139,10 @@ class Eliminated:
             if self._owners and not step.is_question and self._is_the_users(trace.values[step.place]):
                 left.append(step)
                 continue
-            key = self._key_of(step)
+            key = key_of_step(step, self.place)
             if key in known:
                 self.stand_ins[step.place] = known[key]
-            elif (same := idle_operand(step, trace, self._is_fixed)) is not None:
+            elif (same := idle_operand(step, trace, self._is_fixed, self._has_one_layout)) is not None:
                 self.stand_ins[step.place] = self.place(same)
             else:
                 known[key] = step.place
@@ -161,7 +151,7 @@ class Eliminated:
 
     def _leave_out_same_control(self, outputs: list[Any]) -> None:
         """Leave out loops and branches that are carried out twice, what is repeated then, and what they needed."""
-        self._control = SameControl(self.steps, outputs, self.place, key_of, self._key_of)
+        self._control = SameControl(self.steps, outputs, self.place)
         self.steps = self._without_repetition(self.steps, {})
         for place, other in self.stand_ins.items():
             while other in self.stand_ins:
@@ -271,22 +261,17 @@ class Eliminated:
     def _with_steps(self, block: Block, wanted: Wanted) -> Block:
         return block.with_steps(self._without_what_is_not_needed(block.steps, wanted))
 
+    def _has_one_layout(self) -> bool:
+        """Whether control hands on each array in the layout that was recorded."""
+        if self._one_layout is None:
+            self._one_layout = not (self._trace.has_control and has_several_layouts(self._trace.steps))
+        return self._one_layout
+
     def _is_fixed(self, x: Any) -> bool:
         """Whether an argument is the same for all inputs."""
         if type(x) is Staged:  # the usual case, for speed
             return x._place in self.fixed
         return all(value._place in self.fixed for value in staged_in(x))
-
-    def _key_of(self, step: Step, place: Callable[[Staged], Any] | None = None) -> Any:
-        """A key: if the keys of two steps are equal, they have the same answer."""
-        place = self.place if place is None else place
-        args = [place(x) if type(x) is Staged else key_of(x, place) for x in step.args]
-        options = [(name, key_of(option, place)) for name, option in step.kwargs.items()] if step.kwargs else ()
-        function = step.function
-        key = function if type(function) in FUNCTIONS else _key_of_object(function)
-        # In a block that is not reached, a test may have another answer than the same test outside of the block.
-        asked = step.is_question and (step.expected if type(step.expected) is bool else "another answer")
-        return key, (*args,), (*options,), asked, _strict(step.errors)
 
 
 def written_in(steps: list[Step]) -> set[int]:
@@ -303,36 +288,6 @@ def written_in(steps: list[Step]) -> set[int]:
 def has_several_loops(steps: list[Step]) -> bool:
     """Whether there is more than one loop among these steps."""
     return sum(type(step) is Loop for step in all_steps(steps)) > 1
-
-
-def key_of(x: Any, place: Callable[[Staged], Any]) -> Any:
-    """A key: if the keys of two arguments are equal, the arguments are the same, by the places of staged values."""
-    kind = type(x)
-    if kind is Staged:
-        return Staged, place(x)
-    if kind is slice:
-        return slice, key_of((x.start, x.stop, x.step), place)
-    if kind is tuple or kind is list:
-        return kind, tuple([key_of(part, place) for part in x])
-    if kind is dict:
-        return dict, tuple([(name, key_of(part, place)) for name, part in x.items()])
-    if kind is float:
-        return float, x.hex()  # 0.0 and -0.0 differ
-    if kind is complex:
-        return complex, x.real.hex(), x.imag.hex()
-    if kind in (int, bool, str, type(None)):
-        return kind, x
-    if isinstance(x, np.generic) and not x.dtype.hasobject:
-        return kind, x.dtype, x.tobytes()
-    return _key_of_object(x)
-
-
-def _key_of_object(x: Any) -> Any:
-    """A function itself, as a bound method is a new one each time; the identity of any other object."""
-    try:
-        return (callable, hash(x), x) if callable(x) else (type(x), id(x))
-    except TypeError:
-        return type(x), id(x)
 
 
 def _mapped(step: Control, function: Callable[[list[Step]], list[Step]]) -> Control:
@@ -360,11 +315,6 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
             if of_its_own and uses[place] == 1 and like(array) == like(trace.values[step.place]):
                 originals[step.place] = originals.get(place, place)
     return originals
-
-
-def _strict(errors: Mapping[str, str] | None) -> tuple[str, ...] | None:
-    """The reactions to floating-point errors if some are more than warnings; None if the reactions do not matter."""
-    return None if errors is None or NOT_RAISING.issuperset(errors.values()) else tuple(errors.values())
 
 
 def _may_raise(trace: Trace, step: Step) -> bool:

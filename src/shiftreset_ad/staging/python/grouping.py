@@ -21,7 +21,8 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.rules.broadcasting import FLOAT64
-from shiftreset_ad.staging.python.elimination import NOT_RAISING, Eliminated
+from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.python.keys import NOT_RAISING
 from shiftreset_ad.staging.steps.trace import NOTHING, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 

@@ -14,7 +14,6 @@ import numpy as np
 from shiftreset_ad.rules.broadcasting import dtype_of
 from shiftreset_ad.rules.conversion import constant_of
 from shiftreset_ad.rules.plain import itself
-from shiftreset_ad.staging.steps.blocks import has_several_layouts
 from shiftreset_ad.staging.steps.functions import method
 from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
@@ -46,8 +45,14 @@ NEUTRAL: dict[Any, tuple[Callable[[Any], bool], bool]] = {
 }
 
 
-def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> Staged | None:
-    """The operand that is the answer, with its type and layout. `is_fixed` says what is the same for all inputs."""
+def idle_operand(
+    step: Step, trace: Trace, is_fixed: Callable[[Any], bool], has_one_layout: Callable[[], bool]
+) -> Staged | None:
+    """The operand that is the answer, with its type and layout.
+
+    `is_fixed` says what is the same for all inputs, and `has_one_layout` whether arrays always have the layout that
+    was recorded.
+    """
     x = step.args[0] if step.args else None
     answer = trace.values[step.place]
     if step.function is constant_of and step.args[1] is itself:
@@ -55,8 +60,7 @@ def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> S
     if step.is_question or step.open_ended:
         return None
     if is_copy(step):
-        has_one_layout = not (trace.has_control and has_several_layouts(trace.steps))
-        return x if type(x) is Staged and like(x.inside) == like(answer) and has_one_layout else None
+        return x if type(x) is Staged and like(x.inside) == like(answer) and has_one_layout() else None
     if step.function in TO_A_SHAPE:
         return x if type(x) is Staged and like(x.inside) == like(answer) else None
     if step.kwargs or (step.function not in NEUTRAL and step.function is not np.where) or dtype_of(answer).kind != "f":
@@ -64,7 +68,7 @@ def idle_operand(step: Step, trace: Trace, is_fixed: Callable[[Any], bool]) -> S
     for operand, others in _unchanged(step, is_fixed):
         if type(operand) is Staged and like(operand.inside) == like(answer):
             is_alike = not trace.has_control or all(np.ndim(unstaged(other)) < 2 for other in others)
-            return operand if is_alike or not has_several_layouts(trace.steps) else None
+            return operand if is_alike or has_one_layout() else None
     return None
 
 

@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from shiftreset_ad.staging.python.keys import key_of, key_of_step
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, all_steps, operands_of
 from shiftreset_ad.staging.steps.functions import again
 from shiftreset_ad.staging.steps.trace import Step
 from shiftreset_ad.staging.steps.values import Staged, staged_in
 
-KeyOf = Callable[[Any, Callable[[Staged], Any]], Any]
-
 
 class SameControl:
-    """What tells whether two loops, or two branches, have the same answers.
+    """What tells whether two loops, or two branches, have the same answers."""
 
-    `key_of_step` gives the key of a step without blocks, and `key_of` that of arguments, by the keys of staged values.
-    """
-
-    def __init__(
-        self, steps: list[Step], outputs: Any, place: Callable[[Staged], int], key_of: KeyOf, key_of_step: KeyOf
-    ) -> None:
+    def __init__(self, steps: list[Step], outputs: Any, place: Callable[[Staged], int]) -> None:
         self._steps, self._outputs, self._place = steps, outputs, place
-        self._key_of, self._key_of_step = key_of, key_of_step
         self._visited = {  # the places of the rounds that something goes through again
             rounds.place
             for step in all_steps(steps)
@@ -65,18 +58,18 @@ class SameControl:
                     continue
                 if type(part) is not Step or part.function is again:
                     raise _ByItself
-                found.append(self._key_of_step(part, value))
+                found.append(key_of_step(part, value))
                 enter([part.place])
-            return tuple(found), tuple(self._key_of(result, value) for result in results)
+            return tuple(found), tuple(key_of(result, value) for result in results)
 
         if type(step) is Loop and step.rounds.place not in self._visited:
-            start = tuple(self._key_of(arg, value) for arg in step.args)
+            start = tuple(key_of(arg, value) for arg in step.args)
             enter(step.params)
             test, body = step.blocks
             key: Any = start, block(test.steps, step.goes_on), block(body.steps, *step.results[-1])
         elif type(step) is Fork:
             branches = zip(step.blocks, step.results, strict=True)
-            predicate = self._key_of(step.predicate, value)
+            predicate = key_of(step.predicate, value)
             key = predicate, *[block(branch.steps, *results) for branch, results in branches]
         else:
             raise _ByItself
