@@ -237,7 +237,9 @@ def test_a_solver_in_a_loop_that_values_decide_is_asked():
     g = staged(f)
     for x in (5.0, 5.0, 2.0, 0.5):
         assert g(x) == f(x)
-    assert "or in a loop or a branch that the arguments decide" in g.report()
+    lines = {line for line in g.report().splitlines() if "or in a loop or a branch that the arguments decide" in line}
+    first = f.__code__.co_firstlineno
+    assert {line.rpartition(" ")[2] for line in lines} == {f"({__file__}:{first + i})" for i in (1, 2)}
 
 
 TOO_FAR = reason("the point is too far away: the residual is {residual:.1f}")

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimming
+from shiftreset_ad.control.frames import is_the_users, outwards
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
@@ -118,8 +119,9 @@ def _solved(f: FunctionType, *args: Any, **kwargs: Any) -> Any:
     if session is None:
         return f(*args, **kwargs)
     if session.is_solving or session.active:
-        place = f.__code__.co_filename, f.__code__.co_firstlineno
-        session.refusals[A_SOLVER_IN_A_BLOCK] = Refusal(*place, A_SOLVER_IN_A_BLOCK)  # from here on, none is followed
+        line = next(filter(is_the_users, outwards(sys._getframe())))
+        refusal = Refusal(line.f_code.co_filename, line.f_lineno, A_SOLVER_IN_A_BLOCK)
+        session.refusals[A_SOLVER_IN_A_BLOCK] = refusal  # from here on, none is followed
         session.control.refuse(A_SOLVER_IN_A_BLOCK)
     session.is_solving = True
     try:
