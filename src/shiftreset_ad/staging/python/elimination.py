@@ -76,6 +76,7 @@ class Eliminated:
         if trace.has_control:
             self.steps = Sinking(trace, self.steps, outputs, self.stand_ins, self.fixed).steps
         self._operands = {}
+        self._carried.clear()  # the steps are others now
 
     def place(self, x: Staged) -> int:
         """The place that has the value."""
