@@ -6,7 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -943,6 +943,20 @@ def two_objects_swap(x, n):
     return a.v + 10 * b.v
 
 
+def by_partial(x, n):
+    class P:
+        def __init__(self, a, b, *, scale):
+            self.v = (a if a > b else b) * scale
+
+    make, total = partial(partial(P, x), scale=0.5), 0.0
+    for k in range(n):
+        if total < 1.0:
+            total = total + make(0.1 * k).v
+        else:
+            total = total - make(b=0.2, scale=total).v
+    return total
+
+
 def fib_objects(x, n):
     class P:
         def __init__(self, v):
@@ -1114,6 +1128,7 @@ WRITTEN = [
         abstract,
         generic,
         two_objects_swap,
+        by_partial,
         fib_objects,
         unhashable_eq,
         best_object,

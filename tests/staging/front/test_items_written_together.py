@@ -80,6 +80,68 @@ def writes_beside_others(x):
     return np.sum(a * a) + found["k"]
 
 
+class Pair:
+    def __init__(self, x):
+        self.a, self.b = x.copy(), x * x
+
+
+def swaps_items_of_attributes(x):
+    o, k = Pair(x), 0
+    while k < 3 and o.a[k] < 2.0:
+        o.a[k], o.a[k + 1] = o.a[k + 1] * 1.5, o.a[k] + 0.5
+        o.a[k], o.b[k + 1] = o.b[k], o.a[k + 1]
+        k += 1
+    return np.sum(o.a * o.b * WEIGHTS)
+
+
+def writes_to_attributes_and_variables(x):
+    o, c, s = Pair(x), x + 1.0, 0.0
+    for k in range(3):
+        if c[k] > 0.5:
+            o.a[k], c[k + 1], s = c[k] * 0.5, o.b[k], s + o.a[k]
+            o.b[k] = c[k] = o.a[k + 1] = s * 0.25
+    return np.sum(o.a * o.b * c * WEIGHTS) + s
+
+
+def writes_to_items_of_lists(x):
+    rows, k = [x.copy(), x * 2.0, x + 1.0], 0
+    while k < 3 and rows[0][k] < 2.5:
+        rows[0][k], rows[2][k] = rows[1][k + 1], rows[0][k + 1] * rows[2][k]
+        k += 1
+    return np.sum(rows[0] * rows[1] * rows[2])
+
+
+def one_array_has_two_attributes(x):
+    o, k = Pair(x), 0
+    o.b = o.a
+    while k < 3 and x[k] < 1.5:
+        o.a[k], o.b[k + 1] = o.b[k + 1] * 2.0, o.a[k] + 1.0
+        k += 1
+    return np.sum(o.a * o.b * WEIGHTS)
+
+
+def rebinds_the_attribute_by_the_way(x):
+    o = Pair(x)
+
+    def other():
+        o.a = o.a * 0.5
+        return o.a[1]
+
+    for k in range(2):
+        if x[k] > 0.0:
+            o.a[k], o.b[k] = other(), o.a[k + 1]
+    return np.sum(o.a * o.b * WEIGHTS)
+
+
+def binds_the_object_too(x):
+    o, p = Pair(x), Pair(x + 1.0)
+    for k in range(3):
+        if x[k] > 0.1:
+            o, o.a[k] = p, o.a[k + 1]
+            p = Pair(o.b)
+    return np.sum(o.a * p.b * WEIGHTS)
+
+
 def writes_what_it_reads_by_a_view(x):
     """The second row is written to the first one before the first one is read."""
     m = np.outer(x, x) + x
@@ -112,8 +174,18 @@ WRITTEN_DOWN = [
     keeps_the_rest,
     assigns_twice,
     writes_beside_others,
+    swaps_items_of_attributes,
+    writes_to_attributes_and_variables,
+    writes_to_items_of_lists,
+    one_array_has_two_attributes,
 ]
-OTHERS = [writes_what_it_reads_by_a_view, binds_the_array_too, takes_too_many_apart]
+OTHERS = [
+    rebinds_the_attribute_by_the_way,
+    binds_the_object_too,
+    writes_what_it_reads_by_a_view,
+    binds_the_array_too,
+    takes_too_many_apart,
+]
 
 
 def outcome(f, x):

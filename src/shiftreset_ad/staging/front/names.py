@@ -102,14 +102,25 @@ def written_by(nodes: Iterable[ast.AST]) -> set[str]:
 
 def items_written_together(node: ast.AST) -> set[str]:
     """The names whose items a statement with several targets writes to, such as `x[i], x[j] = x[j], x[i]`."""
-    if not isinstance(node, ast.Assign) or not has_several_targets(node):
+    if not isinstance(node, ast.Assign):
         return set()
-    parts = [part for target in node.targets for part in all_nodes(target)]
-    if any(isinstance(part, ast.NamedExpr) for part in all_nodes(node)):
-        return set()
-    stored = [part for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
-    names = {name.id for part in stored if isinstance(name := _container(part), ast.Name)}
+    names = {name.id for name in _containers_together(node) if isinstance(name, ast.Name)}
     return names - bound_by(node.targets)
+
+
+def parts_written_together(node: ast.Assign) -> list[ast.expr]:
+    """The attributes and items whose items such a statement writes to: `o.x` and `o.y` of `o.x[i], o.y[i] = a, b`."""
+    bound = bound_by(node.targets)
+    parts = [part for part in _containers_together(node) if not isinstance(part, ast.Name)]
+    return [part for part in parts if _is_path(part) and not read_by([part]) & bound]
+
+
+def _containers_together(node: ast.Assign) -> list[ast.expr]:
+    """The containers whose items a statement with several targets writes to."""
+    if not has_several_targets(node) or any(isinstance(part, ast.NamedExpr) for part in all_nodes(node)):
+        return []
+    parts = [part for target in node.targets for part in all_nodes(target)]
+    return [_container(part) for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
 
 
 def has_several_targets(node: ast.Assign) -> bool:

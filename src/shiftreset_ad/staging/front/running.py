@@ -152,6 +152,8 @@ def called(f: Any) -> Any:
         changing(f.__self__)
     if session is not None and is_constructed_here(f):
         return partial(constructed, f)
+    if session is not None and type(f) is partial and is_constructed_here(f.func):
+        return partial(constructed, f.func, *f.args, **f.keywords)
     if session is not None and session.looks_into_objects:
         if type(f) in (type, BuiltinFunctionType) and f in OF_ONE:
             return partial(of_object, f, partial(of_numbers, f) if f in OF_NUMBERS else f)

@@ -13,7 +13,13 @@ from typing import Any
 
 from shiftreset_ad.staging.front.facts import assign, load, place
 from shiftreset_ad.staging.front.indices import outside_brackets
-from shiftreset_ad.staging.front.names import InScope, items_written_together, write_in_place, write_to_a_part
+from shiftreset_ad.staging.front.names import (
+    InScope,
+    items_written_together,
+    parts_written_together,
+    write_in_place,
+    write_to_a_part,
+)
 from shiftreset_ad.staging.front.nodes import copied
 from shiftreset_ad.staging.front.rows import parts_for
 from shiftreset_ad.staging.front.session import Session, changing, current
@@ -59,8 +65,8 @@ class WritesAsVersions(InScope):
         return self._written(node)
 
     def _written(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
-        if isinstance(node, ast.Assign) and (names := items_written_together(node) & self._names):
-            are_arrays = [self._call("is_array", load(name)) for name in sorted(names)]
+        if isinstance(node, ast.Assign) and (together := self._written_together(node)):
+            are_arrays = [self._call("is_array", x) for x in together]
             versions = [self._written(each) for each in self._one_by_one(copied(node))]
             test = are_arrays[0] if len(are_arrays) == 1 else ast.BoolOp(ast.Or(), are_arrays)
             return self._decided(node, test, *versions)
@@ -82,6 +88,11 @@ class WritesAsVersions(InScope):
         if write.at is not None and write.operator is not None:
             found.orelse = [self._written_to_a_part(node)]
         return found
+
+    def _written_together(self, node: ast.Assign) -> list[ast.expr]:
+        """What a statement with several targets may write to, such as `x` and `o.y` in `x[i], o.y[i] = a, b`."""
+        names = items_written_together(node) & self._names
+        return [*map(load, sorted(names)), *copied(parts_written_together(node))]
 
     def _written_to_a_part(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
         """The same for `o.x[i] = v`, `o.x[i] += v`, `o.x += v` and `items[k] += v`."""
