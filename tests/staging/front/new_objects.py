@@ -957,6 +957,48 @@ def by_partial(x, n):
     return total
 
 
+def by_map(x, n):
+    class P:
+        def __init__(self, v, k=2.0):
+            self.v = v * k if v > 0.5 else k - v
+
+    total = 0.0
+    for k in range(n):
+        if total < 2.0:
+            p, q = map(P, [x, 0.3 * k])
+            total = total + p.v * q.v
+        else:
+            (p,) = map(partial(P, k=0.5), [total])
+            total = p.v
+    return total
+
+
+def made_by_partial(kind, v):
+    return partial(kind, v)()
+
+
+def made_by_map(kind, v):
+    return next(map(kind, [v]))
+
+
+def halving(make):
+    """A function that makes objects, their class, and another constructor for the class."""
+
+    class Half:
+        def __init__(self, v):
+            self.v = v * 0.5 if v > 0.0 else v
+
+    def f(x):
+        while x > 1.0:
+            x = make(Half, x).v
+        return x
+
+    def quarter(self, v):
+        self.v = v * 0.25
+
+    return f, Half, quarter
+
+
 def fib_objects(x, n):
     class P:
         def __init__(self, v):
@@ -1129,6 +1171,7 @@ WRITTEN = [
         generic,
         two_objects_swap,
         by_partial,
+        by_map,
         fib_objects,
         unhashable_eq,
         best_object,

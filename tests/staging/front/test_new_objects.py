@@ -61,3 +61,15 @@ def test_a_constructor_with_an_answer_raises_the_error_of_python():
             assert compiled(0.5, n) == f(0.5, n)
         with pytest.raises(TypeError, match="__init__"):
             compiled(2.0, 2)
+
+
+@pytest.mark.parametrize("make", [programs.made_by_partial, programs.made_by_map])
+def test_a_constructor_that_changes_is_seen(make):
+    f, kind, other = programs.halving(make)
+    compiled = staged(f)
+    for x in (3.0, 5.0, 9.0):
+        assert compiled(x) == f(x)
+    assert len(compiled.sources) == 1
+    kind.__init__ = other
+    for x in (3.0, 5.0, 9.0):
+        assert compiled(x) == f(x)

@@ -174,6 +174,13 @@ def summed(items: Iterable[Any], /, start: Any = 0) -> Any:
     return start
 
 
+def constructor(f: Any) -> Callable[..., Any] | None:
+    """What makes the objects of a class of the user's, or of one that a `partial` calls; None for anything else."""
+    if type(f) is partial:
+        return partial(constructed, f.func, *f.args, **f.keywords) if is_constructed_here(f.func) else None
+    return partial(constructed, f) if is_constructed_here(f) else None
+
+
 def constructed(kind: Any, *args: Any, **kwargs: Any) -> Any:
     """A new object of a class of the user's, made by the rewritten form of its `__init__`."""
     x: Any = object.__new__(kind)

@@ -50,9 +50,8 @@ from shiftreset_ad.staging.front.objects import (
     attribute,
     augmented_object,
     compared,
-    constructed,
+    constructor,
     has_setter,
-    is_constructed_here,
     item_at,
     iterated,
     of_object,
@@ -150,10 +149,8 @@ def called(f: Any) -> Any:
         session.refuse(session.active[-1], MAY_ACT.format(name=getattr(f, "__name__", type(f).__name__)))
     if type(f) is BuiltinFunctionType and type(f.__self__) in CHANGED_BY_METHODS and f.__name__ not in READING:
         changing(f.__self__)
-    if session is not None and is_constructed_here(f):
-        return partial(constructed, f)
-    if session is not None and type(f) is partial and is_constructed_here(f.func):
-        return partial(constructed, f.func, *f.args, **f.keywords)
+    if session is not None and (construct := constructor(f)) is not None:
+        return construct
     if session is not None and session.looks_into_objects:
         if type(f) in (type, BuiltinFunctionType) and f in OF_ONE:
             return partial(of_object, f, partial(of_numbers, f) if f in OF_NUMBERS else f)
@@ -242,7 +239,8 @@ def _given_rewritten(f: Any, *args: Any, **kwargs: Any) -> Any:
         return _ordered(f, args, kwargs)
     if f in OF_PYTHONS and has_staged_number([*args, *kwargs.values()]):
         return called_form(OF_PYTHONS[f])(*args, **kwargs)
-    return f(*map(_rewritten_argument, args), **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
+    form = _called_argument if f in CALLING else _rewritten_argument
+    return f(*map(form, args), **{name: form(arg) for name, arg in kwargs.items()})
 
 
 def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -253,10 +251,10 @@ def _ordered(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return called_form(IN_ORDER[f])(items, items, operator.lt)
     values = list(items) if type(items) in PUT_IN_ORDER or is_staged_row(items) else []
     is_usual = kwargs.keys() <= {"key"} | (options if len(args) == 1 else set())
-    key, is_reversed = _rewritten_argument(kwargs.get("key")), kwargs.get("reverse", False)
+    key, is_reversed = _called_argument(kwargs.get("key")), kwargs.get("reverse", False)
     if not values or not is_usual or type(is_reversed) is not bool or (f is sorted and len(args) != 1):
         again = (values,) if type(items) in USED_UP else tuple(map(_rewritten_argument, args))
-        return f(*again, **{name: _rewritten_argument(arg) for name, arg in kwargs.items()})
+        return f(*again, **{name: _called_argument(arg) for name, arg in kwargs.items()})
     keys = values if key is None else [key(x) for x in values]
     if f is not sorted and key is None and (found := least_of_floats(f, values)) is not None:
         return found
@@ -290,6 +288,12 @@ def _rewritten_argument(x: Any) -> Any:
     if type(x) in (type, BuiltinFunctionType) and x in OF_NUMBERS:
         return partial(of_numbers, x)
     return with_forms(x, form_if_users) if callable(x) else x
+
+
+def _called_argument(x: Any) -> Any:
+    """An argument that is called if it can be called. It may be a class of the user's, whose objects are made here."""
+    construct = constructor(x) if callable(x) else None
+    return _rewritten_argument(x) if construct is None else construct
 
 
 def looped_over(site: LoopOverCall, f: Any, around: Any = enumerate) -> Any:
