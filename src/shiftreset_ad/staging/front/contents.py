@@ -133,7 +133,8 @@ class OfDict:
     def read(self) -> list[Any]:
         if self._entry is not MISSING:
             return [self._x.get(self._entry, MISSING)]
-        return [*self._x, *self._x.values()]
+        entries = dict(self._x)  # at once, as another thread may change it
+        return [*entries, *entries.values()]
 
     def put_back(self, before: list[Any]) -> None:
         if self._entry is not MISSING:
@@ -237,7 +238,7 @@ class OfClass:
         self._x = x
 
     def read(self) -> list[Any]:
-        entries = vars(self._x)
+        entries = vars(self._x).copy()
         names = _lasting(entries)
         return [*names, *[entries[name] for name in names]]
 
