@@ -49,7 +49,7 @@ def test_the_layouts_of_all_steps_are_compared_once(monkeypatch):
         while np.sum(x) > 1.0:
             x = x * 0.5
         for _ in range(20):
-            x = np.copy(x) + 1.0
+            x = np.copy(x) * 0.5 + x
         return x
 
     monkeypatch.setattr(elimination, "has_several_layouts", counted)

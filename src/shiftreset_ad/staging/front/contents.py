@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
+from operator import is_
 from types import CellType
 from typing import Any, Protocol
 
@@ -99,6 +100,11 @@ class Restorable(Protocol):
         """Where the i-th of the contents is, if it is a value that a block may change."""
 
 
+def are_same(now: list[Any], before: list[Any]) -> bool:
+    """Whether contents are the very same objects as before. It takes no call of Python's for each of them."""
+    return len(now) == len(before) and all(map(is_, now, before))
+
+
 class OfSequence:
     """The items of a list, a deque or a set."""
 
@@ -133,8 +139,8 @@ class OfDict:
     def read(self) -> list[Any]:
         if self._entry is not MISSING:
             return [self._x.get(self._entry, MISSING)]
-        entries = dict(self._x)  # at once, as another thread may change it
-        return [*entries, *entries.values()]
+        items = list(self._x.items())  # at once, as another thread may change it
+        return [*chain.from_iterable(zip(*items, strict=True))]  # the keys, and then the values
 
     def put_back(self, before: list[Any]) -> None:
         if self._entry is not MISSING:

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
-from operator import is_
 from types import BuiltinMethodType, CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -36,6 +35,7 @@ from shiftreset_ad.staging.front.contents import (
     Place,
     Restorable,
     Tail,
+    are_same,
 )
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
 from shiftreset_ad.staging.front.users import is_of_the_user
@@ -109,7 +109,7 @@ class Effects:
         found: list[Change] = []
         for name, contents, as_it_was in self._contents:
             now, before = contents.read(), as_it_was
-            if len(now) == len(before) and all(map(is_, now, before)):  # the usual case, for speed
+            if are_same(now, before):  # the usual case, for speed
                 continue
             if isinstance(contents, OfSequence):
                 start = self._starts.get(id(contents.x))
@@ -149,8 +149,7 @@ class Effects:
     def take_back(self) -> None:
         """Take all changes back."""
         for _, contents, before in self._contents:
-            now = contents.read()
-            if len(now) != len(before) or not all(map(is_, now, before)):
+            if not are_same(contents.read(), before):
                 contents.put_back(before)
         for _, array, as_it_was in self._arrays:
             if not identical(array, as_it_was):

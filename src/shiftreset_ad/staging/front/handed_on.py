@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
 from shiftreset_ad.staging.front.aliases import Aliases
-from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable
+from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable, are_same
 from shiftreset_ad.staging.front.effects import slots_of
 from shiftreset_ad.staging.seen.keys import is_structure, nodes_of
 from shiftreset_ad.staging.steps.values import Staged
@@ -72,8 +71,7 @@ def _is_as_it_was(x: Any) -> Callable[[], bool]:
     before = [part for content in contents for part in content.read()]
 
     def is_as_it_was() -> bool:
-        now = [part for content in contents for part in content.read()]
-        return len(now) == len(before) and all(map(is_, now, before))
+        return are_same([part for content in contents for part in content.read()], before)
 
     return is_as_it_was
 

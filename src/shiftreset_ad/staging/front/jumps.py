@@ -296,4 +296,4 @@ def _ends(statements: list[ast.stmt]) -> bool:
 
 
 def _size(statements: list[ast.stmt]) -> int:
-    return sum(1 for statement in statements for _ in all_nodes(statement))
+    return sum(1 for statement in statements for _ in ast.walk(statement))

@@ -110,9 +110,7 @@ def items_written_together(node: ast.AST) -> set[str]:
 
 def parts_written_together(node: ast.Assign) -> list[ast.expr]:
     """The attributes and items whose items such a statement writes to: `o.x` and `o.y` of `o.x[i], o.y[i] = a, b`."""
-    bound = bound_by(node.targets)
-    parts = [part for part in _containers_together(node) if not isinstance(part, ast.Name)]
-    return [part for part in parts if _is_path(part) and not read_by([part]) & bound]
+    return [part for part in _containers_together(node) if not isinstance(part, ast.Name) and _is_path(part)]
 
 
 def _containers_together(node: ast.Assign) -> list[ast.expr]:

@@ -1,4 +1,7 @@
-"""The nodes of a syntax tree: children, all nodes, and copies. `ast` and `copy` have the same, and take far longer."""
+"""The nodes of a syntax tree: children, all nodes, transformers, places and copies.
+
+`ast` and `copy` have the same, and take far longer.
+"""
 
 from __future__ import annotations
 

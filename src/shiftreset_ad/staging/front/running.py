@@ -292,7 +292,7 @@ def _rewritten_argument(x: Any) -> Any:
 
 def _called_argument(x: Any) -> Any:
     """An argument that is called if it can be called. It may be a class of the user's, whose objects are made here."""
-    construct = constructor(x) if callable(x) else None
+    construct = constructor(x)
     return _rewritten_argument(x) if construct is None else construct
 
 
