@@ -7,6 +7,7 @@ import time
 import warnings
 
 import numpy as np
+import optree
 import pytest
 
 import shiftreset_ad as sr
@@ -18,6 +19,7 @@ from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.python.lowering import scattered
 from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged, call
+from shiftreset_ad.staging.ways import Way
 from tests.staging.in_turns import stays_staged
 
 V = np.array([2.0, -0.5, 4.0])
@@ -408,13 +410,13 @@ def test_questions_come_before_the_steps_that_need_their_answers():
     assert type(take([0.0])) is int
 
 
-def test_nothing_is_generated_after_a_refusal():
+def test_there_is_no_way_after_a_refusal():
     trace = Trace()
     x = Staged(trace, trace.place_for(V))
     with pytest.raises(UnstageableError):
         x[0] = 1.0
     with pytest.raises(UnstageableError, match="writes to an array that is an argument"):
-        generated(trace, [x])
+        Way(trace, [x], optree.tree_structure(0.0), {}, [])
 
 
 # Floating-point errors

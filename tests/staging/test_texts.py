@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from pickle import PickleBuffer
 
@@ -13,6 +14,7 @@ from shiftreset_ad.staging import texts
 from shiftreset_ad.staging.native import machine
 from shiftreset_ad.staging.native.compiled import InTurn
 from shiftreset_ad.staging.native.llvm import NoNativeFormError
+from shiftreset_ad.staging.steps import detaching
 from shiftreset_ad.staging.steps.detaching import detach
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged
@@ -44,9 +46,12 @@ def written(monkeypatch):
     return found
 
 
-def test_no_text_is_written_in_the_first_two_calls(written):
+def test_no_text_is_written_in_the_first_two_calls(written, monkeypatch):
     f = staged(grad(smooth))
-    f(V), f(V)
+    with monkeypatch.context() as before_the_steps_run:
+        before_the_steps_run.delattr(texts, "generated")
+        f(V)
+    f(V)
     assert not written
     assert f.ir[0].startswith("inputs %0: float64[4]")
     assert f.llvm[0]
@@ -152,13 +157,15 @@ def test_a_record_keeps_no_argument_alive():
     assert f(V) == f(V) == f(V) == 2.0 + 6.0 + 12.0
 
 
-def test_a_record_has_no_elements_of_arrays():
+@pytest.mark.parametrize("size", [3, 300_000])
+def test_a_record_has_no_elements_of_arrays(size):
     f = staged(lambda x: np.sum(np.exp(x) * np.sin(x[::-1])))
-    f(np.zeros(300_000))
+    f(np.zeros(size))
     trace, _, left = way_of(f)._texts._record
     arrays = [value for value in trace.values if isinstance(value, np.ndarray)]
     assert len(arrays) >= len(left.steps)
-    assert all(type(array.base) is PickleBuffer and not np.any(array) for array in arrays)
+    assert not np.any(arrays)
+    assert all(type(array.base) is PickleBuffer for array in arrays if size > 3)
     assert not any(step.args and type(step.args[0]) is np.ndarray for step in left.steps)
 
 
@@ -178,6 +185,63 @@ def test_the_texts_of_loops_are_written_at_once(written):
     f(1.5)
     assert len(written) == 1
     assert way_of(f)._texts._record is None
+
+
+def test_texts_may_be_asked_for_in_any_order():
+    """The record is there until both Python's text and native code are written, and goes then."""
+    for names in itertools.permutations(["sources", "ir", "llvm"]):
+        f = staged(grad(smooth))
+        f(V)
+        found = {name: getattr(f, name)[0] for name in names}
+        assert found["sources"].startswith("def steps(inputs):")
+        assert found["ir"].startswith("inputs %0: float64[4]")
+        assert way_of(f)._texts._record is None
+        assert {name: getattr(f, name)[0] for name in names} == found
+        for _ in range(4):
+            np.testing.assert_array_equal(f(V), grad(smooth)(V))
+
+
+def by_steps(count):
+    """A function of so many steps on arrays, none of which is left out."""
+
+    def f(x):
+        for i in range(count // 2):
+            x = (x + i) * 0.5
+        return x
+
+    return f
+
+
+@pytest.fixture
+def short_lives(monkeypatch):
+    """A record is long, and is not kept, from 100 values on."""
+    monkeypatch.setattr(detaching, "MOST_KEPT", 100)
+    monkeypatch.setattr(texts, "MOST_KEPT", 100)
+
+
+@ONLY_IF_NATIVE
+def test_a_long_record_has_native_code_only(short_lives):
+    f, x = by_steps(120), np.arange(4.0)
+    g = staged(f)
+    g(x)
+    assert g.sources == g.ir == [texts.TOO_LONG]
+    assert way_of(g).is_native
+    for _ in range(3):
+        np.testing.assert_array_equal(g(x + 1.0), f(x + 1.0))
+    assert way_of(g).take.steps is None
+    assert way_of(g).take.entry is not None
+
+
+def test_a_long_record_without_native_code_has_steps_by_numpy(short_lives, monkeypatch):
+    monkeypatch.setattr(machine, "unfit", lambda: "not here")
+    f, x = by_steps(120), np.arange(4.0)
+    g = staged(f)
+    g(x)
+    assert way_of(g)._texts._record is None
+    assert g.sources[0].startswith("def steps(inputs):")
+    assert g.ir[0].startswith("inputs %0: float64[4]")
+    for _ in range(3):
+        np.testing.assert_array_equal(g(x + 1.0), f(x + 1.0))
 
 
 @ONLY_IF_NATIVE

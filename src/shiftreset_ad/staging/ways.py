@@ -13,29 +13,27 @@ from shiftreset_ad.staging.limits import Remark, limited
 from shiftreset_ad.staging.native.compiled import NONE, InTurn
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.expressions import is_same
-from shiftreset_ad.staging.python.generation import generated
 from shiftreset_ad.staging.python.grouping import grouped
 from shiftreset_ad.staging.seen.guards import Guards
-from shiftreset_ad.staging.steps.trace import LONGEST, Trace, UnstageableError
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.texts import Texts
 
 Lines = Sequence[tuple[Line | None, int]]  # how many steps the lines of the user's have; None is the way back
 MOST_WAYS = 32  # of a signature
-TOO_LONG = f"# There are more than {LONGEST} steps, and only as native code."
 
 
 class Way:
     """One way that a function has taken: its steps, by NumPy and as native code, and the structure of its answer.
 
     `take` has the answers for some inputs, or the number of a question that has another answer; None if there are none.
-    A long way has native code only, as Python would take long to compile its steps. `given` has the parts of the answer
+    `given` has the parts of the answer
     that the function does not make, by their position: for a structure in the arguments, the number of its node there;
     for a structure or an array from outside, the object itself.
     """
 
     __slots__ = (
         *("_native", "_texts", "answers", "carries_zeros", "given", "has_control", "is_asked", "is_checked", "lines"),
-        *("not_written", "problem", "sites", "source", "spec", "take", "unanswered", "unlimited"),
+        *("not_written", "problem", "sites", "spec", "take", "unanswered", "unlimited"),
     )
 
     def __init__(
@@ -46,23 +44,18 @@ class Way:
         given: Mapping[int, Any],
         lines: Lines,
     ) -> None:
-        self.take: Callable[[list[Any]], Any]
-        left, is_long = grouped(trace, Eliminated(trace, outputs), outputs), len(trace.steps) > LONGEST
+        if trace.refusal is not None:  # also if the function has caught the error
+            raise UnstageableError(trace.refusal)
+        left = grouped(trace, Eliminated(trace, outputs), outputs)
         self.unlimited: list[Remark] = []  # for what the memory limit does not hold
         if trace.memory_limit is not None:
             left, self.unlimited = limited(trace, left, outputs, trace.memory_limit)
-        if not is_long:
-            self.take, self.source, questions = generated(trace, outputs, left)
         self._texts = texts = Texts(trace, outputs, left)
-        if is_long and texts.problem:
-            raise UnstageableError(f"it has more than {LONGEST} steps, and no native code: {texts.problem}")
-        if is_long:
-            self.take, self.source, questions = InTurn(texts.native, None), TOO_LONG, texts.native().questions
-        elif not texts.problem:
-            self.take = InTurn(texts.native, self.take)
+        by_numpy = texts.take if texts.is_by_numpy else None
+        self.take: Callable[[list[Any]], Any] = texts.take if texts.problem else InTurn(texts.native, by_numpy)
         self._native: Any = NONE + texts.problem if texts.problem else self.take
-        self.sites = [question.site for question in questions]
-        self.answers = [question.expected for question in questions]
+        self.sites = [question.site for question in texts.questions]
+        self.answers = [question.expected for question in texts.questions]
         self.spec = spec
         self.given = given
         self.has_control = trace.has_control
@@ -81,7 +74,12 @@ class Way:
     @property
     def ir(self) -> str:
         """The text of the steps, from which their source and their native code are made."""
-        return TOO_LONG if self.source is TOO_LONG else self._texts.ir
+        return self._texts.ir
+
+    @property
+    def source(self) -> str:
+        """The steps by NumPy, in Python."""
+        return self._texts.source
 
     @property
     def llvm(self) -> str:

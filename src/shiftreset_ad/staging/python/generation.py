@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -26,25 +26,35 @@ from shiftreset_ad.staging.python.limited import LimitedSource
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 LONGEST_PART = 60  # characters of an expression inside another expression
 
 
-def generated(
-    trace: Trace, outputs: list[Any], left: Eliminated | None = None
-) -> tuple[Callable[[list[Any]], Any], str, list[Step]]:
-    """The function from the inputs to the outputs, or to the number of a question; its source; the questions.
+class Generated(NamedTuple):
+    """The function from the inputs to the outputs, or to the number of a question; its source; and the questions."""
 
-    `left` is the trace after elimination, if the caller has it.
-    """
-    if trace.refusal is not None:  # also if the function has caught the error
-        raise UnstageableError(trace.refusal)
+    function: Callable[[list[Any]], Any]
+    source: str
+    questions: list[Step]
+
+
+def generated(trace: Trace, outputs: list[Any], left: Eliminated | None = None) -> Generated:
+    """The function of the steps. `left` is the trace after elimination, if the caller has it."""
     source = _Source(trace, left or Eliminated(trace, outputs), outputs)
     lines = "\n".join(source.function(outputs))
     exec(compile(lines, FILENAME, "exec"), source.names)
-    return source.names["steps"], lines, source.questions
+    return Generated(source.names["steps"], lines, source.questions)
+
+
+def questions_of(trace: Trace, steps: list[Step]) -> list[Step]:
+    """The questions in the function of some steps without blocks, in their order."""
+    return [
+        asked(step, step.expected if step.is_question else known_of(trace.values[step.place]))
+        for step in steps
+        if step.is_question or step.open_ended
+    ]
 
 
 class _Source(Expressions):

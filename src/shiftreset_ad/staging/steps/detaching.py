@@ -20,6 +20,8 @@ from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import staged_in
 
 MOST_KEPT = 10_000  # values
+USUAL = WRITEABLE | 0x100  # bits of `flags.num`: an array may be written to, and its elements are aligned
+SMALL = 256  # bytes of an array that gets memory of its own, which takes less time than to share some
 
 
 def can_be_kept(trace: Trace) -> bool:
@@ -46,19 +48,29 @@ def detach(trace: Trace, steps: Sequence[Step], outputs: list[Any], constants: S
             return False
     if not kept.isdisjoint(shared):
         return False
+    placed: dict[int, ndarray[Any, Any]] = {}
+    for key, places in list(shared.items()):
+        if len(places) == 1 and (small := _small(values[places[0]])) is not None:
+            placed[places[0]] = small
+            del shared[key]
     bounds = {key: _bounds([values[place] for place in places]) for key, places in shared.items()}
     memory: Any = np.zeros(max([end - start for start, end in bounds.values()], default=0), np.uint8)
-    placed = {
-        place: _placed(values[place], part, bounds[key][0])
-        for key, places in shared.items()
-        for part in (PickleBuffer(memory),)  # an object of its own, which owns memory as far as NumPy knows
-        for place in places
-    }
+    for key, places in shared.items():
+        part = PickleBuffer(memory)  # an object of its own, which owns memory as far as NumPy knows
+        placed.update((place, _placed(values[place], part, bounds[key][0])) for place in places)
     values[:] = [placed.get(i, x) if i in needed or i in fixed else None for i, x in enumerate(values)]
     for x in used:
         x.inside = values[x._place]
     trace.forget_originals()
     return True
+
+
+def _small(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
+    """A small array of the same layout, which owns its memory; None if there is none."""
+    if x.nbytes > SMALL or x.flags.num & USUAL != USUAL:
+        return None
+    other = np.zeros(x.shape, x.dtype)
+    return other if other.strides == x.strides else None
 
 
 def _address(x: ndarray[Any, Any]) -> int:
