@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from numpy import ndarray
@@ -301,11 +301,11 @@ def copied_for_nothing(trace: Trace, outputs: list[Any]) -> dict[int, int]:
     copies = [*filter(is_copy, trace.steps)]
     if not copies:
         return {}
-    uses = Counter(x._place for step in all_steps(trace.steps) for x in operands_of(step))
+    uses = Counter([x._place for step in all_steps(trace.steps) for x in operands_of(step)])
     uses.update(places_in(outputs))
     # A function may return the array that it was given. Then another place, or a constant, is the same array.
     held = Counter(map(id, trace.values))
-    held.update(id(x) for step in all_steps(trace.steps) for x in _constants_in(own_arguments(step), set()))
+    held.update(map(id, _constants_of(all_steps(trace.steps), set())))
     made = {step.place for step in trace.steps}
     originals: dict[int, int] = {}
     for step in copies:
@@ -326,16 +326,16 @@ def _may_raise(trace: Trace, step: Step) -> bool:
 
 def constants_in(left: Eliminated) -> list[ndarray[Any, Any]]:
     """The arrays in the arguments of the steps that are the same for all inputs."""
+    return _constants_of(all_steps(left.steps), left.fixed)
+
+
+def _constants_of(steps: Iterable[Step], fixed: set[int]) -> list[ndarray[Any, Any]]:
+    """The plain arrays in the arguments of some steps, and those at the places that are `fixed`."""
     found: list[ndarray[Any, Any]] = []
-    for step in all_steps(left.steps):
+    for step in steps:
         for x in own_arguments(step):
-            _collect_constants(x, left.fixed, found)
-    return found
-
-
-def _constants_in(x: Any, fixed: set[int]) -> list[ndarray[Any, Any]]:
-    found: list[ndarray[Any, Any]] = []
-    _collect_constants(x, fixed, found)
+            if type(x) is not Staged or x._place in fixed:
+                _collect_constants(x, fixed, found)
     return found
 
 
